@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/words.h"
+#include "options/words.h"
 #include "io/object.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "filters/response.h"
+#include "design/response.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
 #include "jobs/conv2d.h"
 
-#include "base/parse.h"
+#include "options/parse.h"
 #include "jobs/aliasing.h"
-#include "jobs/common.h"
+#include "job/choose.h"
 #include "jobs/conv2d_kernel.h"
-#include "jobs/coordinates.h"
-#include "jobs/pieces.h"
-#include "jobs/search.h"
+#include "job/coordinates.h"
+#include "job/selection.h"
+#include "job/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 #include "jobs/conv2d_kernel.h"
 
 #include "base/memory.h"
-#include "filters/taps.h"
-#include "jobs/common.h"
-#include "jobs/coordinates.h"
+#include "design/taps.h"
+#include "job/choose.h"
+#include "job/coordinates.h"
 
 #include <complex.h>
 #include <inttypes.h>

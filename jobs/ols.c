@@ -2,13 +2,13 @@
 #include "jobs/ols.h"
 
 #include "jobs/aliasing.h"
-#include "jobs/common.h"
+#include "job/choose.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/ols_filters.h"
 #include "jobs/ols_result.h"
-#include "jobs/pieces.h"
-#include "jobs/search.h"
+#include "job/selection.h"
+#include "job/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>

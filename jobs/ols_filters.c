@@ -2,10 +2,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "filters/taps.h"
+#include "design/taps.h"
 #include "io/notes/said.h"
-#include "jobs/common.h"
-#include "jobs/coordinates.h"
+#include "job/choose.h"
+#include "job/coordinates.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/ols.h"

@@ -1,9 +1,9 @@
 #include "jobs/ols_result.h"
 
-#include "jobs/common.h"
-#include "jobs/coordinates.h"
+#include "job/choose.h"
+#include "job/coordinates.h"
 #include "jobs/ols_filters.h"
-#include "jobs/search.h"
+#include "job/search.h"
 #include "signal/convolution.h"
 
 #include <stdio.h>

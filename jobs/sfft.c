@@ -3,8 +3,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "jobs/common.h"
-#include "jobs/pieces.h"
+#include "job/choose.h"
+#include "job/selection.h"
 #include "jobs/sfft_published.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"

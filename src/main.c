@@ -5,8 +5,8 @@
 #include "cli/help.h"
 #include "comm/comm.h"
 #include "io/shield.h"
-#include "run/resume/stop.h"
-#include "run/timeline.h"
+#include "resume/stop.h"
+#include "setup/timeline.h"
 
 #include <signal.h>
 #include <limits.h>

@@ -14,12 +14,12 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
-#include "gpu/host/scales.h"
+#include "gpu/host/noise_scales.h"
 
 struct conv2d {
     struct lw_conv2d_prepared prepared;
     void *memory;                   /* device: what is prepared, then: */
-    void *scales;                   /* of a search, see gpu/host/scales.h */
+    void *scales;                   /* of a search, see gpu/host/noise_scales.h */
     cudaEvent_t idle;               /* the work area, which the slots share, is free again */
 };
 

@@ -16,7 +16,7 @@ struct lw_conv2d_search {
     bool is_complex;
     int64_t n_channels, count, columns;
     int64_t first_row, channel;     /* of the whole data set: its first */
-    const void *scales;             /* device, [channels of the data set], see gpu/host/scales.h */
+    const void *scales;             /* device, [channels of the data set], see gpu/host/noise_scales.h */
     int64_t begin, end;             /* rows of the image, 0 .. count: others give no crossings */
     enum lw_sign sign;              /* pixels of another one give none, too */
 

@@ -4,7 +4,7 @@
 
 #include "gpu/conv2d/block.h"
 #include "gpu/conv2d/direct.h"
-#include "gpu/conv2d/plan.h"
+#include "gpu/conv2d/choose.h"
 
 #include <cuda_runtime_api.h>
 

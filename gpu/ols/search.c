@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
-#include "gpu/host/scales.h"
+#include "gpu/host/noise_scales.h"
 #include "gpu/ols/find.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #define LW_GPU_SFFT_DENSE_H
 
 #include "gpu/host/device.h"
-#include "gpu/sfft/device.h"
+#include "gpu/sfft/launch.h"
 #include "sfft/sfft.h"
 
 /** Host bytes of the samples and device bytes; the latter are taken and given back by each transform. */

@@ -4,7 +4,7 @@
  * the device and are asked for at once; neighbouring threads share nothing but the taps, which are read in order.
  * Indices advance by B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
 #include "gpu/device/stored.cuh"
-#include "gpu/sfft/device.h"
+#include "gpu/sfft/launch.h"
 #include "gpu/sfft/number.cuh"
 
 namespace {

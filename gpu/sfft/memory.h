@@ -3,7 +3,7 @@
 #define LW_GPU_SFFT_MEMORY_H
 
 #include "gpu/host/arena.h"
-#include "gpu/sfft/device.h"
+#include "gpu/sfft/launch.h"
 #include "sfft/sfft.h"
 
 /* Of all attempts together. */

@@ -9,7 +9,7 @@
 
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
-#include "gpu/sfft/device.h"
+#include "gpu/sfft/launch.h"
 
 #ifdef __cplusplus
 extern "C" {

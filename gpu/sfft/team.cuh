@@ -5,7 +5,7 @@
 #define LW_GPU_SFFT_TEAM_CUH
 
 #include "gpu/device/fft.cuh"
-#include "gpu/sfft/device.h"
+#include "gpu/sfft/launch.h"
 
 #include "sfft/rules.h"
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/common.h"
+#include "io/archive/listing.h"
 #include "io/bytes/transfer.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  *
  * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
  * tells, are not a number. */
-#include "io/archive/common.h"
+#include "io/archive/listing.h"
 #include "io/archive/psrfits_pols.h"
 #include "io/archive/spectra.h"
 

@@ -9,7 +9,7 @@
  * What is left over at the end of the file, less than one number of each channel, is not read. */
 #include "io/archive/flat.h"
 
-#include "base/parse.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>

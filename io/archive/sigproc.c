@@ -4,13 +4,13 @@
  *     /if/0+1              the sum of two
  *
  * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. */
-#include "io/archive/common.h"
+#include "io/archive/listing.h"
 #include "io/archive/sigproc_header.h"
 #include "io/archive/spectra.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>

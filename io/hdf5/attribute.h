@@ -2,7 +2,7 @@
 #ifndef LW_IO_HDF5_ATTRIBUTE_H
 #define LW_IO_HDF5_ATTRIBUTE_H
 
-#include "io/writer.h"
+#include "io/write/writer.h"
 
 #include <hdf5.h>
 

@@ -4,8 +4,8 @@
 #include "comm/raw.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/parallel.h"
-#include "io/hdf5/structure.h"
-#include "io/transfers.h"
+#include "io/hdf5/result/structure.h"
+#include "io/write/transfers.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

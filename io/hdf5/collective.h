@@ -5,8 +5,8 @@
 #ifndef LW_IO_HDF5_COLLECTIVE_H
 #define LW_IO_HDF5_COLLECTIVE_H
 
-#include "io/result_file.h"
-#include "io/writer.h"
+#include "io/write/result_file.h"
+#include "io/write/writer.h"
 
 struct lw_collective;
 

@@ -1,14 +1,14 @@
 #include "io/hdf5/listing.h"
 
-#include "base/parse.h"
+#include "options/parse.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/packing.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/filters.h"
-#include "io/hdf5/probe.h"
-#include "io/hdf5/sampling.h"
+#include "io/hdf5/chunk_filters.h"
+#include "io/hdf5/inspect.h"
+#include "io/hdf5/axis.h"
 #include "io/hdf5/type.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

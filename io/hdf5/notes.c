@@ -2,7 +2,7 @@
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/probe.h"
+#include "io/hdf5/inspect.h"
 #include "io/hdf5/result/said.h"
 
 #include <stdio.h>

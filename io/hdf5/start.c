@@ -1,6 +1,6 @@
 #include "io/hdf5/start.h"
 
-#include "io/hdf5/filters.h"
+#include "io/hdf5/chunk_filters.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/filters.h"
+#include "io/hdf5/chunk_filters.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include "io/read/convert.h"
 #include "io/read/overlap.h"
 #include "io/read/pieces.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 #include "io/shield.h"
 
 #include <errno.h>

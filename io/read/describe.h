@@ -3,7 +3,7 @@
 #define LW_IO_READ_DESCRIBE_H
 
 #include "io/names.h"
-#include "io/read/reader.h"
+#include "io/read/state.h"
 
 /** Fill what the reader knows before a file is opened: files, sequence, info. Errors as for lw_reader_open_all. Collective. */
 int lw_reader_describe(struct lw_reader *reader, struct lw_error *err);

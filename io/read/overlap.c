@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <inttypes.h>
 #include <math.h>

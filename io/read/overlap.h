@@ -2,7 +2,7 @@
 #ifndef LW_IO_READ_OVERLAP_H
 #define LW_IO_READ_OVERLAP_H
 
-#include "io/read/reader.h"
+#include "io/read/state.h"
 
 /** Read what files have in common and compare it, on the axis that the files have been joined along, where the later files stand
  * behind the earlier ones; what is not a number is the same as any other such. The ranks share the files; each takes memory for two

@@ -2,7 +2,7 @@
 #ifndef LW_IO_READ_PIECES_H
 #define LW_IO_READ_PIECES_H
 
-#include "io/read/reader.h"
+#include "io/read/state.h"
 
 /** The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several; the others
  * are not looked at. Errors: those of lw_format.find_stretches. Collective.

@@ -1,8 +1,8 @@
-#include "io/read/reader.h"
+#include "io/read/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "base/words.h"
+#include "options/words.h"
 #include "io/read/convert.h"
 #include "io/read/describe.h"
 

@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/notes/recorder.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #define LW_IO_READ_SEQUENCE_H
 
 #include "io/read/infos.h"
-#include "io/reader.h"
+#include "io/read/reader.h"
 
 /* Samples of a file that follow each other in time: all of them, or a stretch. */
 struct lw_piece {

@@ -4,8 +4,8 @@
 #define LW_IO_READ_SOURCE_H
 
 #include "io/format.h"
-#include "io/read/direct.h"
-#include "io/reader.h"
+#include "io/read/pooled.h"
+#include "io/read/reader.h"
 
 #include <stdbool.h>
 
@@ -49,7 +49,7 @@ int lw_source_open(const struct lw_dataset_info *described, int least_dims, int 
 void lw_source_close(struct lw_source *source);             /* waits for a read under way; NULL is legal */
 void lw_source_use(struct lw_source *source, struct lw_pool *pool);
 
-/* As the functions of io/reader.h that are called alike. */
+/* As the functions of io/read/reader.h that are called alike. */
 int lw_source_select(struct lw_source *source, const struct lw_view_spec *view, struct lw_error *err);
 int64_t lw_source_bytes(const struct lw_source *source, const struct lw_view_spec *view);
 int64_t lw_source_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);

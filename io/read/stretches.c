@@ -1,7 +1,7 @@
-#include "io/stretches.h"
+#include "io/read/stretches.h"
 
 #include "base/memory.h"
-#include "base/words.h"
+#include "options/words.h"
 #include "io/examine.h"
 #include "io/read/describe.h"
 

@@ -1,7 +1,7 @@
 #include "jobs/filters/asked.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "jobs/filters/band.h"
 
 #include <math.h>

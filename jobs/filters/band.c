@@ -5,8 +5,8 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "filters/kaiser.h"
-#include "filters/taps.h"
+#include "design/kaiser.h"
+#include "design/taps.h"
 
 #include <inttypes.h>
 #include <math.h>

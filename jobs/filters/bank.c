@@ -1,7 +1,7 @@
 #include "jobs/filters/bank.h"
 
 #include "base/memory.h"
-#include "filters/taps.h"
+#include "design/taps.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* chirp.c - the matched filter of a linear chirp, in quadrature. */
-#include "filters/taps.h"
+#include "design/taps.h"
 #include "jobs/filters/bank.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* inspiral.c - matched filters of two compact stars or black holes that spiral in, to leading order, in quadrature. */
 #include "base/integers.h"
 #include "base/memory.h"
-#include "filters/taps.h"
+#include "design/taps.h"
 #include "jobs/filters/bank.h"
 #include "signal/convolution.h"
 

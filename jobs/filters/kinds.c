@@ -1,5 +1,5 @@
 /* kinds.c - the kinds of filters that there are. A further one is a further line here. */
-#include "jobs/filters/filters.h"
+#include "jobs/filters/kinds.h"
 
 const struct lw_filter_kind *const lw_filter_kinds[] = {
     &lw_filter_bandpass,

@@ -2,7 +2,7 @@
  * as the longest, with their middles in one place. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "filters/taps.h"
+#include "design/taps.h"
 #include "jobs/filters/asked.h"
 
 #include <inttypes.h>

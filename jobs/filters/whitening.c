@@ -1,10 +1,10 @@
 #include "jobs/filters/whitening.h"
 
 #include "base/memory.h"
-#include "jobs/coordinates.h"
+#include "job/coordinates.h"
 #include "jobs/filters/asked.h"
-#include "spectrum/welch.h"
-#include "spectrum/whiten.h"
+#include "design/welch.h"
+#include "design/whiten.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #ifndef LW_JOBS_SYNTH_SKY_H
 #define LW_JOBS_SYNTH_SKY_H
 
-#include "jobs/synth/noise.h"
+#include "jobs/synth/random.h"
 
 #include <stddef.h>
 

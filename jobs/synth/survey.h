@@ -10,7 +10,7 @@
 #ifndef LW_JOBS_SYNTH_SURVEY_H
 #define LW_JOBS_SYNTH_SURVEY_H
 
-#include "jobs/synth/noise.h"
+#include "jobs/synth/random.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/standard.h"
-#include "base/words.h"
+#include "options/words.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
@@ -13,7 +13,7 @@
 #include "job/hints.h"
 #include "plot/plot.h"
 #include "run/each.h"
-#include "run/plan_text.h"
+#include "stream/plan_text.h"
 #include "verify/verify.h"
 
 #include <inttypes.h>

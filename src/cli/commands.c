@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 
-#include "base/parse.h"
+#include "options/parse.h"
 #include "engine/registry.h"
 #include "job/hints.h"
-#include "jobs/pieces.h"
+#include "job/selection.h"
 #include "plot/plot.h"
 #include "verify/verify.h"
 

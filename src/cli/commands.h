@@ -3,7 +3,7 @@
 #define LW_CLI_COMMANDS_H
 
 #include "job/job.h"
-#include "jobs/filters/filters.h"
+#include "jobs/filters/kinds.h"
 #include "options/options.h"
 
 #include <stdbool.h>

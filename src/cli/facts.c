@@ -5,7 +5,7 @@
 #include "io/examine.h"
 #include "io/list.h"
 #include "io/notes/recorder.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

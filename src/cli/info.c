@@ -11,7 +11,7 @@
 #include "io/codecs/codec.h"
 #include "io/codecs/hash.h"
 #include "io/object.h"
-#include "io/writer.h"
+#include "io/write/writer.h"
 
 #include <sched.h>
 #include <stdbool.h>

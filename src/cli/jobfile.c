@@ -1,6 +1,6 @@
 #include "cli/jobfile.h"
 
-#include "base/expand.h"
+#include "options/expand.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/commands.h"

@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
-#include "io/result_file.h"
-#include "io/writer.h"
+#include "io/write/result_file.h"
+#include "io/write/writer.h"
 
 #include <dirent.h>
 #include <errno.h>

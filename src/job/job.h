@@ -8,8 +8,8 @@
 #include "comm/comm.h"
 #include "engine/engine.h"
 #include "io/dataset.h"
-#include "io/reader.h"
-#include "io/writer.h"
+#include "io/read/reader.h"
+#include "io/write/writer.h"
 #include "options/options.h"
 
 #define LW_PRODUCT_ATTRIBUTES 40
@@ -26,7 +26,7 @@ struct lw_product {
     int n_attributes;
 };
 
-/* Checksums of one of the arrays: --checksum (run/sums/sums.h). */
+/* Checksums of one of the arrays: --checksum (stream/sums/sums.h). */
 struct lw_job_sums {
     int product_number;
     struct lw_product product;          /* a dataset of words; its axis and channels are those of blocks */
@@ -37,7 +37,7 @@ struct lw_job_sums {
 enum lw_noise {
     LW_NOISE_GIVEN,             /* 1 */
     LW_NOISE_ENERGY,            /* white noise of variance 1, filtered: the root of the sum of squares of the taps */
-    LW_NOISE_MEASURED,          /* in the data, by a pass of its own (src/run/search/noise.h), so that signals do not raise it */
+    LW_NOISE_MEASURED,          /* in the data, by a pass of its own (src/stream/search/noise.h), so that signals do not raise it */
     LW_NOISE_RMS,               /* likewise, the median of the root mean squares of pieces */
 };
 
@@ -46,7 +46,7 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* of the whole run */
     const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
-    const char *good_data;      /* tests that samples have to pass to count (run/search/good.h); borrowed from the options; NULL: none */
+    const char *good_data;      /* tests that samples have to pass to count (stream/search/good.h); borrowed from the options; NULL: none */
     int64_t lead, n_wanted;     /* peaks are told of outputs lead .. lead + n_wanted - 1, counted from there; the others, near the ends of
                                    a window, are only compared with */
     double masked_fraction;     /* of a filter's energy that may meet samples that do not count */
@@ -55,10 +55,10 @@ struct lw_search_request {
 
 struct lw_made_filters;                 /* jobs/ols_filters.c */
 
-/* Filters that wait for the power spectrum of the input. src/run/search/spectrum.c measures it, then lw_job_ops.whiten makes the
+/* Filters that wait for the power spectrum of the input. src/stream/search/power_spectrum.c measures it, then lw_job_ops.whiten makes the
  * taps; their number and length are known before. */
 struct lw_whitening {
-    int64_t segment;                    /* samples of a segment of spectrum/welch.h */
+    int64_t segment;                    /* samples of a segment of design/welch.h */
     double rate_hz;
     double low_hz, high_hz;             /* the filters pass nothing outside */
     double *filters;                    /* owned; the filters to be whitened, [op.ols.n_filters x n_taps] of the taps' parts */
@@ -167,7 +167,7 @@ void lw_job_note_int(struct lw_job *job, const char *name, int64_t value);
 void lw_job_note_real(struct lw_job *job, const char *name, double value);
 
 /** The two orders in which a job takes its samples, of which src/run knows the way: all of them, block by block through slots
- * (src/run/stream.c), and few, of its own choice (src/run/sparse/sparse.c). */
+ * (src/stream/stream.c), and few, of its own choice (src/sparse/sparse.c). */
 int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const char *command_line, struct lw_error *err);
 int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,

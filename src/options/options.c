@@ -1,9 +1,9 @@
 #include "options/options.h"
 
-#include "base/expand.h"
+#include "options/expand.h"
 #include "base/memory.h"
-#include "base/parse.h"
-#include "base/words.h"
+#include "options/parse.h"
+#include "options/words.h"
 #include "options/value.h"
 
 #include <assert.h>

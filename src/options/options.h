@@ -5,7 +5,7 @@
 #define LW_OPTIONS_OPTIONS_H
 
 #include "base/error.h"
-#include "base/parse.h"
+#include "options/parse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 enum lw_option_kind {
     LW_OPTION_FLAG,             /* no argument; "yes" or "no" in a job file */
     LW_OPTION_TEXT,
-    LW_OPTION_NAMES,            /* files: an argument for each, up to the next option; the value is a text of words (base/words.h) */
+    LW_OPTION_NAMES,            /* files: an argument for each, up to the next option; the value is a text of words (options/words.h) */
     LW_OPTION_FILE,             /* a text that names a file: ~/ at its beginning is the home folder */
     LW_OPTION_INT,              /* minimum .. maximum; accepts 2^31, 1e6 and 10k/M/G (powers of 1000) */
     LW_OPTION_BYTES,            /* 512M, 4GB, 1.5GiB: powers of 1024; at least `minimum` */

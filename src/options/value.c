@@ -1,7 +1,7 @@
 #include "options/value.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -5,8 +5,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/sampling.h"
-#include "jobs/pieces.h"
+#include "io/axis.h"
+#include "job/selection.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 
 #include "base/integers.h"
 #include "base/log.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "io/examine.h"
 #include "io/read/describe.h"
 #include "job/hints.h"
-#include "jobs/pieces.h"
+#include "job/selection.h"
 #include "plot/gnuplot.h"
 #include "plot/kinds.h"
 #include "plot/picture.h"

@@ -3,14 +3,14 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/words.h"
+#include "options/words.h"
 #include "io/list.h"
 #include "io/object.h"
-#include "io/result_file.h"
+#include "io/write/result_file.h"
 #include "io/shield.h"
-#include "io/stretches.h"
-#include "run/plan_text.h"
-#include "run/setup.h"
+#include "io/read/stretches.h"
+#include "stream/plan_text.h"
+#include "setup/setup.h"
 
 #include <assert.h>
 #include <errno.h>

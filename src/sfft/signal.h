@@ -1,5 +1,5 @@
 /* signal.h - one channel of a signal in memory, as it is stored. Whoever collects samples takes them from it, in the order of
- * a run (run/sparse/collect.c) and in the CPU engine (cpu/sfft/buckets.c). */
+ * a run (sparse/collect.c) and in the CPU engine (cpu/sfft/buckets.c). */
 #ifndef LW_SFFT_SIGNAL_H
 #define LW_SFFT_SIGNAL_H
 

@@ -15,7 +15,7 @@
 #ifndef LW_SFFT_STAGE_H
 #define LW_SFFT_STAGE_H
 
-#include "sfft/window.h"
+#include "sfft/flat_window.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "verify/pieces.h"
+#include "verify/spots.h"
 
 #include "base/integers.h"
 

@@ -6,7 +6,7 @@
 #include "base/proc.h"
 #include "io/format.h"
 #include "io/object.h"
-#include "run/search/noise.h"
+#include "stream/search/noise.h"
 #include "sfft/number.h"
 
 #include <ctype.h>

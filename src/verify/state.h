@@ -3,8 +3,8 @@
 #define LW_VERIFY_STATE_H
 
 #include "io/notes/notes.h"
-#include "run/plan.h"
-#include "run/search/mask.h"
+#include "stream/plan.h"
+#include "stream/search/mask.h"
 #include "verify/verify.h"
 
 #include <complex.h>

@@ -6,7 +6,7 @@
 #include "base/proc.h"
 #include "io/codecs/hash.h"
 #include "io/list.h"
-#include "run/sums/sums.h"
+#include "stream/sums/sums.h"
 
 #include <errno.h>
 #include <inttypes.h>

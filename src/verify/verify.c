@@ -5,7 +5,7 @@
 #include "base/proc.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
-#include "io/writer.h"
+#include "io/write/writer.h"
 
 #include <inttypes.h>
 #include <math.h>

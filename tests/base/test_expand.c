@@ -1,6 +1,6 @@
 /* What stands for something else in texts: every form, every error, and the room that there is. */
 #include "../check.h"
-#include "base/expand.h"
+#include "options/expand.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Words of one text: whatever they hold, they come out as they went in. */
 #include "../check.h"
-#include "base/words.h"
+#include "options/words.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #   checks     every transform length and the benchmark's cases against sums in double, conformance
 #   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx, NPP
 #   table      every row with cuFFT and those rivals that are built beside it; OUT/conv2d_gpu.csv
-#   methods    each method at 16384^2, for the model in gpu/conv2d/plan.c; OUT/conv2d_methods.csv
+#   methods    each method at 16384^2, for the model in gpu/conv2d/choose.c; OUT/conv2d_methods.csv
 #   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
 #   memcheck racecheck initcheck      compute-sanitizer on every transform length
 #   profile    what the profiler says of each family of kernels

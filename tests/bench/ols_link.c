@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "comm/comm.h"
 #include "engine/registry.h"
-#include "run/pipeline.h"
+#include "stream/pipeline.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -40,7 +40,7 @@ def energies(filters, n_channels):
 
 
 def rms_of_pieces(y, unit):
-    """[channel, filter] by src/run/search/noise_rms.c; small jobs only, whose segments are one in 16."""
+    """[channel, filter] by src/stream/search/noise_rms.c; small jobs only, whose segments are one in 16."""
     n = y.shape[2]
     whole, run = n // unit, 8 if n // unit >= 1024 else 1
     picked = range(8, whole // run, 16) if whole > 8 else [whole // 2]

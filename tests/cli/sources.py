@@ -40,7 +40,7 @@ def convolved(x, h, mode="same", boundary="zero"):
 
 
 def rms_of_pieces(y, unit):
-    """[image] by src/run/search/noise_rms.c; images whose pieces have 64 columns, or all there are."""
+    """[image] by src/stream/search/noise_rms.c; images whose pieces have 64 columns, or all there are."""
     width = min(64, y.shape[2])
     whole = y.shape[1] // unit
     picked = range(8, whole, 16) if whole > 8 else [whole // 2]

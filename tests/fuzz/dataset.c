@@ -1,7 +1,7 @@
 #include "dataset.h"
 
 #include "base/memory.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 #include "target.h"
 
 #include <string.h>

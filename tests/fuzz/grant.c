@@ -1,7 +1,7 @@
 /* grant.c - squeue's answer to how long a job may last. */
 #include "target.h"
 
-#include "run/resume/grant.h"
+#include "resume/grant.h"
 
 #include <math.h>
 

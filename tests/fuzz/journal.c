@@ -4,7 +4,7 @@
 
 #include "io/journal/journal.h"
 #include "io/journal/replace.h"
-#include "run/resume/streamed.h"
+#include "stream/resume.h"
 
 #include <inttypes.h>
 #include <string.h>

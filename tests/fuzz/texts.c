@@ -2,11 +2,11 @@
  * read it. */
 #include "target.h"
 
-#include "base/expand.h"
+#include "options/expand.h"
 #include "base/instant.h"
 #include "base/memory.h"
-#include "base/parse.h"
-#include "base/words.h"
+#include "options/parse.h"
+#include "options/words.h"
 #include "io/object.h"
 
 #include <math.h>

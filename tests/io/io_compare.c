@@ -6,7 +6,7 @@
  * "failed A B" with the codes of library and pool. The pool's reads are interrupted and cut short now and then. */
 #include "base/integers.h"
 #include "base/log.h"
-#include "io/reader.h"
+#include "io/read/reader.h"
 #include "io/shield.h"
 
 #include <errno.h>

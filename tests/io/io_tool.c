@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/list.h"
-#include "io/reader.h"
-#include "io/writer.h"
+#include "io/read/reader.h"
+#include "io/write/writer.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "../check.h"
 #include "base/integers.h"
 #include "io/format.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "../check.h"
 #include "base/memory.h"
 #include "io/format.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

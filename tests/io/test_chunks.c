@@ -1,6 +1,6 @@
 /* How often chunks are decoded, against what lw_reader_chunk_cost foretells: by HDF5, counted by a filter of the test's own; by a
  * pool's threads, counted by their reads of whole chunks. */
-#include "io/reader.h"
+#include "io/read/reader.h"
 #include "io_test.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
  * what to do. */
 #include "base/memory.h"
 #include "io/list.h"
-#include "io/reader.h"
+#include "io/read/reader.h"
 #include "io_test.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* Every type, byte order, storage and layout: what comes out of the reader is what HDF5 put into the file, byte by byte, for
  * slabs that leave ranks idle and for channels with a step; and nothing beside it is touched. */
 #include "base/memory.h"
-#include "io/reader.h"
+#include "io/read/reader.h"
 #include "io/shield.h"
 #include "io_test.h"
 

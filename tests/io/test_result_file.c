@@ -1,6 +1,6 @@
 /* The file a result grows in: names, lock, room on the disk and the file-size limit, rename. */
 #include "../check.h"
-#include "io/result_file.h"
+#include "io/write/result_file.h"
 
 #include <fcntl.h>
 #include <signal.h>

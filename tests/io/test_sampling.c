@@ -1,7 +1,7 @@
 /* The costs of reads here and there against their definition, to the extremes; and the trial: it finds numbers that are true to a
  * factor, wherever the part lies and however many threads there are, and says so when the file is cut off. */
 #include "base/log.h"
-#include "io/bytes/sampling.h"
+#include "io/bytes/scatter.h"
 
 #include "../check.h"
 

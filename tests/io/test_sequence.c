@@ -4,7 +4,7 @@
 #include "base/integers.h"
 #include "io/notes/recorder.h"
 #include "io/read/sequence.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Transfers tile their block exactly, stay below the limit and are contiguous in memory: all small shapes. */
 #include "../check.h"
-#include "io/transfers.h"
+#include "io/write/transfers.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle, tables
  * that grow; by collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete
  * only at the end, one final name. */
-#include "io/result_file.h"
-#include "io/writer.h"
+#include "io/write/result_file.h"
+#include "io/write/writer.h"
 #include "io_test.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* Options: every kind of value, every error and its message, defaults, the resolved configuration. */
 #include "../check.h"
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "options/options.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* The list of wanted samples and its spans against their definitions: every sample of every stage once, on one rank, at its place;
  * sorted; spans that hold each of them, stop at every longer gap and at no shorter one, and are no longer than is allowed. */
-#include "sfft/samples.h"
+#include "sfft/reading.h"
 
 #include "../check.h"
 

@@ -3,7 +3,7 @@
 #define LW_GPU_OLS_DIRECT_INSTANCE_CUH
 
 #include "gpu/ols/direct/sum.cuh"
-#include "gpu/ols/direct/table.h"
+#include "gpu/ols/direct/compiled.h"
 
 template <class Sample, class Tap, int PAD> DirectKernel direct_kernel()
 {

@@ -4,7 +4,7 @@
 #define LW_GPU_OLS_LONG_ACCESS_CUH
 
 #include "gpu/device/stored.cuh"
-#include "gpu/ols/long/place.cuh"
+#include "gpu/ols/long/segments.cuh"
 
 /* An item's place. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
 struct ItemPlace {

@@ -20,7 +20,7 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/long/access.cuh"
 #include "gpu/ols/long/cluster_launch.h"
-#include "gpu/ols/long/fft.cuh"
+#include "gpu/ols/long/spectrum_order.cuh"
 
 /* Blocks of transform F that share a segment; an SM holds RESIDENT of them. */
 template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {

@@ -2,12 +2,12 @@
  * outputs.
  *
  * Calls are asynchronous on the stream; lw_cluster_prepare comes first and may be called again. For items see
- * gpu/ols/long/kernels.h. */
+ * gpu/ols/long/steps.h. */
 #ifndef LW_GPU_OLS_LONG_CLUSTER_H
 #define LW_GPU_OLS_LONG_CLUSTER_H
 
 #include "gpu/ols/kernels/kernels.h"
-#include "gpu/ols/long/kernels.h"
+#include "gpu/ols/long/steps.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef LW_GPU_OLS_LONG_CLUSTER_LAUNCH_H
 #define LW_GPU_OLS_LONG_CLUSTER_LAUNCH_H
 
-#include "gpu/ols/long/kernels.h"
+#include "gpu/ols/long/steps.h"
 
 struct ClusterArgs {
     struct lw_long_geometry geometry;

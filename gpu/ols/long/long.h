@@ -10,7 +10,7 @@
 #define LW_GPU_OLS_LONG_LONG_H
 
 #include "gpu/ols/kernels/kernels.h"
-#include "gpu/ols/long/kernels.h"
+#include "gpu/ols/long/steps.h"
 
 #ifdef __cplusplus
 extern "C" {

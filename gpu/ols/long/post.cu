@@ -4,7 +4,7 @@
 
 #include "base/integers.h"
 #include "gpu/device/post.cuh"
-#include "gpu/ols/long/place.cuh"
+#include "gpu/ols/long/segments.cuh"
 
 static constexpr int wide = 32, high = 8;
 

@@ -3,7 +3,7 @@
 #define LW_GPU_OLS_LONG_POST_H
 
 #include "gpu/host/post_args.h"
-#include "gpu/ols/long/kernels.h"
+#include "gpu/ols/long/steps.h"
 
 #ifdef __cplusplus
 extern "C" {

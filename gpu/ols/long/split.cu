@@ -9,7 +9,7 @@
 
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/long/access.cuh"
-#include "gpu/ols/long/fft.cuh"
+#include "gpu/ols/long/spectrum_order.cuh"
 
 template <class Real, int E, int P, int WIDTH_> struct Columns : Transform<Real, E, P, Team<E * P, WIDTH_>> {
     using Base = Transform<Real, E, P, Team<E * P, WIDTH_>>;

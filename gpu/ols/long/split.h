@@ -6,12 +6,12 @@
  *     filter   transforms of the rows (over n2) -> times H[f] -> rows back -> twiddles -> products[f][k1][n2]
  *     scatter  columns back (over k1) -> valid outputs
  *
- * Buffers hold items (see gpu/ols/long/kernels.h) one after the other: [item][rows][columns] complex, products [f][item]... All calls
+ * Buffers hold items (see gpu/ols/long/steps.h) one after the other: [item][rows][columns] complex, products [f][item]... All calls
  * are asynchronous on the stream; lw_split_prepare comes first and may be called again. */
 #ifndef LW_GPU_OLS_LONG_SPLIT_H
 #define LW_GPU_OLS_LONG_SPLIT_H
 
-#include "gpu/ols/long/kernels.h"
+#include "gpu/ols/long/steps.h"
 
 #ifdef __cplusplus
 extern "C" {

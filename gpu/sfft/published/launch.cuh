@@ -3,7 +3,7 @@
 #define LW_GPU_SFFT_PUBLISHED_LAUNCH_CUH
 
 #include "gpu/device/fft.cuh"
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/launch.h"
 
 struct Launch {
     dim3 grid;

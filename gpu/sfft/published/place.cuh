@@ -5,7 +5,7 @@
 #define LW_GPU_SFFT_PUBLISHED_PLACE_CUH
 
 #include "gpu/sfft/number.cuh"
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/launch.h"
 
 struct Place {
     int64_t permuted, bucket;

@@ -4,7 +4,7 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/fft.h"
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/launch.h"
 #include "sfft/published/lines.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include "io/archive/fits/tiles.h"
 #include "io/archive/fits/unpacked.h"
 #include "io/notes/recorder.h"
-#include "io/sampling.h"
+#include "io/axis.h"
 
 #include "base/memory.h"
 

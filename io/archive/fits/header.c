@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "io/archive/fits/unpacked.h"
 #include "io/bytes/transfer.h"
 

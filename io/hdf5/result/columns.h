@@ -8,7 +8,7 @@
 #ifndef LW_IO_HDF5_RESULT_COLUMNS_H
 #define LW_IO_HDF5_RESULT_COLUMNS_H
 
-#include "io/result_file.h"
+#include "io/write/result_file.h"
 
 #include <hdf5.h>
 

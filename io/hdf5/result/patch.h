@@ -7,7 +7,7 @@
 #ifndef LW_IO_HDF5_RESULT_PATCH_H
 #define LW_IO_HDF5_RESULT_PATCH_H
 
-#include "io/writer.h"
+#include "io/write/writer.h"
 
 #include <hdf5.h>
 

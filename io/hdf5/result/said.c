@@ -1,7 +1,7 @@
 #include "io/hdf5/result/said.h"
 
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/probe.h"
+#include "io/hdf5/inspect.h"
 
 #include <hdf5.h>
 #include <stdint.h>

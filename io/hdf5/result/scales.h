@@ -8,7 +8,7 @@
 #ifndef LW_IO_HDF5_RESULT_SCALES_H
 #define LW_IO_HDF5_RESULT_SCALES_H
 
-#include "io/writer.h"
+#include "io/write/writer.h"
 
 #include <hdf5.h>
 

@@ -3,7 +3,7 @@
 #ifndef LW_CPU_CONV2D_KERNEL_H
 #define LW_CPU_CONV2D_KERNEL_H
 
-#include "cpu/conv2d/plan.h"
+#include "cpu/conv2d/choose.h"
 
 /* Owned by whoever created it. */
 struct lw_cpu_kernel2d {

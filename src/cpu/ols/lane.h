@@ -5,7 +5,7 @@
 
 #include "cpu/crossings.h"
 #include "cpu/lanes.h"
-#include "cpu/ols/filters.h"
+#include "cpu/ols/bank.h"
 
 /* Rows of a tile that are converted and transposed at a time. */
 #define LW_CPU_PANEL_ROWS 64

@@ -6,7 +6,7 @@
 #include "base/proc.h"
 #include "io/bytes/transfer.h"
 #include "io/format.h"
-#include "io/reader.h"
+#include "io/read/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

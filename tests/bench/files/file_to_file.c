@@ -16,9 +16,9 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "io/shield.h"
-#include "run/loop.h"
-#include "run/pipeline.h"
-#include "run/result.h"
+#include "stream/loop.h"
+#include "stream/pipeline.h"
+#include "setup/result.h"
 #include "storage_rates.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "storage_rates.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "options/parse.h"
 #include "base/proc.h"
 
 #include <stdio.h>

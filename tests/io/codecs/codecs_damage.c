@@ -7,7 +7,7 @@
  * ones gave other samples. What is undone first reads memory that ends with the last byte, so that reading on is a crash. */
 #include "base/integers.h"
 #include "io/bytes/decode.h"
-#include "io/hdf5/filters.h"
+#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/start.h"
 
 #include <inttypes.h>

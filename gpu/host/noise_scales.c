@@ -1,0 +1,32 @@
+#include "gpu/host/noise_scales.h"
+
+#include <float.h>
+#include <math.h>
+
+int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_precision precision)
+{
+    return lw_search_is_needed(search) ? n * (precision == LW_SINGLE ? 4 : 8) : 0;
+}
+
+/* A threshold is given where crossings are wanted; where only the best filter is, all scales may have any factor. */
+double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
+{
+    const double sigma = search->noise ? search->noise[i] : 1;
+    const double threshold = search->threshold > 0 ? search->threshold : 1;
+    return sigma > 0 ? 1 / threshold / sigma : 0;
+}
+
+void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, double scale)
+{
+    const double most = precision == LW_SINGLE ? FLT_MAX : DBL_MAX, finite = fabs(scale) > most ? copysign(most, scale) : scale;
+    if (precision == LW_SINGLE)
+        ((float *)scales)[i] = (float)finite;
+    else
+        ((double *)scales)[i] = finite;
+}
+
+void lw_cuda_scales(const struct lw_search *search, int64_t n, enum lw_precision precision, void *scales)
+{
+    for (int64_t i = 0; i < n; i++)
+        lw_cuda_put_scale(precision, scales, i, lw_cuda_scale_of(search, i));
+}

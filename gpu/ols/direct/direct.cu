@@ -1,0 +1,97 @@
+/* direct.cu - choice, bank and launcher of the direct kernels. */
+#include "gpu/ols/direct/direct.h"
+#include "gpu/ols/direct/sum.cuh"
+#include "gpu/ols/direct/compiled.h"
+
+#include <climits>
+
+static const DirectKernels *const all_kernels[] = {&lw_direct_real, &lw_direct_complex};
+
+/* The kernel with the fewest padded taps, or NULL. */
+static const DirectKernel *kernel_of(const struct lw_cuda_ols_spec *spec)
+{
+    const DirectKernel *best = nullptr;
+    for (const DirectKernels *kernels : all_kernels)
+        for (int i = 0; i < kernels->n; ++i) {
+            const DirectKernel *k = kernels->list + i;
+            if (k->precision == spec->precision && k->complex_taps == spec->taps_complex &&
+                k->complex_signal == (spec->input_complex || spec->taps_complex) && k->pad >= spec->n_taps &&
+                (!best || k->pad < best->pad))
+                best = k;
+        }
+    return best;
+}
+
+static size_t real_bytes(const struct lw_cuda_ols_spec *spec) { return spec->precision == LW_SINGLE ? 4 : 8; }
+
+bool lw_direct_suits(const struct lw_cuda_ols_spec *spec) { return kernel_of(spec) != nullptr; }
+
+/* Memory rate against that of fused multiply-adds, of which two thirds of the peak are reached; less a tenth, because short
+ * signals fill the device better without transforms. */
+double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec)
+{
+    const DirectKernel *k = kernel_of(spec);
+    const double madds = k->pad * (k->complex_signal ? 2 : 1) * (k->complex_taps ? 2 : 1);
+    const double bytes = (double)real_bytes(spec) * (k->complex_signal ? 2 : 1) * (1.0 + 1.0 / spec->n_filters);
+    const double memory = bytes / 4.0e12, arithmetic = madds / (spec->precision == LW_SINGLE ? 20e12 : 10e12);
+    return 0.9 * ((memory > arithmetic ? memory : arithmetic) + 0.02 * (memory + arithmetic));
+}
+
+size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec)
+{
+    return (size_t)spec->n_filters * kernel_of(spec)->pad * real_bytes(spec) * (spec->taps_complex ? 2 : 1);
+}
+
+/* bank[f][m] = taps[f][m] rounded, zero from n_taps on; `width` reals each */
+template <class Real> __global__ void direct_bank(Real *bank, const double *taps, int64_t n, int width, int pad, int n_taps)
+{
+    const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    const int64_t filter = i / (pad * width);
+    const int at = (int)(i % (pad * width));
+    bank[i] = at < n_taps * width ? (Real)taps[filter * n_taps * width + at] : 0;
+}
+
+int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream)
+{
+    const struct lw_cuda_ols_spec *spec = &plan->spec;
+    const int pad = kernel_of(spec)->pad, width = spec->taps_complex ? 2 : 1, threads = 128;
+    const int64_t n = (int64_t)spec->n_filters * pad * width;
+    const unsigned blocks = (unsigned)((n + threads - 1) / threads);
+    if (spec->precision == LW_SINGLE)
+        direct_bank<<<blocks, threads, 0, stream>>>((float *)bank, taps, n, width, pad, (int)spec->n_taps);
+    else
+        direct_bank<<<blocks, threads, 0, stream>>>((double *)bank, taps, n, width, pad, (int)spec->n_taps);
+    return cudaGetLastError();
+}
+
+static unsigned at_most(int64_t n, unsigned most) { return n < most ? (unsigned)n : most; }
+
+int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream)
+{
+    const struct lw_cuda_ols_spec *spec = &plan->spec;
+    const DirectKernel *k = kernel_of(spec);
+    DirectArgs a = {};
+    a.input = block->input;
+    a.output = block->output;
+    a.taps = block->bank;
+    a.not_finite = block->not_finite;
+    a.count = block->count;
+    a.n_channels = block->n_channels;
+    a.halo = spec->n_taps - 1;
+    a.n_filters = spec->n_filters;
+    a.input_scalar = spec->input;
+    a.input_complex = spec->input_complex;
+    a.aligned = block->count * real_bytes(spec) * (plan->output_complex ? 2 : 1) % 16 == 0;
+
+    const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
+    const int64_t packed = slow ? a.n_channels : a.halo + a.count;
+    a.pitch = block->input_pitch ? block->input_pitch : packed;
+    const int64_t across = slow ? (a.n_channels + DIRECT_THREADS - 1) / DIRECT_THREADS : (a.count + k->tile - 1) / k->tile;
+    const int64_t down = slow ? (a.count + DIRECT_STEPS - 1) / DIRECT_STEPS : a.n_channels;
+    if (across > INT_MAX)
+        return cudaErrorInvalidValue;
+    (slow ? k->slow : k->fast)<<<dim3((unsigned)across, at_most(down, 65535)), DIRECT_THREADS, 0, stream>>>(a);
+    return cudaGetLastError();
+}

@@ -1,0 +1,172 @@
+/* choose.c - the choice of segment length and method for long filters: the cheapest by a small model. */
+#include "base/integers.h"
+#include "gpu/ols/long/method.h"
+
+#include <inttypes.h>
+
+/* In the order of preference; the last one has every length. */
+static const struct lw_long_method *const methods[] = {&lw_long_cluster, &lw_long_split, &lw_long_cufft};
+
+static const struct lw_long_method *method_for(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                                               int64_t segment)
+{
+    int i = 0;
+    while (!methods[i]->exists(arch, spec->precision, segment))
+        i++;
+    return methods[i];
+}
+
+static int reach_of(const struct lw_cuda_ols_spec *spec)
+{
+    return lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+}
+
+/* Whether segments are cut and stored by kernels of their own: samples that are not one after the other, or something
+ * that is made of the series. */
+static bool needs_gather(const struct lw_cuda_ols_spec *spec)
+{
+    return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
+}
+
+static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
+{
+    const bool is_real = !spec->input_complex && !spec->taps_complex;
+    return !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
+}
+
+/* Segments, or pairs of them, that a whole data set takes. */
+static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
+{
+    const enum lw_pairing pairing = pairing_of(spec);
+    return divide_up(spec->n_channels, pairing == LW_PAIRED_CHANNELS ? 2 : 1) *
+           divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
+}
+
+/* What whole items hold, as a multiple of the outputs: much where a signal is short. */
+static double rounded_up(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
+{
+    if (n_outputs <= 0)
+        return 1;
+    const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
+    return held / ((double)n_outputs * (double)spec->n_channels);
+}
+
+/* Of the input, with all filters. */
+static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
+                                 int64_t segment)
+{
+    const struct lw_long_method *const method = method_for(spec, arch, segment);
+    const int64_t hop = segment - spec->n_taps + 1 - reach_of(spec);
+    const double gathering = needs_gather(spec) ? method->gather_seconds * (spec->precision == LW_SINGLE ? 1 : 2) : 0;
+    const double each = gathering + method->point_seconds(spec->precision, segment);
+    return each * (spec->n_filters + 1) * (double)segment / (double)hop * rounded_up(spec, n_outputs, hop);
+}
+
+/* For cuFFT, which has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths
+ * where that is little memory, then fewer; no more than what holds the whole result and the overlap. */
+static int64_t ample_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
+{
+    const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
+    const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
+    const int64_t wanted = min64(min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
+    int64_t segment = LW_LONG_LEAST_SEGMENT;
+    while (segment < wanted)
+        segment *= 2;
+    return segment;
+}
+
+/* The cheapest length of our own kernels, or cuFFT's. */
+static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
+{
+    int64_t best = ample_segment(spec, n_outputs);
+    double best_seconds = seconds_per_sample(spec, arch, n_outputs, best);
+    for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2) {
+        if (method_for(spec, arch, segment) == &lw_long_cufft || segment < spec->n_taps + reach_of(spec))
+            continue;
+        const double seconds = seconds_per_sample(spec, arch, n_outputs, segment);
+        if (seconds < best_seconds) {
+            best = segment;
+            best_seconds = seconds;
+        }
+    }
+    return best;
+}
+
+/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole data
+ * set all batches alike, since cuFFT fills up the last one. */
+static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
+{
+    const int64_t batch_samples = (int64_t)1 << 21, most = 64;
+    const int64_t batch = max64(min64(batch_samples / plan->segment, most), 1);
+    if (n_outputs <= 0)
+        return (int)batch;
+    const int64_t items = count_items(&plan->spec, n_outputs, plan->hop);
+    return (int)divide_up(items, divide_up(items, batch));
+}
+
+/* @param n_taps  and reach */
+static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
+{
+    if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64
+                   "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
+}
+
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
+                       struct lw_long_ols_plan *out, struct lw_error *err)
+{
+    const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, arch, n_outputs);
+    const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
+    const int reach = reach_of(spec);
+    const int rc = check_segment(segment, spec->n_taps + reach, err);
+    if (rc)
+        return rc;
+    const enum lw_pairing pairing = pairing_of(spec);
+    const int64_t hop = segment - spec->n_taps + 1 - reach;
+    *out = (struct lw_long_ols_plan){
+        .spec = *spec,
+        .pairing = pairing,
+        .segment = segment,
+        .hop = hop,
+        .reach = reach,
+        .method = method_for(spec, arch, segment),
+        .needs_gather = needs_gather(spec),
+        .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
+        .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
+        .output_complex = pairing == LW_UNPAIRED,
+    };
+    out->group = (int)min64(spec->n_filters, out->method->most_group);
+    out->batch = choose_batch(out, n_outputs);
+    const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
+    out->seconds_per_output = seconds_per_sample(spec, arch, n_outputs, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);
+    return LW_OK;
+}
+
+/* A series with which few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the longest
+ * segments keep half of them; where two blocks hold these, two thirds. */
+static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
+{
+    const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
+    return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
+}
+
+/* Of the kernel's cost, what that of a long segment has to be below, as the two models are not exact. At 4097 taps either may be the
+ * faster. In long series the segments of two blocks are, up to some 10000 taps, where the models say otherwise. */
+static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
+{
+    const struct lw_cuda_ols_spec *const spec = &kernel->spec;
+    if (kernel->blocks == 1)
+        return 0.85;
+    if (n_outputs > 0 && n_outputs * spec->n_channels * spec->n_filters < 1 << 23)
+        return 1;
+    return pairing_of(spec) == LW_UNPAIRED ? 0.8 : 0.75;
+}
+
+bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
+{
+    return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 &&
+           !is_short(kernel, n_outputs) &&
+           lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
+           out->seconds_per_output < clearly(kernel, n_outputs) * kernel->seconds_per_output;
+}

@@ -1,0 +1,80 @@
+/* segments.cuh - where the long path's segments lie in a block's input and output; see gpu/ols/long/steps.h for the items. */
+#ifndef LW_GPU_OLS_LONG_PLACE_CUH
+#define LW_GPU_OLS_LONG_PLACE_CUH
+
+#include "gpu/device/stored.cuh"
+#include "gpu/ols/long/steps.h"
+
+/* One item: its real part, and the imaginary part where that is another real signal. */
+struct placement {
+    bool has[2];
+    int64_t input[2], output[2];        /* element of sample 0, of output 0 */
+    int64_t samples[2], outputs[2];     /* how many of them the block has from there on */
+    int64_t step, output_step;          /* elements from one sample to the next, and from one output to the next */
+};
+
+__device__ inline void place_part(const lw_long_geometry &g, int part, int64_t channel, int64_t start, placement &p)
+{
+    const int64_t length = g.segment - g.hop + g.count;
+    const bool is_slow = g.layout == LW_TIME_SLOW;
+    p.has[part] = true;
+    p.input[part] = is_slow ? start * g.input_pitch + channel : channel * g.input_pitch + start;
+    p.output[part] = is_slow ? start * g.n_channels + channel : channel * g.count + start;
+    p.samples[part] = length - start;
+    p.outputs[part] = g.count - start;
+}
+
+__device__ inline placement place(const lw_long_geometry &g, int64_t item)
+{
+    const int64_t segment = item / g.n_groups, group = item % g.n_groups;
+    placement p = {};
+    p.step = g.layout == LW_TIME_SLOW ? g.input_pitch : 1;
+    p.output_step = g.layout == LW_TIME_SLOW ? g.n_channels : 1;
+    if (item >= g.n_items)
+        return p;
+    if (g.pairing == LW_PAIRED_CHANNELS) {
+        place_part(g, 0, 2 * group, segment * g.hop, p);
+        if (2 * group + 1 < g.n_channels)
+            place_part(g, 1, 2 * group + 1, segment * g.hop, p);
+    } else if (g.pairing == LW_PAIRED_HOPS) {
+        place_part(g, 0, group, 2 * segment * g.hop, p);
+        place_part(g, 1, group, (2 * segment + 1) * g.hop, p);
+    } else {
+        place_part(g, 0, group, segment * g.hop, p);
+    }
+    return p;
+}
+
+/* Sample `position` of an item; zero beyond the block. */
+template <typename Real, typename Stored>
+__device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement &p, const Stored *input,
+                                      int64_t position, bool &not_finite)
+{
+    Complex<Real> value = {0, 0};
+    if (p.has[0] && position < p.samples[0]) {
+        const int64_t at = p.input[0] + position * p.step;
+        if (g.input_complex)
+            return finite_complex<Real>(input, at, not_finite);
+        value.x = finite_of<Stored>((Real)input[at], not_finite);
+    }
+    if (p.has[1] && position < p.samples[1])
+        value.y = finite_of<Stored>((Real)input[p.input[1] + position * p.step], not_finite);
+    return value;
+}
+
+/* Output o of an item, if it is one of the block's. */
+template <typename Real>
+__device__ inline void put(const lw_long_geometry &g, const placement &p, Complex<Real> value, int64_t o, Real *plane)
+{
+    if (p.has[0] && o < p.outputs[0]) {
+        const int64_t at = p.output[0] + o * p.output_step;
+        if (g.output_complex)
+            reinterpret_cast<Complex<Real> *>(plane)[at] = value;
+        else
+            plane[at] = value.x;
+    }
+    if (p.has[1] && o < p.outputs[1])
+        plane[p.output[1] + o * p.output_step] = value.y;
+}
+
+#endif

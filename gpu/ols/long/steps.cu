@@ -1,0 +1,205 @@
+/* Thread to element: x runs along a segment, so that reads and writes of time-fast data are coalesced. Time-slow data
+ * with several channels goes through a 32 x 32 tile of shared memory (one column of padding, so that neither direction
+ * has bank conflicts): x runs along adjacent groups at the data, along the segment at the work buffer. */
+#include "gpu/ols/long/steps.h"
+
+#include "gpu/ols/long/segments.cuh"
+
+static constexpr int block_threads = 256;
+static constexpr int line_rows = 4;             /* elements of a thread, block_threads apart */
+static constexpr int tile = 32, tile_rows = 8;
+static const dim3 tile_block(tile, tile_rows);
+
+template <typename Real, typename Stored>
+__global__ void load(lw_long_geometry g, const Stored *input, int64_t first, Complex<Real> *segments, unsigned *flag)
+{
+    const placement p = place(g, first + blockIdx.y);
+    Complex<Real> *const segment = segments + blockIdx.y * g.segment;
+    bool not_finite = false;
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t position = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (position < g.segment)
+            segment[position] = fetch<Real>(g, p, input, position, not_finite);
+    }
+    if (not_finite)
+        *flag = 1;
+}
+
+template <typename Real, typename Stored>
+__global__ void load_tiled(lw_long_geometry g, const Stored *input, int64_t first, int n, Complex<Real> *segments,
+                           unsigned *flag)
+{
+    __shared__ Complex<Real> values[tile][tile + 1];
+    const int64_t position0 = int64_t(blockIdx.x) * tile;
+    const int item0 = blockIdx.y * tile, item = item0 + threadIdx.x;
+    bool not_finite = false;
+    if (item < n) {
+        const placement p = place(g, first + item);
+        for (int row = threadIdx.y; row < tile; row += tile_rows)
+            values[row][threadIdx.x] = fetch<Real>(g, p, input, position0 + row, not_finite);
+    }
+    __syncthreads();
+    for (int row = threadIdx.y; row < tile && item0 + row < n; row += tile_rows)
+        if (position0 + threadIdx.x < g.segment)
+            segments[(item0 + row) * g.segment + position0 + threadIdx.x] = values[threadIdx.x][row];
+    if (not_finite)
+        *flag = 1;
+}
+
+static bool is_tiled(const lw_long_geometry &g)
+{
+    return g.layout == LW_TIME_SLOW && g.n_groups > 1;
+}
+
+static dim3 line_grid(int64_t length, int n)
+{
+    const int64_t per_block = block_threads * line_rows;
+    return dim3(static_cast<unsigned>((length + per_block - 1) / per_block), n);
+}
+
+static dim3 tile_grid(int64_t length, int n)
+{
+    return dim3(static_cast<unsigned>((length + tile - 1) / tile), (n + tile - 1) / tile);
+}
+
+template <typename Real>
+static cudaError_t load_as(const lw_long_geometry &g, const void *input, int64_t first, int n, void *segments,
+                           unsigned *flag, cudaStream_t stream)
+{
+    return with_stored(g.input, [=](auto example) {
+        using Stored = decltype(example);
+        const auto from = static_cast<const Stored *>(input);
+        const auto to = static_cast<Complex<Real> *>(segments);
+        if (is_tiled(g))
+            load_tiled<Real><<<tile_grid(g.segment, n), tile_block, 0, stream>>>(g, from, first, n, to, flag);
+        else
+            load<Real><<<line_grid(g.segment, n), block_threads, 0, stream>>>(g, from, first, to, flag);
+        return cudaGetLastError();
+    });
+}
+
+cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n,
+                         void *segments, unsigned *not_finite, cudaStream_t stream)
+{
+    return geometry->precision == LW_SINGLE ? load_as<float>(*geometry, input, first, n, segments, not_finite, stream)
+                                            : load_as<double>(*geometry, input, first, n, segments, not_finite, stream);
+}
+
+template <typename Number>
+__global__ void multiply(const Number *segments, const Number *spectrum, int64_t segment, Number *products)
+{
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t position = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (position >= segment)
+            return;
+        const int64_t at = blockIdx.y * segment + position;
+        products[at] = product(segments[at], spectrum[position]);
+    }
+}
+
+cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
+                             int n, void *products, cudaStream_t stream)
+{
+    const auto grid = line_grid(segment, n);
+    if (precision == LW_SINGLE)
+        multiply<<<grid, block_threads, 0, stream>>>(static_cast<const float2 *>(segments),
+                                                     static_cast<const float2 *>(spectrum), segment,
+                                                     static_cast<float2 *>(products));
+    else
+        multiply<<<grid, block_threads, 0, stream>>>(static_cast<const double2 *>(segments),
+                                                     static_cast<const double2 *>(spectrum), segment,
+                                                     static_cast<double2 *>(products));
+    return cudaGetLastError();
+}
+
+template <typename Real>
+__global__ void store(lw_long_geometry g, const Complex<Real> *products, int64_t first, Real *plane)
+{
+    const placement p = place(g, first + blockIdx.y);
+    const Complex<Real> *const valid = products + blockIdx.y * g.segment + g.segment - g.hop;
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t o = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (o < g.hop)
+            put(g, p, valid[o], o, plane);
+    }
+}
+
+template <typename Real>
+__global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, int64_t first, int n, Real *plane)
+{
+    __shared__ Complex<Real> values[tile][tile + 1];
+    const int64_t o0 = int64_t(blockIdx.x) * tile;
+    const int item0 = blockIdx.y * tile, item = item0 + threadIdx.x;
+    for (int row = threadIdx.y; row < tile && item0 + row < n; row += tile_rows)
+        if (o0 + threadIdx.x < g.hop)
+            values[threadIdx.x][row] = products[(item0 + row) * g.segment + g.segment - g.hop + o0 + threadIdx.x];
+    __syncthreads();
+    if (item >= n)
+        return;
+    const placement p = place(g, first + item);
+    for (int row = threadIdx.y; row < tile && o0 + row < g.hop; row += tile_rows)
+        put(g, p, values[row][threadIdx.x], o0 + row, plane);
+}
+
+template <typename Real>
+static cudaError_t store_as(const lw_long_geometry &g, const void *products, int64_t first, int n, void *plane,
+                            cudaStream_t stream)
+{
+    const auto from = static_cast<const Complex<Real> *>(products);
+    const auto to = static_cast<Real *>(plane);
+    if (is_tiled(g))
+        store_tiled<<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, to);
+    else
+        store<<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, to);
+    return cudaGetLastError();
+}
+
+cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
+                          void *plane, cudaStream_t stream)
+{
+    return geometry->precision == LW_SINGLE ? store_as<float>(*geometry, products, first, n, plane, stream)
+                                            : store_as<double>(*geometry, products, first, n, plane, stream);
+}
+
+__global__ void pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, double2 *padded)
+{
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (i >= segment)
+            return;
+        double2 tap = {0, 0};
+        if (i < n_taps)
+            tap = is_complex ? double2{taps[2 * i], taps[2 * i + 1]} : double2{taps[i], 0};
+        padded[i] = tap;
+    }
+}
+
+cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded,
+                        cudaStream_t stream)
+{
+    pad<<<line_grid(segment, 1), block_threads, 0, stream>>>(taps, is_complex, n_taps, segment,
+                                                             static_cast<double2 *>(padded));
+    return cudaGetLastError();
+}
+
+template <typename Real>
+__global__ void scale(const double2 *padded, int64_t segment, Complex<Real> *spectrum)
+{
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (i < segment)
+            spectrum[i] = {Real(padded[i].x / segment), Real(padded[i].y / segment)};
+    }
+}
+
+cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,
+                          cudaStream_t stream)
+{
+    const auto grid = line_grid(segment, 1);
+    const auto from = static_cast<const double2 *>(padded);
+    if (precision == LW_SINGLE)
+        scale<float><<<grid, block_threads, 0, stream>>>(from, segment, static_cast<float2 *>(spectrum));
+    else
+        scale<double><<<grid, block_threads, 0, stream>>>(from, segment, static_cast<double2 *>(spectrum));
+    return cudaGetLastError();
+}

@@ -1,0 +1,525 @@
+/* result_format.c - FITS as one of the formats of results.
+ *
+ *     primary unit      the first dataset, where it is an array, and HISTORY of where the result comes from
+ *     IMAGE extension   each further array, named after it
+ *     BINTABLE          each table that grows, at the end of the file
+ *
+ * Headers are written and the file gets its full length before the first sample comes; numbers are big-endian, see struct lw_extent.
+ * An array's own attributes and what its input says of itself become cards, and HISTORY where their names are no keywords. */
+#include "io/write/structure.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/archive/fits/cards.h"
+#include "io/archive/fits/wcs.h"
+#include "io/archive/fits/header.h"
+#include "io/archive/fits/image.h"
+#include "io/bytes/transfer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of a header, generously. */
+#define HEADER_ROOM ((int64_t)1 << 20)
+
+static bool is_array(const struct lw_writer_dataset *dataset) { return dataset->n_columns == 0; }
+
+/* ---- types ------------------------------------------------------------------------------------------------------------- */
+
+/* As FITS stores a scalar: BITPIX 0, not at all; integers whose sign FITS has not are stored about `middle`. */
+struct stored {
+    int bitpix;
+    double middle;
+};
+
+static struct stored find_stored(struct lw_type type)
+{
+    static const struct stored stored[LW_N_RESULT_SCALARS] = {
+        [LW_INT8] = {8, -128}, [LW_UINT8] = {8, 0}, [LW_INT16] = {16, 0}, [LW_UINT16] = {16, 32768}, [LW_INT32] = {32, 0},
+        [LW_FLOAT32] = {-32, 0}, [LW_FLOAT64] = {-64, 0},
+    };
+    return type.is_complex ? (struct stored){0} : stored[type.scalar];
+}
+
+static int check_dataset(const struct lw_writer_dataset *dataset, struct lw_error *err)
+{
+    char type[40];
+    if (!is_array(dataset))
+        return dataset->grows ? LW_OK : lw_fail(err, LW_ECONFIG, "%s: FITS results have no such tables; write HDF5", dataset->path);
+    if (find_stored(dataset->type).bitpix == 0)
+        return lw_fail(err, LW_ECONFIG, "%s would be of %s, which FITS images have not: choose another --output-type, or write HDF5",
+                       dataset->path, lw_type_text(dataset->type, type));
+    return LW_OK;
+}
+
+/* More than any disk has where the product does not fit. */
+static int64_t array_bytes(const struct lw_writer_dataset *dataset)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(dataset->type);
+    for (int d = 0; d < dataset->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, dataset->dims[d], &bytes))
+            return INT64_MAX;
+    return bytes;
+}
+
+static int64_t room(const struct lw_writer_spec *spec)
+{
+    int64_t bytes = HEADER_ROOM;
+    for (int d = 0; d < spec->n_datasets; d++) {
+        const int64_t data = is_array(&spec->datasets[d]) ? array_bytes(&spec->datasets[d]) : 0;
+        if (__builtin_add_overflow(bytes, data, &bytes) || __builtin_add_overflow(bytes, HEADER_ROOM, &bytes))
+            return INT64_MAX;
+    }
+    return bytes;
+}
+
+/* ---- headers ----------------------------------------------------------------------------------------------------------- */
+
+/* "/convolved" is CONVOLVED. */
+static void put_name(struct lw_fits_cards *cards, const char *path)
+{
+    char name[64];
+    size_t n = 0;
+    for (const char *at = path + (*path == '/'); *at && n < sizeof name - 1; at++)
+        name[n++] = (char)(*at == '/' ? '_' : toupper((unsigned char)*at));
+    name[n] = '\0';
+    lw_fits_put_text(cards, "EXTNAME", name);
+}
+
+static const struct lw_attribute *find_attribute(const struct lw_attribute *attributes, int n, const char *name)
+{
+    for (int a = 0; a < n; a++)
+        if (strcmp(attributes[a].name, name) == 0)
+            return &attributes[a];
+    return NULL;
+}
+
+static void put_scale(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    const struct lw_attribute *const scale = find_attribute(dataset->attributes, dataset->n_attributes, "scale_factor");
+    const double factor = scale ? scale->real : 1, middle = find_stored(dataset->type).middle;
+    if (factor == 1 && middle == 0)
+        return;
+    lw_fits_put_real(cards, "BSCALE", factor, "value = BZERO + BSCALE x number");
+    lw_fits_put_real(cards, "BZERO", factor * middle, NULL);
+}
+
+/* Whether the input has a keyword: a root with the number of an axis, twice where it is that of a matrix's diagonal, and the letter
+ * of a description, "" for the first. @param name  set */
+static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, bool is_diagonal, int axis, const char *letter,
+                        char name[40])
+{
+    if (is_diagonal)
+        snprintf(name, 40, "%s%d_%d%s", root, axis, axis, letter);
+    else
+        snprintf(name, 40, "%s%d%s", root, axis, letter);
+    return find_attribute(dataset->carried, dataset->n_carried, name);
+}
+
+static bool has_any(const struct lw_writer_dataset *dataset, const char *const *roots, int axis, const char *letter)
+{
+    char name[40];
+    for (; *roots; roots++)
+        if (has_keyword(dataset, *roots, false, axis, letter, name))
+            return true;
+    return false;
+}
+
+static bool has_matrix(const struct lw_writer_dataset *dataset, const char *letter)
+{
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const char *const name = dataset->carried[a].name, *const numbers = name + 2 + strspn(name + 2, "0123456789_");
+        if (strncmp(name, "CD", 2) == 0 && numbers > name + 2 && strcmp(numbers, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_default(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, const char *name, int64_t value)
+{
+    const struct lw_attribute left_out = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+    struct lw_attribute moved;
+    if (lw_fits_move(&left_out, dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved) == LW_FITS_MOVED)
+        lw_fits_put_attribute(cards, &moved);
+}
+
+/* Coordinates that the input leaves to their defaults: the reference pixel 0, the increment 1 (section 8.2); of IRAF's physical
+ * coordinates, LTV 0 and the unit matrix. */
+static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    static const char *const described[] = {"CTYPE", "CRVAL", "CRPIX", "CDELT", NULL};
+    for (int axis = 1; axis <= dataset->n_dims; axis++) {
+        char name[40], other[40];
+        for (int l = 0; l <= 26; l++) {
+            const char letter[2] = {l > 0 ? (char)('A' + l - 1) : '\0'};
+            if (!has_any(dataset, described, axis, letter))
+                continue;
+            if (!has_keyword(dataset, "CDELT", false, axis, letter, name) && !has_matrix(dataset, letter))
+                put_default(cards, dataset, name, 1);
+            if (!has_keyword(dataset, "CRPIX", false, axis, letter, name))
+                put_default(cards, dataset, name, 0);
+        }
+        const bool has_offset = has_keyword(dataset, "LTV", false, axis, "", name);
+        const bool has_factor = has_keyword(dataset, "LTM", true, axis, "", other);
+        if (has_offset != has_factor)
+            put_default(cards, dataset, has_offset ? other : name, has_offset ? 1 : 0);
+    }
+}
+
+/* Names, as far as there is room. */
+static void add_name(char *names, size_t size, const char *name)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+/* What the input says of itself; a warning names what is left out of that. */
+static void put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    static const char *const reasons[LW_FITS_N_FATES] = {
+        [LW_FITS_BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
+        [LW_FITS_BY_PIXELS] = "they are of the input's pixels, and the result has others",
+    };
+    char names[LW_FITS_N_FATES][600] = {""};
+    struct lw_attribute moved;
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const enum lw_fits_fate fate =
+            lw_fits_move(&dataset->carried[a], dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved);
+        if (fate == LW_FITS_MOVED)
+            lw_fits_put_attribute(cards, &moved);
+        else
+            add_name(names[fate], sizeof names[fate], moved.name);
+    }
+    for (int f = LW_FITS_MOVED + 1; f < LW_FITS_N_FATES; f++)
+        if (names[f][0])
+            lw_log_warn("keywords of the input are left out: %s; %s", names[f], reasons[f]);
+}
+
+static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    put_carried(cards, dataset);
+    if (is_array(dataset))
+        put_defaults(cards, dataset);
+    for (int a = 0; a < dataset->n_attributes; a++) {
+        const struct lw_attribute *const attribute = &dataset->attributes[a];
+        if (strcmp(attribute->name, "unit") == 0)
+            lw_fits_put_text(cards, "BUNIT", attribute->text);
+        else if (strcmp(attribute->name, "scale_factor") != 0 && strcmp(attribute->name, "add_offset") != 0)
+            lw_fits_put_attribute(cards, attribute);
+    }
+}
+
+static void put_date(struct lw_fits_cards *cards)
+{
+    char text[32];
+    const time_t now = time(NULL);
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+    lw_fits_put_text(cards, "DATE", text);
+}
+
+/* @param dataset  the array in the unit; NULL: there is none */
+static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, bool is_primary)
+{
+    const int n_dims = dataset ? dataset->n_dims : 0;
+    if (is_primary)
+        lw_fits_put_logical(cards, "SIMPLE", true, "FITS Standard 4.0");
+    else
+        lw_fits_put_text(cards, "XTENSION", "IMAGE");
+    lw_fits_put_int(cards, "BITPIX", dataset ? find_stored(dataset->type).bitpix : 8, NULL);
+    lw_fits_put_int(cards, "NAXIS", n_dims, NULL);
+    for (int axis = 1; axis <= n_dims; axis++) {
+        char keyword[24];
+        snprintf(keyword, sizeof keyword, "NAXIS%d", axis);
+        lw_fits_put_int(cards, keyword, dataset->dims[n_dims - axis], dataset->dim_names[n_dims - axis]);
+    }
+    if (is_primary) {
+        lw_fits_put_logical(cards, "EXTEND", true, NULL);
+        lw_fits_put_logical(cards, LW_FITS_COMPLETE, false, "whether lapwing has written all of this file");
+    } else {
+        lw_fits_put_int(cards, "PCOUNT", 0, NULL);
+        lw_fits_put_int(cards, "GCOUNT", 1, NULL);
+    }
+}
+
+static int make_array_header(const struct lw_writer_dataset *dataset, const struct lw_writer_spec *spec, bool is_primary,
+                             struct lw_fits_cards *cards, struct lw_error *err)
+{
+    const int rc = lw_fits_cards_begin(cards, err);
+    if (rc)
+        return rc;
+    put_shape(cards, dataset, is_primary);
+    if (dataset) {
+        put_scale(cards, dataset);
+        put_name(cards, dataset->path);
+    }
+    put_date(cards);
+    if (dataset)
+        put_attributes(cards, dataset);
+    for (int a = 0; is_primary && a < spec->n_attributes; a++)
+        lw_fits_put_attribute(cards, &spec->attributes[a]);
+    return lw_fits_cards_finish(cards, err);
+}
+
+/* ---- create ------------------------------------------------------------------------------------------------------------ */
+
+/* Where the units of the arrays lie. */
+struct layout {
+    struct lw_fits_cards *headers;      /* [n_headers] */
+    int64_t *offsets;                   /* of the headers */
+    int n_headers;
+    int64_t end;                        /* of the file */
+};
+
+static void release_layout(struct layout *layout)
+{
+    for (int h = 0; h < layout->n_headers; h++)
+        lw_fits_cards_release(&layout->headers[h]);
+    lw_free(layout->headers);
+    lw_free(layout->offsets);
+}
+
+static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int64_t offset)
+{
+    const int number_bytes = (int)lw_scalar_bytes(dataset->type.scalar);
+    struct lw_extent extent = {
+        .offset = offset, .element_bytes = number_bytes, .n_dims = dataset->n_dims, .number_bytes = number_bytes,
+        .is_swapped = number_bytes > 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+        .is_about_middle = find_stored(dataset->type).middle != 0,
+    };
+    memcpy(extent.dims, dataset->dims, sizeof extent.dims);
+    return extent;
+}
+
+static int add_unit(struct layout *layout, const struct lw_writer_dataset *dataset, const struct lw_writer_spec *spec,
+                    struct lw_extent *extent, struct lw_error *err)
+{
+    const int h = layout->n_headers++;
+    const int rc = make_array_header(dataset, spec, h == 0, &layout->headers[h], err);
+    layout->offsets[h] = layout->end;
+    layout->end += (int64_t)layout->headers[h].bytes;
+    if (rc || !dataset)
+        return rc;
+    *extent = make_extent(dataset, layout->end);
+    layout->end += round_up(array_bytes(dataset), LW_FITS_BLOCK);
+    return LW_OK;
+}
+
+/* The primary unit has no data where the first dataset is a table. */
+static int plan_layout(const struct lw_writer_spec *spec, struct lw_extent *extents, struct layout *layout, struct lw_error *err)
+{
+    int rc = LW_OK;
+    *layout = (struct layout){.headers = lw_alloc_array(spec->n_datasets + 1, sizeof *layout->headers, "FITS headers", err),
+                              .offsets = lw_alloc_array(spec->n_datasets + 1, sizeof *layout->offsets, "FITS headers", err)};
+    if (!layout->headers || !layout->offsets)
+        return LW_ESYSTEM;
+    if (!is_array(&spec->datasets[0]))
+        rc = add_unit(layout, NULL, spec, NULL, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        if ((rc = check_dataset(&spec->datasets[d], err)) == LW_OK && is_array(&spec->datasets[d]))
+            rc = add_unit(layout, &spec->datasets[d], spec, &extents[d], err);
+    return rc;
+}
+
+static int fail_write(const struct lw_result_file *result, const char *why, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot write '%.600s': %.200s", result->part, why);
+}
+
+static int write_bytes(const struct lw_result_file *result, const void *bytes, int64_t offset, int64_t n, struct lw_error *err)
+{
+    struct lw_error reason;
+    return lw_bytes_write(result->fd, bytes, offset, n, &reason) == LW_OK ? LW_OK : fail_write(result, reason.message, err);
+}
+
+static int set_length(const struct lw_result_file *result, int64_t bytes, struct lw_error *err)
+{
+    const int rc = lw_result_file_reserve(result, bytes, err);
+    if (rc)
+        return rc;
+    return ftruncate(result->fd, bytes) == 0 ? LW_OK : fail_write(result, strerror(errno), err);
+}
+
+static int write_headers(const struct lw_result_file *result, const struct layout *layout, struct lw_error *err)
+{
+    int rc = set_length(result, layout->end, err);
+    for (int h = 0; h < layout->n_headers && rc == LW_OK; h++)
+        rc = write_bytes(result, layout->headers[h].text, layout->offsets[h], (int64_t)layout->headers[h].bytes, err);
+    return rc;
+}
+
+static int create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
+                  struct lw_error *err)
+{
+    struct layout layout;
+    int rc;
+    *is_stuck = false;
+    (void)((rc = plan_layout(spec, extents, &layout, err)) || (rc = write_headers(result, &layout, err)));
+    release_layout(&layout);
+    return rc;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct lw_fits_unit *unit, const struct lw_writer_dataset *dataset)
+{
+    bool is_same = unit->bitpix == find_stored(dataset->type).bitpix && unit->n_axes == dataset->n_dims;
+    for (int d = 0; d < dataset->n_dims && is_same; d++)
+        is_same = unit->axes[dataset->n_dims - 1 - d] == dataset->dims[d];
+    return is_same;
+}
+
+static int check_incomplete(const struct lw_result_file *result, const struct lw_fits_unit *unit, struct lw_error *err)
+{
+    bool is_complete = true;
+    if (!lw_fits_logical(unit, LW_FITS_COMPLETE, &is_complete))
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    return is_complete ? lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part) : LW_OK;
+}
+
+static int check_arrays(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_fits_walk *walk,
+                        struct lw_extent *extents, struct lw_error *err)
+{
+    int rc = check_incomplete(result, walk->unit, err);
+    if (rc == LW_OK && !is_array(&spec->datasets[0]))
+        rc = lw_fits_next(walk, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++) {
+        const struct lw_writer_dataset *const dataset = &spec->datasets[d];
+        if (!is_array(dataset))
+            continue;
+        if (!walk->unit || !is_same(walk->unit, dataset))
+            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than that of this run", result->part,
+                           dataset->path);
+        extents[d] = make_extent(dataset, walk->unit->data_offset);
+        rc = lw_fits_next(walk, err);
+    }
+    return rc;
+}
+
+static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    int rc = lw_fits_begin(result->part, &walk, err);
+    const int64_t bytes = walk.file_bytes;
+    rc = rc ? rc : check_arrays(result, spec, &walk, extents, err);
+    lw_fits_end(&walk);
+    return rc ? rc : lw_result_file_reserve(result, bytes, err);
+}
+
+/* ---- complete ---------------------------------------------------------------------------------------------------------- */
+
+static int make_table_header(const struct lw_growing *table, struct lw_fits_cards *cards, struct lw_error *err)
+{
+    const struct lw_writer_dataset *const dataset = &table->dataset;
+    const int rc = lw_fits_cards_begin(cards, err);
+    if (rc)
+        return rc;
+    lw_fits_put_text(cards, "XTENSION", "BINTABLE");
+    lw_fits_put_int(cards, "BITPIX", 8, NULL);
+    lw_fits_put_int(cards, "NAXIS", 2, NULL);
+    lw_fits_put_int(cards, "NAXIS1", dataset->n_columns * 8, "bytes of a row");
+    lw_fits_put_int(cards, "NAXIS2", lw_spool_rows(table->spool), "rows");
+    lw_fits_put_int(cards, "PCOUNT", 0, NULL);
+    lw_fits_put_int(cards, "GCOUNT", 1, NULL);
+    lw_fits_put_int(cards, "TFIELDS", dataset->n_columns, NULL);
+    for (int c = 0; c < dataset->n_columns; c++) {
+        char keyword[24];
+        snprintf(keyword, sizeof keyword, "TTYPE%d", c + 1);
+        lw_fits_put_text(cards, keyword, dataset->columns[c].name);
+        snprintf(keyword, sizeof keyword, "TFORM%d", c + 1);
+        lw_fits_put_text(cards, keyword, dataset->columns[c].kind == LW_COLUMN_INT ? "1K" : "1D");
+    }
+    put_name(cards, dataset->path);
+    put_attributes(cards, dataset);
+    return lw_fits_cards_finish(cards, err);
+}
+
+/* All columns have 8 bytes. */
+static int write_rows(const struct lw_result_file *result, struct lw_growing *table, int64_t offset, struct lw_error *err)
+{
+    enum { BLOCK = 4096 };
+    uint64_t numbers[BLOCK];
+    const void *rows;
+    int64_t n;
+    int rc = lw_spool_sort(table->spool, err);
+    while (rc == LW_OK && (rc = lw_spool_next(table->spool, &rows, &n, err)) == LW_OK && n > 0) {
+        const uint64_t *const from = rows;
+        const int64_t n_numbers = n * table->dataset.n_columns;
+        for (int64_t at = 0, count; at < n_numbers && rc == LW_OK; at += count, offset += count * 8) {
+            count = min64(BLOCK, n_numbers - at);
+            for (int64_t i = 0; i < count; i++)
+                lw_copy_ordered(&numbers[i], &from[at + i], sizeof *numbers, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+            rc = write_bytes(result, numbers, offset, count * 8, err);
+        }
+    }
+    return rc;
+}
+
+/* Behind the end of the file, which then has its new length. */
+static int add_table(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
+{
+    struct lw_fits_cards cards;
+    struct stat status;
+    if (fstat(result->fd, &status) != 0)
+        return fail_write(result, strerror(errno), err);
+    int rc = make_table_header(table, &cards, err);
+    const int64_t header = (int64_t)cards.bytes, begin = status.st_size + header;
+    const int64_t bytes = lw_spool_rows(table->spool) * table->dataset.n_columns * 8;
+    (void)(rc || (rc = set_length(result, begin + round_up(bytes, LW_FITS_BLOCK), err)) ||
+           (rc = write_bytes(result, cards.text, status.st_size, header, err)) || (rc = write_rows(result, table, begin, err)));
+    lw_fits_cards_release(&cards);
+    return rc;
+}
+
+static int overwrite_card(const struct lw_result_file *result, const struct lw_fits_unit *unit, const char *start, const char card[81],
+                          struct lw_error *err)
+{
+    for (int64_t c = 0; c < unit->n_cards; c++)
+        if (memcmp(unit->cards + c * LW_FITS_CARD, start, strlen(start)) == 0)
+            return write_bytes(result, card, unit->header_offset + c * LW_FITS_CARD, LW_FITS_CARD, err);
+    return lw_fail(err, LW_EIO, "'%s' has lost its card %s while it was written", result->part, start);
+}
+
+static int overwrite_attributes(const struct lw_result_file *result, const struct lw_structure_end *end, const struct lw_fits_unit *unit,
+                                struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int a = 0; a < end->n_attributes && rc == LW_OK; a++) {
+        char start[80], card[81];
+        snprintf(start, sizeof start, "HISTORY %.40s = ", end->attributes[a].name);
+        lw_fits_history_card(&end->attributes[a], card);
+        rc = overwrite_card(result, unit, start, card, err);
+    }
+    return rc;
+}
+
+static int mark_complete(const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    char card[81];
+    int rc;
+    snprintf(card, sizeof card, "%-8s= %20s / %-47s", LW_FITS_COMPLETE, "T", "whether lapwing has written all of this file");
+    (void)((rc = lw_fits_begin(result->part, &walk, err)) || (rc = overwrite_attributes(result, end, walk.unit, err)) ||
+           (rc = overwrite_card(result, walk.unit, LW_FITS_COMPLETE "=", card, err)));
+    lw_fits_end(&walk);
+    return rc;
+}
+
+static int complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck, struct lw_error *err)
+{
+    int rc = LW_OK;
+    *is_stuck = false;
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
+        if (end->tables[t])
+            rc = add_table(result, end->tables[t], err);
+    return rc ? rc : mark_complete(result, end, err);
+}
+
+const struct lw_structure lw_structure_fits = {.room = room, .create = create, .check = check, .complete = complete};

@@ -1,0 +1,182 @@
+#include "io/bytes/scatter.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+
+const struct lw_bytes_pace lw_bytes_assumed_pace = {.bytes_per_s = 2.5e9, .reads_per_s = 1e4};
+
+/* ---- costs ---------------------------------------------------------------------------------------------------------- */
+
+int64_t lw_bytes_gap(const struct lw_bytes_pace *pace)
+{
+    static const double most = (double)((int64_t)1 << 60);
+    const double gap = pace->bytes_per_s / pace->reads_per_s;
+    return gap < most ? (int64_t)gap : (int64_t)1 << 60;
+}
+
+double lw_bytes_seconds(const struct lw_bytes_pace *pace, int64_t n_reads, int64_t bytes)
+{
+    return (double)n_reads / pace->reads_per_s + (double)bytes / pace->bytes_per_s;
+}
+
+void lw_bytes_announce(int fd, int64_t offset, int64_t bytes)
+{
+    (void)posix_fadvise(fd, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+/* ---- trial ---------------------------------------------------------------------------------------------------------- */
+
+enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };
+enum { READS = 64, PIECES_OF_A_THREAD = 4 };
+
+/* Of one measurement: no read begins later than this after the first one. */
+static const double most_seconds = 5e-3;
+
+/* From a file in memory one thread alone reads more often. A storage that has to be waited for may be told of reads ahead. */
+static const double memory_reads_per_s = 400e3;
+
+struct trial {
+    const struct lw_bytes_part *part;
+    char *buffers;              /* [threads][CALL_BYTES] */
+    int64_t n_pieces, n_reads;  /* reads here and there in a piece */
+    double shift;               /* of their places, in the distance between two */
+    bool is_ahead;
+    _Atomic int64_t begun, ended;       /* nanoseconds: when the first read began, 0: none has; and the last one ended */
+    _Atomic int64_t done;               /* bytes, or reads */
+};
+
+/* ---- the clock: threads may be slow to wake ---- */
+
+static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
+
+/* @return  whether the caller is the first, who makes one read in any case */
+static bool begin(struct trial *trial)
+{
+    int64_t none = 0;
+    return atomic_compare_exchange_strong(&trial->begun, &none, nanoseconds());
+}
+
+static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
+{
+    return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);
+}
+
+static void end(struct trial *trial, int64_t done)
+{
+    const int64_t now = nanoseconds();
+    int64_t last = atomic_load(&trial->ended);
+    while (done > 0 && last < now && !atomic_compare_exchange_weak(&trial->ended, &last, now))
+        ;
+    atomic_fetch_add(&trial->done, done);
+}
+
+/* ---- reads ---- */
+
+/* Where `bytes` may be read, `fraction` of the way through the part. */
+static int64_t place(const struct lw_bytes_part *part, double fraction, int64_t bytes)
+{
+    return part->offset + (int64_t)((double)(part->bytes - bytes) * fraction);
+}
+
+static int read_run(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct trial *const trial = context;
+    const struct lw_bytes_part *const part = trial->part;
+    const int64_t first = place(part, (double)piece / (double)trial->n_pieces, RUN_BYTES);
+    int64_t done = 0;
+    int rc = LW_OK;
+    const bool is_first = begin(trial);
+    for (; rc == LW_OK && done < RUN_BYTES && goes_on(trial, is_first, done); done += CALL_BYTES)
+        rc = lw_bytes_read(part->fd, trial->buffers + (int64_t)thread * CALL_BYTES, first + done, CALL_BYTES, err);
+    end(trial, done);
+    return rc;
+}
+
+static int64_t read_bytes(const struct trial *trial) { return min64(trial->part->read_bytes, CALL_BYTES); }
+
+static int64_t place_of_read(const struct trial *trial, int64_t piece, int64_t i)
+{
+    const double number = (double)(piece * trial->n_reads + i) + trial->shift;
+    return place(trial->part, number / (double)(trial->n_pieces * trial->n_reads), read_bytes(trial));
+}
+
+static int read_here_and_there(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct trial *const trial = context;
+    const int fd = trial->part->fd;
+    char *const into = trial->buffers + (int64_t)thread * CALL_BYTES;
+    int64_t done = 0;
+    int rc = LW_OK;
+    const bool is_first = begin(trial);
+    if (trial->is_ahead && goes_on(trial, is_first, 0))
+        for (int64_t i = 0; i < trial->n_reads; i++)
+            lw_bytes_announce(fd, place_of_read(trial, piece, i), read_bytes(trial));
+    for (; rc == LW_OK && done < trial->n_reads && goes_on(trial, is_first, done); done++)
+        rc = lw_bytes_read(fd, into, place_of_read(trial, piece, done), read_bytes(trial), err);
+    end(trial, done);
+    return rc;
+}
+
+/* @param rate  set to what is done in a second */
+static int measure(struct lw_pool *pool, struct trial *trial, lw_piece_fn *work, double *rate, struct lw_error *err)
+{
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = trial->n_pieces, .work = work, .context = trial};
+    atomic_store(&trial->begun, 0);
+    atomic_store(&trial->ended, 0);
+    atomic_store(&trial->done, 0);
+    lw_pool_start(pool, &batch);
+    const int rc = lw_pool_wait(pool, &batch, err);
+    *rate = (double)atomic_load(&trial->done) / (1e-9 * (double)max64(trial->ended - trial->begun, 1));
+    return rc;
+}
+
+/* The reads that are announced are so few that a slow storage is done with them soon. */
+static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_pace *pace, struct lw_error *err)
+{
+    double rate;
+    const double reads_of_a_thread = 4 * most_seconds * pace->reads_per_s / lw_pool_threads(pool);
+    if (pace->reads_per_s > memory_reads_per_s || reads_of_a_thread < 2)
+        return LW_OK;
+    trial->n_reads = min64((int64_t)reads_of_a_thread, READS);
+    trial->shift = 0.75;
+    trial->is_ahead = true;
+    const int rc = measure(pool, trial, read_here_and_there, &rate, err);
+    if (rc == LW_OK && rate > pace->reads_per_s) {
+        pace->reads_per_s = rate;
+        pace->is_ahead = true;
+    }
+    return rc;
+}
+
+/* Reads here and there come first: those one after the other leave more of the file in memory. */
+static int measure_all(struct lw_pool *pool, struct trial *trial, struct lw_bytes_pace *pace, struct lw_error *err)
+{
+    const int threads = lw_pool_threads(pool);
+    int rc;
+    trial->n_pieces = threads * PIECES_OF_A_THREAD;
+    trial->n_reads = READS;
+    trial->shift = 0.25;
+    if ((rc = measure(pool, trial, read_here_and_there, &pace->reads_per_s, err)) || (rc = try_ahead(pool, trial, pace, err)))
+        return rc;
+    trial->n_pieces = min64(threads * RUNS_OF_A_THREAD, trial->part->bytes / (4 * RUN_BYTES));
+    return measure(pool, trial, read_run, &pace->bytes_per_s, err);
+}
+
+int lw_bytes_try(struct lw_pool *pool, const struct lw_bytes_part *part, struct lw_bytes_pace *pace, struct lw_error *err)
+{
+    struct trial trial = {.part = part};
+    struct lw_bytes_pace found = {.is_measured = true};
+    trial.buffers = lw_alloc((size_t)lw_pool_threads(pool) * CALL_BYTES, "a trial of the storage", err);
+    if (!trial.buffers)
+        return LW_ESYSTEM;
+    const int rc = measure_all(pool, &trial, &found, err);
+    lw_free(trial.buffers);
+    if (rc == LW_OK)
+        *pace = found;
+    return rc;
+}

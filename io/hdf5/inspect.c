@@ -1,0 +1,222 @@
+#include "io/hdf5/inspect.h"
+
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/conventions/conventions.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/chunk_filters.h"
+#include "io/hdf5/listing.h"
+#include "io/hdf5/axis.h"
+#include "io/hdf5/virtual.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the file ------------------------------------------------------------------------------------------------------ */
+
+/* A file that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
+static hid_t reading_access(void)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, true, true);
+#endif
+    return access;
+}
+
+/* Why HDF5 has just not opened it. */
+static int fail_open(const char *file, struct lw_error *err)
+{
+    char reason[256];
+    lw_hdf5_reason(reason, sizeof reason);
+    if (strstr(reason, "lock file"))
+        return lw_fail(err, LW_EIO, "cannot read '%s': another program writes it (%s)", file, reason);
+    if (lw_hdf5_errno() != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, reason);
+    return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
+}
+
+/* A logger that writes for others to read at the same time (SWMR) marks the file as open, and so does one that was killed. */
+int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
+{
+    const hid_t access = reading_access();
+    int rc = LW_OK;
+    *out = H5Fopen(file, H5F_ACC_RDONLY, access);
+    if (*out < 0) {
+        rc = fail_open(file, err);
+        *out = H5Fopen(file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
+    }
+    H5Pclose(access);
+    return *out >= 0 ? LW_OK : rc;
+}
+
+/* ---- the dataset --------------------------------------------------------------------------------------------------- */
+
+static int check_filters(const char *file_name, const char *path, hid_t dataset, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const int rc = lw_hdf5_filters_check(creation, file_name, path, err);
+    H5Pclose(creation);
+    return rc;
+}
+
+static const char *object_text(H5I_type_t type)
+{
+    return type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset";
+}
+
+int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err)
+{
+    char mistake[400];
+    if (!path[0]) {
+        snprintf(mistake, sizeof mistake, "name a dataset of the file, as in '%.128s:/path'", file_name);
+        return lw_listing_fail(file, path, LW_EUSAGE, mistake, err);
+    }
+    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %.600s", lw_name_of(file_name, path).text);
+    if (object < 0) {
+        snprintf(mistake, sizeof mistake, "'%.128s' has no dataset '%.128s'", file_name, path);
+        return lw_listing_fail(file, path, LW_EDATA, mistake, err);
+    }
+    const H5I_type_t type = H5Iget_type(object);
+    if (type != H5I_DATASET) {
+        H5Oclose(object);
+        snprintf(mistake, sizeof mistake, "'%.128s' in '%.128s' is %s, not a dataset", path, file_name, object_text(type));
+        return lw_listing_fail(file, path, LW_EDATA, mistake, err);
+    }
+    int rc;
+    if ((rc = check_filters(file_name, path, object, err)) || (rc = lw_virtual_check(file, file_name, object, err))) {
+        H5Oclose(object);
+        return rc;
+    }
+    *out = object;
+    return LW_OK;
+}
+
+/* ---- what it holds ------------------------------------------------------------------------------------------------- */
+
+static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    const hid_t space = H5Dget_space(dataset);
+    const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
+    const bool is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
+    H5Sclose(space);
+
+    if (is_null)
+        return lw_fail(err, LW_EDATA, "%s is empty", lw_dataset_name(info).text);
+    if (n_dims < 1 || n_dims > LW_MAX_DIMS)
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions, not 1 to %d%s", lw_dataset_name(info).text, n_dims, LW_MAX_DIMS,
+                       n_dims == 0 ? ": it is a single value" : "");
+    info->n_dims = n_dims;
+    for (int d = 0; d < n_dims; d++) {
+        info->dims[d] = (int64_t)dims[d];
+        if (dims[d] == 0)
+            return lw_fail(err, LW_EDATA, "%s is empty: its dimension %d has length 0", lw_dataset_name(info).text, d);
+    }
+    return LW_OK;
+}
+
+static void describe_storage(hid_t dataset, struct lw_dataset_info *info)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    if (H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == info->n_dims) {
+        for (int d = 0; d < info->n_dims; d++)
+            info->chunk[d] = (int64_t)chunk[d];
+        info->is_compressed = H5Pget_nfilters(creation) > 0;
+    }
+    H5Pclose(creation);
+}
+
+/* Samples that lie in the object's header. HDF5 copies as many as the shape says, also where fewer are there. */
+static int check_compact(hid_t dataset, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const bool is_compact = H5Pget_layout(creation) == H5D_COMPACT;
+    const hsize_t stored = H5Dget_storage_size(dataset), samples = (hsize_t)H5Sget_simple_extent_npoints(space);
+    hsize_t needed = H5Tget_size(type);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Pclose(creation);
+    if (!is_compact || (!__builtin_mul_overflow(needed, samples, &needed) && stored >= needed))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.600s holds %" PRIu64 " bytes, fewer than its shape and type need",
+                   lw_dataset_name(info).text, (uint64_t)stored);
+}
+
+static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_error broken;
+    const int rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
+    return rc == LW_OK ? rc : lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message);
+}
+
+int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    int rc;
+    if ((rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
+        return rc;
+    describe_storage(dataset, info);
+    return describe_sampling(file, dataset, info, err);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------- */
+
+/* Of the root group of a result: 0 until it is complete. */
+bool lw_probe_is_incomplete(hid_t file)
+{
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    return lw_attribute_read_real(file, "lapwing_complete", &complete, &accuracy, &broken) && complete == 0;
+}
+
+int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err)
+{
+    return lw_probe_is_incomplete(file)
+               ? lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end; "
+                         "run it again ('lapwing info' shows its job file)", file_name)
+               : LW_OK;
+}
+
+/* Of a result of this program: its first array. */
+static void find_own(hid_t file, char path[LW_MAX_PATH])
+{
+    static const char *const own[] = {"filtered", "convolved", "best"};
+    if (H5Aexists(file, "lapwing_complete") <= 0)
+        return;
+    for (size_t o = 0; o < sizeof own / sizeof *own && !path[0]; o++)
+        if (H5Lexists(file, own[o], H5P_DEFAULT) > 0)
+            snprintf(path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
+}
+
+/* Without a path, the file may tell which dataset is the data. */
+static int open_dataset(const struct lw_probe *probe, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
+{
+    if (!info->path[0])
+        find_own(probe->file, info->path);
+    if (!info->path[0])
+        lw_conventions_find_data(probe->file, info->path);
+    return lw_probe_dataset(probe->file, info->file, info->path, dataset, err);
+}
+
+int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err)
+{
+    *probe = (struct lw_probe){.file = -1, .dataset = -1};
+    int rc;
+    if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = lw_probe_check_complete(probe->file, info->file, err)) ||
+        (rc = open_dataset(probe, info, &probe->dataset, err)) ||
+        (rc = lw_probe_describe(probe->file, probe->dataset, info, err)))
+        lw_probe_close(probe);
+    return rc;
+}
+
+void lw_probe_close(struct lw_probe *probe)
+{
+    if (probe->dataset >= 0)
+        H5Dclose(probe->dataset);
+    if (probe->file >= 0)
+        H5Fclose(probe->file);
+}

@@ -1,0 +1,386 @@
+#include "io/hdf5/result/structure.h"
+
+#include "base/integers.h"
+#include "io/bytes/transfer.h"
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/result/columns.h"
+#include "io/hdf5/result/patch.h"
+#include "io/hdf5/result/scales.h"
+#include "io/hdf5/type.h"
+
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Of the root group: 0 until lw_structure_complete makes it 1. */
+#define COMPLETE "lapwing_complete"
+
+#define ALIGNMENT ((int64_t)1 << 20)    /* of datasets: a Lustre stripe, and a multiple of any page */
+
+/* ---- sizes --------------------------------------------------------------------------------------------------------- */
+
+int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset)
+{
+    if (dataset->holds_words)
+        return (int64_t)sizeof(uint64_t);
+    return dataset->n_columns > 0 ? dataset->n_columns * 8 : (int64_t)lw_type_bytes(dataset->type);
+}
+
+/* More than any disk has where the product does not fit: the claim then says that there is no room. */
+static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
+{
+    int64_t bytes = lw_structure_element_bytes(dataset);
+    for (int d = 0; d < dataset->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, dataset->dims[d], &bytes))
+            return INT64_MAX;
+    return bytes;
+}
+
+int64_t lw_structure_room(const struct lw_writer_spec *spec)
+{
+    int64_t bytes = ALIGNMENT + lw_patch_room(spec);
+    for (int d = 0; d < spec->n_datasets; d++)
+        if (__builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes) ||
+            (spec->datasets[d].n_columns > 0 && __builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes)) ||
+            __builtin_add_overflow(bytes, ALIGNMENT + lw_scales_room(&spec->datasets[d]), &bytes))
+            return INT64_MAX;
+    return bytes;
+}
+
+/* ---- create -------------------------------------------------------------------------------------------------------- */
+
+/* The lock on the temporary file is this program's own (result_file.h), so HDF5 must not try to take one. */
+static hid_t plain_access(void)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_alignment(access, (hsize_t)ALIGNMENT, (hsize_t)ALIGNMENT);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, false, true);
+#endif
+    return access;
+}
+
+static hid_t make_table_type(const struct lw_column *columns, int count)
+{
+    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)count * 8);
+    for (int c = 0; c < count; c++)
+        H5Tinsert(type, columns[c].name, (size_t)c * 8,
+                  columns[c].kind == LW_COLUMN_INT ? H5T_STD_I64LE : H5T_IEEE_F64LE);
+    return type;
+}
+
+static hid_t make_type(const struct lw_writer_dataset *spec)
+{
+    if (spec->holds_words)
+        return H5Tcopy(H5T_NATIVE_UINT64);
+    return spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
+}
+
+static hid_t make_space(const struct lw_writer_dataset *spec)
+{
+    hsize_t dims[LW_MAX_DIMS];
+    for (int d = 0; d < spec->n_dims; d++)
+        dims[d] = (hsize_t)spec->dims[d];
+    return H5Screate_simple(spec->n_dims, dims, NULL);
+}
+
+/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
+static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
+{
+    const hid_t type = make_type(spec), space = make_space(spec);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_layout(creation, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    H5Pset_create_intermediate_group(link, 1);
+    const hid_t dataset = H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
+    H5Pclose(link);
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Tclose(type);
+    return dataset;
+}
+
+static int label_dimensions(hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
+{
+    for (int d = 0; d < spec->n_dims; d++)
+        if (spec->dim_names[d] && H5DSset_label(dataset, (unsigned)d, spec->dim_names[d]) < 0)
+            return lw_hdf5_fail(err, LW_EIO, "cannot label dimension %d of %s", d, spec->path);
+    return LW_OK;
+}
+
+static int write_attributes(hid_t object, const struct lw_attribute *attributes, int count, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int a = 0; a < count && rc == LW_OK; a++)
+        rc = lw_attribute_write(object, &attributes[a], err);
+    return rc;
+}
+
+static struct lw_extent find_extent(hid_t dataset, const struct lw_writer_dataset *spec)
+{
+    struct lw_extent extent = {
+        .offset = (int64_t)H5Dget_offset(dataset), .element_bytes = lw_structure_element_bytes(spec), .n_dims = spec->n_dims,
+    };
+    for (int d = 0; d < spec->n_dims; d++)
+        extent.dims[d] = spec->dims[d];
+    return extent;
+}
+
+/* Where the last dataset ends in the file. */
+static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_extent *extents)
+{
+    int64_t end = 0;
+    for (int d = 0; d < spec->n_datasets; d++)
+        end = max64(end, extents[d].offset + dataset_bytes(&spec->datasets[d]));
+    return end;
+}
+
+static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, struct lw_extent *extent, struct lw_error *err)
+{
+    const hid_t dataset = create_contiguous(file, spec);
+    if (dataset < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
+    int rc;
+    (void)((rc = label_dimensions(dataset, spec, err)) || (rc = lw_scales_attach(file, dataset, spec, err)) ||
+           (rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err)));
+    *extent = find_extent(dataset, spec);
+    H5Dclose(dataset);
+    return rc;
+}
+
+static struct lw_attribute completion(int64_t value)
+{
+    return (struct lw_attribute){.name = COMPLETE, .kind = LW_ATTRIBUTE_INT, .integer = value};
+}
+
+static bool has_scales(const struct lw_writer_spec *spec)
+{
+    for (int d = 0; d < spec->n_datasets; d++)
+        if (spec->datasets[d].has_scales)
+            return true;
+    return false;
+}
+
+static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
+{
+    static const struct lw_attribute conventions = {.name = "Conventions", .kind = LW_ATTRIBUTE_TEXT, .text = "CF-1.8"};
+    const struct lw_attribute incomplete = completion(0);
+    int rc;
+    if ((rc = write_attributes(file, &incomplete, 1, err)) ||
+        (rc = write_attributes(file, &conventions, has_scales(spec) ? 1 : 0, err)) ||
+        (rc = write_attributes(file, spec->attributes, spec->n_attributes, err)))
+        return rc;
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        if (!spec->datasets[d].grows)
+            rc = create_dataset(file, &spec->datasets[d], &extents[d], err);
+    return rc ? rc : lw_patch_create(file, spec, err);
+}
+
+/* Writes what HDF5 still holds. After a failure, HDF5 1.10 would try again when MPI ends, and crash. */
+static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, struct lw_error *err)
+{
+    *is_stuck = H5Fflush(file, H5F_SCOPE_LOCAL) < 0 || H5Fclose(file) < 0;
+    return *is_stuck && rc == LW_OK ? lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", name) : rc;
+}
+
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                        bool *is_stuck, struct lw_error *err)
+{
+    const hid_t access = plain_access();
+    const hid_t file = H5Fcreate(result->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    if (file < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot create '%s'", result->part);
+    int rc = create_all(file, spec, extents, err);
+    if (rc == LW_OK)
+        rc = lw_result_file_reserve(result, find_end(spec, extents), err);      /* before the first byte is written */
+    return close_file(file, rc, result->part, is_stuck, err);
+}
+
+/* ---- check --------------------------------------------------------------------------------------------------------- */
+
+/* "float32 [2 x 4000]" */
+static void describe(hid_t type, hid_t space, char *text, size_t size)
+{
+    char type_text[96];
+    hsize_t dims[H5S_MAX_RANK];
+    const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
+    int used = snprintf(text, size, "%s [", lw_hdf5_type_text(type, type_text, sizeof type_text));
+    for (int d = 0; d < n_dims && used >= 0 && (size_t)used < size; d++)
+        used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d ? " x " : "", (uint64_t)dims[d],
+                         d == n_dims - 1 ? "]" : "");
+}
+
+static int check_same(const char *part, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
+{
+    char found[320], wanted[320];
+    const hid_t its_type = H5Dget_type(dataset), its_space = H5Dget_space(dataset);
+    const hid_t type = make_type(spec), space = make_space(spec);
+    const bool is_same = H5Tequal(its_type, type) > 0 && H5Sextent_equal(its_space, space) > 0;
+    describe(its_type, its_space, found, sizeof found);
+    describe(type, space, wanted, sizeof wanted);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Sclose(its_space);
+    H5Tclose(its_type);
+    return is_same ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is %s, that of this run %s",
+                                     part, spec->path, found, wanted);
+}
+
+/* Samples go to a place on disk that is known, or nowhere. */
+static int check_place(const char *part, hid_t dataset, const char *path, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const bool has_place = H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF;
+    H5Pclose(creation);
+    return has_place ? LW_OK
+                     : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, "
+                               "contiguous and with its room on disk", part, path);
+}
+
+static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
+                         struct lw_error *err)
+{
+    if (spec->grows)            /* it comes at the end */
+        return LW_OK;
+    const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
+    if (dataset < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%.200s': it has no dataset %.100s", part, spec->path);
+    int rc;
+    (void)((rc = check_same(part, dataset, spec, err)) || (rc = check_place(part, dataset, spec->path, err)));
+    *extent = find_extent(dataset, spec);
+    H5Dclose(dataset);
+    return rc;
+}
+
+static int check_incomplete(hid_t file, const struct lw_result_file *result, struct lw_error *err)
+{
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    if (!lw_attribute_read_real(file, COMPLETE, &complete, &accuracy, &broken))
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    return complete == 0 ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
+}
+
+static int check_all(hid_t file, const struct lw_result_file *result, const struct lw_writer_spec *spec,
+                     struct lw_extent *extents, struct lw_error *err)
+{
+    int rc = check_incomplete(file, result, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
+    return rc;
+}
+
+/* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
+ * sample came. */
+int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                       struct lw_error *err)
+{
+    const hid_t access = plain_access();
+    const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    if (file < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
+    const int rc = check_all(file, result, spec, extents, err);
+    H5Fclose(file);
+    return rc ? rc : lw_result_file_reserve(result, find_end(spec, extents), err);
+}
+
+/* ---- complete ------------------------------------------------------------------------------------------------------ */
+
+static int overwrite_attributes(hid_t file, const struct lw_attribute *attributes, int count, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int a = 0; a < count && rc == LW_OK; a++)
+        rc = lw_attribute_overwrite(file, &attributes[a], err);
+    return rc;
+}
+
+/* Without HDF5, like the samples: a failure is an error, and the file can still be closed. */
+static int write_rows(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
+{
+    struct lw_error reason;
+    const void *rows;
+    int64_t n, at = table->offset;
+    int rc = lw_spool_sort(table->spool, err);
+    while (rc == LW_OK && (rc = lw_spool_next(table->spool, &rows, &n, err)) == LW_OK && n > 0) {
+        const int64_t bytes = n * lw_structure_element_bytes(&table->dataset);
+        if (lw_bytes_write(result->fd, rows, at, bytes, &reason) != LW_OK)
+            return lw_fail(err, LW_EIO, "cannot write '%.600s', rows of %.100s: %.200s", result->part, table->dataset.path,
+                           reason.message);
+        at += bytes;
+    }
+    return rc;
+}
+
+static int create_table(hid_t file, struct lw_growing *table, struct lw_error *err)
+{
+    struct lw_writer_dataset spec = table->dataset;
+    struct lw_extent extent = {0};
+    spec.dims[0] = lw_spool_rows(table->spool);
+    const int rc = create_dataset(file, &spec, &extent, err);
+    table->offset = extent.offset;
+    return rc;
+}
+
+static int create_tables(hid_t file, const struct lw_structure_end *end, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
+        if (end->tables[t])
+            rc = create_table(file, end->tables[t], err);
+    return rc;
+}
+
+static int reserve_all(hid_t file, const struct lw_result_file *result, struct lw_error *err)
+{
+    hsize_t bytes;
+    if (H5Fget_filesize(file, &bytes) < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot make room for the tables of '%s'", result->part);
+    return lw_result_file_reserve(result, (int64_t)bytes, err);
+}
+
+/* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of
+ * completion: whenever the run is killed, nothing is marked that is not there, and while rows are written the file is as it was. */
+static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
+{
+    struct lw_columns columns;
+    int rc;
+    if ((rc = create_tables(file, end, err)) || (rc = lw_columns_create(file, &columns, err)) ||
+        (rc = reserve_all(file, result, err)))
+        return rc;
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
+        if (end->tables[t])
+            rc = write_rows(result, end->tables[t], err);
+    if (rc == LW_OK && columns.n_tables > 0)
+        rc = lw_columns_write(file, result, &columns, err);
+    if (rc == LW_OK && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", result->part);
+    return rc;
+}
+
+static int complete_all(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
+{
+    const struct lw_attribute complete = completion(1);
+    int rc;
+    (void)((rc = add_tables(file, result, end, err)) ||
+           (rc = overwrite_attributes(file, end->attributes, end->n_attributes, err)) ||
+           (rc = overwrite_attributes(file, &complete, 1, err)));
+    return rc;
+}
+
+int lw_structure_complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
+                          struct lw_error *err)
+{
+    const hid_t access = plain_access();
+    const hid_t file = H5Fopen(result->part, H5F_ACC_RDWR, access);
+    H5Pclose(access);
+    if (file < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot open '%s' to complete it", result->part);
+    const int rc = complete_all(file, result, end, err);
+    return close_file(file, rc, result->part, is_stuck, err);
+}

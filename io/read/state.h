@@ -1,0 +1,39 @@
+/* state.h - inside of a reader: the files that it was asked for, the axis that they make, and those that are open. */
+#ifndef LW_IO_READ_STATE_H
+#define LW_IO_READ_STATE_H
+
+#include "io/read/sequence.h"
+#include "io/read/source.h"
+
+/* A file that is open, ready to read its part of the view. */
+struct lw_opened {
+    struct lw_source *source;
+    int64_t part;
+    int64_t used;               /* when, by the reader's clock */
+    bool is_busy;               /* a read is under way */
+};
+
+struct lw_reader {
+    struct lw_comm *comm;
+    struct lw_pool *pool;       /* borrowed; NULL: the formats' libraries read */
+    struct lw_reader_request request;       /* its names are not looked at once the files are described */
+    struct lw_infos infos;                  /* [n_files], as the files are described, in the order of their names */
+    int64_t n_files;
+    int64_t n_shown;            /* the first of them; the others are beside */
+    struct lw_sequence sequence;
+    int axis;                   /* that they are joined along */
+    struct lw_dataset_info info;            /* of all that is shown */
+    int64_t lead;               /* sample 0 of what is shown, on the axis of all files */
+    bool converts;              /* samples are not shown as they are stored */
+    struct lw_view_spec view;
+
+    struct lw_opened *opened;   /* owned; the first is of the longest part, which stands for all where bytes are counted */
+    int n_opened, most_opened;
+    int64_t longest;            /* that part */
+    int64_t clock;
+    char *scratch;              /* owned; a slab as it is stored; NULL: nothing is converted */
+    struct lw_slab slab;        /* under way; count 0: none */
+    int64_t bytes_read;
+};
+
+#endif

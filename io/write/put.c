@@ -1,0 +1,105 @@
+#include "io/write/put.h"
+
+#include "base/integers.h"
+
+#include <string.h>
+
+/* Numbers on their way to the file in another form, on the stack of the thread that writes: as many as the disk begins with at
+ * once (bytes/store.c). */
+enum { BUFFER_BYTES = 256 << 10 };
+
+/* ---- the form of numbers ----------------------------------------------------------------------------------------------- */
+
+#define DEFINE_SWAP(name, type, swap)                                       \
+    static void name(const char *from, int64_t bytes, char *to)             \
+    {                                                                       \
+        for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(type)) {     \
+            type number;                                                    \
+            memcpy(&number, from + at, sizeof number);                      \
+            number = swap(number);                                          \
+            memcpy(to + at, &number, sizeof number);                        \
+        }                                                                   \
+    }
+DEFINE_SWAP(swap_2, uint16_t, __builtin_bswap16)
+DEFINE_SWAP(swap_4, uint32_t, __builtin_bswap32)
+DEFINE_SWAP(swap_8, uint64_t, __builtin_bswap64)
+
+static void order(const struct lw_put *put, const char *from, int64_t bytes, char *to)
+{
+    if (!put->is_swapped || put->number_bytes == 1)
+        memcpy(to, from, (size_t)bytes);
+    else if (put->number_bytes == 2)
+        swap_2(from, bytes, to);
+    else if (put->number_bytes == 4)
+        swap_4(from, bytes, to);
+    else
+        swap_8(from, bytes, to);
+}
+
+/* The highest bit is in the first byte of numbers in big-endian order, the only ones that have this form. */
+static void flip(const struct lw_put *put, char *numbers, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += put->number_bytes)
+        numbers[at] = (char)((unsigned char)numbers[at] ^ 0x80);
+}
+
+static int put_changed(const struct lw_put *put, const struct lw_run *run, struct lw_error *err)
+{
+    _Alignas(16) char buffer[BUFFER_BYTES];
+    int rc = LW_OK;
+    for (int64_t at = 0, bytes; at < run->bytes && rc == LW_OK; at += bytes) {
+        bytes = min64(BUFFER_BYTES, run->bytes - at);
+        order(put, put->data + run->memory + at, bytes, buffer);
+        if (put->is_about_middle)
+            flip(put, buffer, bytes);
+        rc = lw_store_put(put->store, buffer, run->file + at, bytes, err);
+    }
+    return rc;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------------ */
+
+static int put_piece(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    const struct lw_put *const put = context;
+    const int64_t n_runs = lw_runs_in_piece(&put->runs, piece);
+    int rc = LW_OK;
+    (void)thread;
+    for (int64_t r = 0; r < n_runs && rc == LW_OK; r++) {
+        const struct lw_run run = lw_runs_get(&put->runs, piece, r);
+        rc = put->is_swapped || put->is_about_middle ? put_changed(put, &run, err)
+                                                     : lw_store_put(put->store, put->data + run.memory, run.file, run.bytes, err);
+    }
+    return rc;
+}
+
+static void put_at_once(struct lw_put *put)
+{
+    for (int64_t piece = 0; piece < put->runs.n_pieces && put->failure.code == LW_OK; piece++)
+        put_piece(put, piece, 0, &put->failure);
+}
+
+void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_extent *extent, const int64_t *first,
+                  const int64_t *count, const void *data, struct lw_put *put)
+{
+    *put = (struct lw_put){
+        .store = store, .data = data, .runs = lw_runs_plan(extent, first, count, LW_PUT_PIECE_BYTES),
+        .number_bytes = extent->number_bytes, .is_swapped = extent->is_swapped, .is_about_middle = extent->is_about_middle,
+    };
+    put->batch = (struct lw_batch){
+        .lane = LW_LANE_WRITE, .n_pieces = put->runs.n_pieces, .work = put_piece, .context = put,
+    };
+    if (pool)
+        lw_pool_start(pool, &put->batch);
+    else
+        put_at_once(put);
+}
+
+int lw_put_end(struct lw_pool *pool, struct lw_put *put, struct lw_error *err)
+{
+    if (pool)
+        return lw_pool_wait(pool, &put->batch, err);
+    if (put->failure.code != LW_OK)
+        *err = put->failure;
+    return put->failure.code;
+}

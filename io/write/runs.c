@@ -1,0 +1,74 @@
+#include "io/write/runs.h"
+
+#include "base/integers.h"
+
+/* The first dimension of those that make a run: all after it are taken whole. */
+static int inner_dimension(const struct lw_extent *extent, const int64_t *count)
+{
+    int d = extent->n_dims - 1;
+    while (d > 0 && count[d] == extent->dims[d])
+        d--;
+    return d;
+}
+
+/* A run that is cut begins anywhere between two borders, and so may touch one piece more than its length says. */
+static void cut(struct lw_runs *runs, int64_t piece_bytes)
+{
+    runs->piece_bytes = piece_bytes;
+    runs->together = max64(1, piece_bytes / runs->run_bytes);
+    runs->parts = runs->run_bytes > piece_bytes ? divide_up(runs->run_bytes - 1, piece_bytes) + 1 : 1;
+    runs->n_pieces = runs->parts > 1 ? runs->n_runs * runs->parts : divide_up(runs->n_runs, runs->together);
+}
+
+struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes)
+{
+    const int inner = inner_dimension(extent, count);
+    struct lw_runs runs = {.offset = extent->offset, .run_bytes = extent->element_bytes, .n_runs = 1, .n_outer = inner};
+    int64_t pitch = extent->element_bytes;
+    for (int d = extent->n_dims - 1; d >= 0; d--) {
+        runs.offset += first[d] * pitch;
+        if (d >= inner) {
+            runs.run_bytes *= count[d];
+        } else {
+            runs.count[d] = count[d];
+            runs.pitch[d] = pitch;
+            runs.n_runs *= count[d];
+        }
+        pitch *= extent->dims[d];
+    }
+    if (runs.run_bytes == 0 || runs.n_runs == 0)
+        return (struct lw_runs){0};
+    cut(&runs, piece_bytes);
+    return runs;
+}
+
+int64_t lw_runs_in_piece(const struct lw_runs *runs, int64_t piece)
+{
+    return runs->parts > 1 ? 1 : min64(runs->together, runs->n_runs - piece * runs->together);
+}
+
+static int64_t run_offset(const struct lw_runs *runs, int64_t run)
+{
+    int64_t offset = runs->offset;
+    for (int d = runs->n_outer - 1; d >= 0; d--) {
+        offset += run % runs->count[d] * runs->pitch[d];
+        run /= runs->count[d];
+    }
+    return offset;
+}
+
+static struct lw_run whole_run(const struct lw_runs *runs, int64_t run)
+{
+    return (struct lw_run){.memory = run * runs->run_bytes, .file = run_offset(runs, run), .bytes = runs->run_bytes};
+}
+
+struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t index)
+{
+    if (runs->parts == 1)
+        return whole_run(runs, piece * runs->together + index);
+    struct lw_run run = whole_run(runs, piece / runs->parts);
+    const int64_t border = (run.file / runs->piece_bytes + piece % runs->parts) * runs->piece_bytes;
+    const int64_t begin = min64(run.bytes, max64(0, border - run.file));
+    const int64_t end = min64(run.bytes, border + runs->piece_bytes - run.file);
+    return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
+}

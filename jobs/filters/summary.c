@@ -1,0 +1,173 @@
+/* summary.c - what attributes and messages say of a bank's filters. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "jobs/filters/bank.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------- */
+
+/* What is told of each filter, in the file's units. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_frequency;
+} figures[LW_BANK_FIGURES] = {
+    {"gain", offsetof(struct lw_filter_figures, gain), false},
+    {"energy", offsetof(struct lw_filter_figures, energy), false},
+    {"ripple_db", offsetof(struct lw_filter_figures, ripple_db), false},
+    {"attenuation_db", offsetof(struct lw_filter_figures, attenuation_db), false},
+    {"low_edge_hz", offsetof(struct lw_filter_figures, edge_low), true},
+    {"high_edge_hz", offsetof(struct lw_filter_figures, edge_high), true},
+};
+
+static void add_text(struct lw_bank_attributes *notes, const char *name, const char *text)
+{
+    notes->list[notes->count++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
+}
+
+/* A number for each filter: an array only where there are several. */
+static void add_numbers(struct lw_bank_attributes *notes, const char *name, const double *numbers, int count)
+{
+    notes->list[notes->count++] = count == 1
+        ? (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REAL, .real = numbers[0]}
+        : (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REALS, .reals = numbers, .n_reals = count};
+}
+
+static bool has_any(const double *numbers, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!isnan(numbers[i]))
+            return true;
+    return false;
+}
+
+/* Figures that the kind does not have are NaN for all filters, and stay away; so do frequencies where no rate is known. */
+static void add_figures(const struct lw_bank *bank, struct lw_bank_attributes *notes)
+{
+    for (int i = 0; i < LW_BANK_FIGURES; i++) {
+        double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
+        for (int f = 0; f < bank->n_filters; f++) {
+            memcpy(&numbers[f], (const char *)&bank->figures[f] + figures[i].offset, sizeof *numbers);
+            numbers[f] *= figures[i].is_frequency ? bank->rate_hz : 1;
+        }
+        if (has_any(numbers, bank->n_filters) && (!figures[i].is_frequency || bank->rate_hz > 0))
+            add_numbers(notes, figures[i].name, numbers, bank->n_filters);
+    }
+}
+
+/* Those of the kind. */
+static void add_notes(const struct lw_bank *bank, struct lw_bank_attributes *notes)
+{
+    for (int i = 0; i < bank->n_notes; i++)
+        if (bank->notes[i].kind == LW_ATTRIBUTE_REALS)
+            add_numbers(notes, bank->notes[i].name, bank->notes[i].reals, bank->notes[i].n_reals);
+        else
+            notes->list[notes->count++] = bank->notes[i];
+}
+
+int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *notes, struct lw_error *err)
+{
+    *notes = (struct lw_bank_attributes){0};
+    if (!(notes->numbers = lw_alloc_array((int64_t)LW_BANK_FIGURES * bank->n_filters, sizeof *notes->numbers, "attributes", err)))
+        return LW_ESYSTEM;
+    if (bank->rate_hz > 0)
+        add_numbers(notes, "sample_rate_hz", &bank->rate_hz, 1);
+    add_text(notes, "kind", bank->kind->name);
+    add_text(notes, "design", bank->design);
+    add_text(notes, "norm", bank->norm);
+    add_notes(bank, notes);
+    if (bank->parameter_name)
+        add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
+    add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
+    add_figures(bank, notes);
+    return LW_OK;
+}
+
+void lw_bank_attributes_release(struct lw_bank_attributes *notes)
+{
+    lw_free(notes->numbers);
+    *notes = (struct lw_bank_attributes){0};
+}
+
+/* ---- what is said -------------------------------------------------------------------------------------------------- */
+
+enum { MOST_SAID = 64, LINE_SIZE = 400 };
+
+static void append(char line[LINE_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char line[LINE_SIZE], const char *format, ...)
+{
+    va_list arguments;
+    const size_t length = strlen(line);
+    va_start(arguments, format);
+    vsnprintf(line + length, LINE_SIZE - length, format, arguments);
+    va_end(arguments);
+}
+
+/* Frequencies in Hz, or as fractions of a rate that is not known. */
+static double shown(const struct lw_bank *bank, double frequency)
+{
+    return bank->rate_hz > 0 ? frequency * bank->rate_hz : frequency;
+}
+
+static const char *unit(const struct lw_bank *bank)
+{
+    return bank->rate_hz > 0 ? "Hz" : "cycles per sample";
+}
+
+static void append_bands(const struct lw_bank *bank, const struct lw_filter_figures *figure, char line[LINE_SIZE])
+{
+    if (!bank->has_bands)
+        return;
+    if (isnan(figure->ripple_db))
+        append(line, ", no flat pass band");
+    else
+        append(line, ", ripple %.2g dB", figure->ripple_db);
+    if (isnan(figure->attenuation_db))
+        append(line, ", no stop band");
+    else
+        append(line, ", attenuation %.1f dB", figure->attenuation_db);
+}
+
+static void report_filter(const struct lw_bank *bank, int f)
+{
+    const struct lw_filter_figures *const figure = &bank->figures[f];
+    char line[LINE_SIZE] = "", parameter[80] = "";
+    if (bank->parameter_text)
+        snprintf(parameter, sizeof parameter, bank->parameter_text, bank->parameters[f]);
+    append(line, "filter %d: %s%s%s, %" PRId64 " %s taps, gain %.6g at %.6g %s, energy %.6g", f, bank->kind->name,
+           parameter[0] ? " " : "", parameter, bank->n_taps, bank->is_complex ? "complex" : "real", figure->gain,
+           shown(bank, bank->references[f]), unit(bank), figure->energy);
+    append_bands(bank, figure, line);
+    append(line, ", within 3 dB from %.6g to %.6g %s, delay %.12g samples", shown(bank, figure->edge_low),
+           shown(bank, figure->edge_high), unit(bank), bank->delays[f]);
+    if (bank->rate_hz > 0)
+        append(line, " (%.6g s)", bank->delays[f] / bank->rate_hz);
+    lw_log_info("%s", line);
+}
+
+static void warn_if_weak(const struct lw_bank *bank, bool is_single)
+{
+    double reached = INFINITY;
+    const double wanted = bank->attenuation_wanted_db;
+    for (int f = 0; f < bank->n_filters; f++)
+        reached = fmin(reached, bank->figures[f].attenuation_db);
+    if (bank->has_bands && reached < wanted - 0.5)
+        lw_log_warn("the attenuation is %.1f dB, %.1f dB less than asked for: %s", reached, wanted - reached,
+                    is_single ? "float32 has no better taps, --type float64 does" : "give more --taps or a wider --transition");
+}
+
+void lw_bank_report(const struct lw_bank *bank, bool is_single)
+{
+    for (int f = 0; f < bank->n_filters && f < MOST_SAID; f++)
+        report_filter(bank, f);
+    if (bank->n_filters > MOST_SAID)
+        lw_log_info("and %d more: the attributes of the taps tell of all", bank->n_filters - MOST_SAID);
+    warn_if_weak(bank, is_single);
+}

@@ -1,0 +1,63 @@
+#include "jobs/synth/random.h"
+
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+/* Output number `counter` of SplitMix64 started at `seed`: a 64-bit mix of a counter (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195). */
+uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)
+{
+    uint64_t z = seed + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* In (0, 1]: never 0, whose logarithm there is not. */
+static double uniform(uint64_t bits)
+{
+    return ((double)(bits >> 11) + 1) * 0x1p-53;
+}
+
+/* Two independent normal deviates (Box and Muller); the second only where there is a place for it. */
+void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second)
+{
+    const double radius = sqrt(-2 * log(uniform(lw_noise_bits(seed, 2 * index))));
+    const double angle = 2 * PI * uniform(lw_noise_bits(seed, 2 * index + 1));
+    *first = radius * cos(angle);
+    if (second)
+        *second = radius * sin(angle);
+}
+
+/* Of 8 bits 4, of 16 bits 8, and so on. */
+double lw_synth_sigma(enum lw_scalar scalar)
+{
+    return lw_scalar_is_integer(scalar) ? ldexp(1, 4 * (int)lw_scalar_bytes(scalar)) : 1;
+}
+
+double lw_synth_mean(enum lw_scalar scalar)
+{
+    return lw_scalar_is_signed(scalar) ? 0 : ldexp(1, 8 * (int)lw_scalar_bytes(scalar) - 1);
+}
+
+/* Rounded to nearest, ties to even, and kept in the integer type's range. */
+static double clip(double value, enum lw_scalar scalar)
+{
+    const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));
+    const double low = lw_scalar_is_signed(scalar) ? -n_values / 2 : 0;
+    return fmin(fmax(nearbyint(value), low), low + n_values - 1);
+}
+
+void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value)
+{
+    switch (scalar) {
+#define X(name, type, text) case name: ((type *)into)[index] = (type)clip(value, scalar); break;
+    LW_INTEGERS(X, )
+#undef X
+#define X(name, type, text) case name: ((type *)into)[index] = (type)value; break;
+    LW_FLOATS(X, )
+#undef X
+    case LW_N_SCALARS: break;
+    }
+}

@@ -1,0 +1,358 @@
+/* choose.c - which method and tile a convolution of images gets: a cost model with fixed numbers, so that every rank,
+ * run and memory budget comes to the same choice. */
+#include "cpu/conv2d/choose.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "signal/separable.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Output reals of a row that the methods in the space domain make at a time, and rows of a tile: window and taps fit the
+ * second cache for kernels of the sizes that these methods are for. */
+#define SUM_COLUMNS 2048
+#define SUM_ROWS 16
+
+/* Kernels of which several rows of outputs are made at a time; the sums of larger ones are divided further, for accuracy. */
+#define STENCIL_COLUMNS 16
+#define STENCIL_TAPS 128
+
+/* Columns of a tile are whole strips in either precision; rows need only have small factors. */
+#define COLUMN_UNIT 16
+#define ROW_UNIT 4
+#define MOST_LENGTH (1 << 17)
+#define MOST_POINTS ((int64_t)1 << 31)
+#define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
+
+/* With fewer transforms than WANTED_TRANSFORMS, ranks and threads begin to run short of work. To avoid that, up to WORTH more
+ * arithmetic is accepted. */
+#define WANTED_TRANSFORMS 64
+#define WORTH 0.25
+
+/* A kernel is separable if it differs from a column times a row by less than rounding does. */
+static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
+
+/* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
+ * only be right in proportion to each other. */
+struct costs {
+    double row_point[14];       /* per complex point of a row of 2^i points */
+    double column_point[14];    /* the same along the columns, in strips */
+    double product_point;       /* per complex point: product with the spectrum */
+    double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
+    double load_real, store_real;
+    double row_start;           /* per row of a tile, in or out, in either precision */
+    double vector_product;      /* one fused multiply-add of a whole vector */
+    double tap_start;           /* per tap of a row of outputs */
+    double stencil;             /* of the time for products where several rows of outputs are made at a time */
+};
+
+static const struct costs single_costs = {
+    .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
+    .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
+    .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
+    .load_real = 0.35, .store_real = 0.3, .row_start = 15, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
+};
+
+static int64_t output_rows(const struct lw_op_spec *spec)
+{
+    return spec->n_outputs > 0 ? spec->n_outputs : INT64_MAX / MOST_POINTS;
+}
+
+/* ---- lengths of transforms ------------------------------------------------------------------------------------------ */
+
+static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
+
+/* FFTW's estimated plans of lengths that are no power of two, along rows and in strips of columns. */
+static double slowness(int64_t n, bool is_strip, enum lw_precision precision)
+{
+    switch (odd_part(n)) {
+    case 1: return 1;
+    case 5: return is_strip ? 1.25 : 1.1;
+    case 3: return is_strip || precision == LW_DOUBLE ? 1.7 : 1.3;
+    default: return 1.8;
+    }
+}
+
+static double power_cost(const double table[14], int64_t n)
+{
+    const int power = 63 - __builtin_clzll((unsigned long long)n);
+    return table[power < 13 ? power : 13];
+}
+
+/* Lengths of a transform along one dimension, from the kernel's on to the first that takes all outputs at once.
+ * @return  how many */
+static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t lengths[MOST_LENGTHS])
+{
+    const int64_t least = round_up(max64(kernel, COLUMN_UNIT), unit);
+    const int64_t enough = min64(n_outputs, MOST_LENGTH) + kernel - 1;
+    int n = 0;
+    for (int64_t length = least; n < MOST_LENGTHS && length <= MOST_LENGTH; length += unit) {
+        if (!has_factors_up_to(7, length))
+            continue;
+        lengths[n++] = length;
+        if (length >= enough)
+            break;
+    }
+    return n;
+}
+
+/* ---- what a method costs -------------------------------------------------------------------------------------------- */
+
+static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const bool is_complex = spec->input.is_complex || c->kernel_complex;
+    return (struct lw_cpu_shape2d){
+        .kernels = lw_cpu_kernels(spec->precision),
+        .method = method,
+        .width = is_complex ? 2 : 1,
+        .widens = is_complex && !spec->input.is_complex,
+        .kernel_rows = c->kernel_rows,
+        .kernel_columns = c->kernel_columns,
+        .kernel_complex = c->kernel_complex,
+        .pair_rows = 1,
+        .pair_columns = 1,
+    };
+}
+
+static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
+
+/* Tiles for the methods in the space domain: the columns are shared out evenly. */
+static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
+{
+    struct lw_cpu_shape2d shape = base_shape(spec, method);
+    const int64_t n = spec->conv2d.output_columns;
+    shape.hop_columns = divide_up(n, divide_up(n * shape.width, SUM_COLUMNS));
+    shape.hop_rows = SUM_ROWS;
+    shape.n_across = divide_up(n, shape.hop_columns);
+    shape.columns = shape.hop_columns + shape.kernel_columns - 1;
+    shape.rows = shape.hop_rows + shape.kernel_rows - 1;
+    shape.has_stencil = method == LW_CPU_CONV2D_DIRECT && !shape.kernel_complex && shape.kernel_columns <= STENCIL_COLUMNS &&
+                        shape.kernel_rows * shape.kernel_columns <= STENCIL_TAPS;
+    return shape;
+}
+
+/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
+static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
+{
+    const double n = (double)round_up(reals, shape->kernels->direct_step);
+    const double products = n * 8 / (double)shape->kernels->direct_step * costs->vector_product;
+    const double per_tap = (shape->has_stencil ? costs->stencil : 1) * products + costs->tap_start;
+    return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
+}
+
+static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape)
+{
+    const struct costs *const costs = &single_costs;
+    const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
+    const int64_t outputs = shape->hop_columns * shape->width;
+    shape->cost = shape->width * precision_factor(spec) * (costs->load_real * loads + costs->store_real);
+    if (shape->method == LW_CPU_CONV2D_SEPARABLE)
+        shape->cost += sum_cost(costs, shape, shape->kernel_rows, shape->columns * shape->width) +
+                       sum_cost(costs, shape, shape->kernel_columns, outputs);
+    else
+        shape->cost += sum_cost(costs, shape, shape->kernel_rows * shape->kernel_columns, outputs);
+}
+
+/* Nanoseconds for one transform and the tiles in it. */
+static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    const struct costs *const costs = &single_costs;
+    const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
+    const double bytes = points * 2 * (double)shape->kernels->real_bytes;
+    const double used_rows = (double)shape->rows + (double)min64(shape->hop_rows, output_rows(spec));
+    double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) *
+                  slowness(shape->columns, false, spec->precision);
+    cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
+    cost += points * costs->product_point;
+    cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
+    cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
+    return cost * factor + 2 * used_rows * costs->row_start;
+}
+
+static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
+{
+    struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_TILES);
+    shape.rows = rows;
+    shape.columns = columns;
+    shape.hop_rows = rows - shape.kernel_rows + 1;
+    shape.hop_columns = columns - shape.kernel_columns + 1;
+    shape.n_across = divide_up(spec->conv2d.output_columns, shape.hop_columns);
+    if (shape.width == 1 && shape.n_across > 1)
+        shape.pair_columns = 2;
+    else if (shape.width == 1)
+        shape.pair_rows = 2;
+
+    const double down = (double)divide_up(output_rows(spec), shape.hop_rows * shape.pair_rows);
+    const double n_transforms = down * (double)divide_up(shape.n_across, shape.pair_columns);
+    shape.cost = n_transforms * transform_cost(spec, &shape) / (double)output_rows(spec) / (double)spec->conv2d.output_columns;
+    const double share = n_transforms * (double)spec->n_channels / WANTED_TRANSFORMS;
+    shape.cost *= share < 1 ? 1 + WORTH * (1 - share) : 1;
+    return shape;
+}
+
+/* ---- the choice ----------------------------------------------------------------------------------------------------- */
+
+/* The cheapest tile; of equal ones the first, which is the smaller one. */
+static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *best)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    int64_t rows[MOST_LENGTHS], columns[MOST_LENGTHS];
+    const int n_rows = list_lengths(c->kernel_rows, output_rows(spec), ROW_UNIT, rows);
+    const int n_columns = list_lengths(c->kernel_columns, c->output_columns, COLUMN_UNIT, columns);
+    bool is_found = false;
+    for (int j = 0; j < n_columns; j++) {
+        if (is_full && columns[j] < c->output_columns + c->kernel_columns - 1)
+            continue;
+        for (int i = 0; i < n_rows && rows[i] * columns[j] <= MOST_POINTS; i++) {
+            const struct lw_cpu_shape2d shape = tiled_shape(spec, rows[i], columns[j]);
+            if (!is_found || shape.cost < best->cost)
+                *best = shape;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+/* The norm of the kernel less the best product of a column and a row, relative to the kernel's norm. */
+static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
+{
+    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
+    if (!factors)
+        return LW_ESYSTEM;
+    *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
+                            factors + 2 * c->kernel_rows);
+    lw_free(factors);
+    return LW_OK;
+}
+
+static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *shape, struct lw_error *err)
+{
+    if (choose_tile(spec, is_full, shape))
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "no transform of at most %" PRId64 " points holds %s for a kernel of %" PRId64 " x %" PRId64
+                   "; try --algorithm direct", MOST_POINTS, is_full ? "rows as wide as the image" : "a tile",
+                   spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
+}
+
+static int take_passes(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
+{
+    double residual;
+    const int rc = find_residual(&spec->conv2d, &residual, err);
+    if (rc)
+        return rc;
+    if (residual > rank_tolerance(spec->precision))
+        return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
+                       "norm would be lost, allowed is %.2g; choose another algorithm", residual,
+                       rank_tolerance(spec->precision));
+    *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
+    price_sum(spec, shape);
+    return LW_OK;
+}
+
+static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
+{
+    struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
+    price_sum(spec, &best);
+    price_sum(spec, &other);
+    double residual = 1;
+    if (other.cost < best.cost) {
+        const int rc = find_residual(&spec->conv2d, &residual, err);
+        if (rc)
+            return rc;
+    }
+    if (residual <= rank_tolerance(spec->precision))
+        best = other;
+    if (choose_tile(spec, false, &other) && other.cost < best.cost)
+        best = other;
+    *shape = best;
+    return LW_OK;
+}
+
+int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
+{
+    assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
+    assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
+    assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
+    switch (spec->conv2d.algorithm) {
+    case LW_CONV2D_ALGORITHM_DIRECT:
+        *shape = strips(spec, LW_CPU_CONV2D_DIRECT);
+        price_sum(spec, shape);
+        return LW_OK;
+    case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
+    case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
+    case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
+    default: return take_cheapest(spec, shape, err);
+    }
+}
+
+/* ---- the rows of a window in memory --------------------------------------------------------------------------------- */
+
+static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
+
+/* direct() reads up to a step beyond the reals that it is asked for. */
+static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
+{
+    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
+}
+
+/* Rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets. */
+int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
+{
+    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
+    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
+}
+
+int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
+}
+
+int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return padded_reals(shape, shape->columns * shape->width);
+}
+
+int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape)
+{
+    return padded_reals(shape, shape->hop_columns * shape->width);
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------------------- */
+
+static void describe(const struct lw_cpu_shape2d *shape, char *text, size_t size)
+{
+    const char *const packing = shape->width == 2 ? "" : ", two real ones as one complex";
+    if (shape->method == LW_CPU_CONV2D_DIRECT)
+        snprintf(text, size, "direct sum of %" PRId64 " x %" PRId64 " taps", shape->kernel_rows, shape->kernel_columns);
+    else if (shape->method == LW_CPU_CONV2D_SEPARABLE)
+        snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64
+                 " along the rows", shape->kernel_rows, shape->kernel_columns);
+    else
+        snprintf(text, size, "overlap-save on %s of %" PRId64 " x %" PRId64 ", hop %" PRId64 " x %" PRId64 "%s",
+                 shape->n_across == 1 ? "full-width bands" : "tiles", shape->rows, shape->columns, shape->hop_rows,
+                 shape->hop_columns, packing);
+}
+
+int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+{
+    struct lw_cpu_shape2d shape;
+    const int rc = lw_cpu_shape2d(spec, &shape, err);
+    if (rc)
+        return rc;
+    *plan = (struct lw_op_plan){
+        .halo = shape.kernel_rows - 1,
+        .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
+        .channel_unit = 1,
+        .input_width = spec->conv2d.columns,
+        .n_outputs = spec->n_outputs,
+        .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
+        .seconds_per_output = 1e-9 * shape.cost,
+    };
+    lw_op_conv2d_products(spec, plan);
+    describe(&shape, plan->text, sizeof plan->text);
+    return LW_OK;
+}

@@ -1,0 +1,183 @@
+#include "cpu/conv2d/nan.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t aligned(int64_t bytes) { return ((size_t)bytes + LW_ALIGNMENT - 1) / LW_ALIGNMENT * LW_ALIGNMENT; }
+
+static size_t weight_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    if (spec->nan != LW_NAN_INTERPOLATE)
+        return 0;
+    return aligned(shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double));
+}
+
+int64_t lw_cpu_flaws2d_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    if (lw_scalar_is_integer(spec->input.scalar))
+        return 0;
+    return (int64_t)(aligned(shape->rows * shape->columns) + aligned(shape->rows) + aligned(shape->hop_columns) +
+                     aligned(shape->hop_columns * (int64_t)sizeof(int32_t)) + weight_bytes(spec, shape));
+}
+
+void lw_cpu_flaws2d_init(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                         struct lw_cpu_flaws2d *flaws)
+{
+    *flaws = (struct lw_cpu_flaws2d){0};
+    if (lw_scalar_is_integer(spec->input.scalar))
+        return;
+    flaws->map = memory;
+    flaws->is_flawed = flaws->map + aligned(shape->rows * shape->columns);
+    flaws->touched = flaws->is_flawed + aligned(shape->rows);
+    flaws->hits = (int32_t *)(void *)(flaws->touched + aligned(shape->hop_columns));
+    flaws->weights = (double *)(void *)((char *)flaws->hits + aligned(shape->hop_columns * (int64_t)sizeof(int32_t)));
+}
+
+void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaws2d *flaws)
+{
+    for (int64_t row = 0; flaws->any && row < shape->rows; row++) {
+        if (flaws->is_flawed[row])
+            memset(flaws->map + row * shape->columns, 0, (size_t)shape->columns);
+        flaws->is_flawed[row] = 0;
+    }
+    flaws->any = false;
+}
+
+void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, int64_t row, void *reals,
+                           struct lw_cpu_flaws2d *flaws)
+{
+    const int64_t n = lw_cpu_needed_columns(shape, tile);
+    struct lw_cpu_repair found = {
+        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = n, .n_outputs = n,
+        .touched = flaws->map + row * shape->columns,
+    };
+    shape->kernels->repair(&found, reals);
+    flaws->is_flawed[row] = 1;
+    flaws->any = true;
+}
+
+void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile,
+                          const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally)
+{
+    const int64_t first = lw_cpu_window2d_column(window, tile), halo = window->shape->kernel_rows - 1;
+    const int64_t own = first + window->shape->kernel_columns - 1;      /* the tiles on the left count those before it */
+    const int64_t begin = tile->column == 0 ? 0 : own;
+    const int64_t end = min64(own + tile->n_columns, window->spec->conv2d.columns);
+    const int64_t sample = tile->row - window->plan->after, first_row = max64(0, -sample);
+    const int64_t end_row = min64(tile->n_rows, tile->slot->block.count - sample);
+    for (int64_t row = first_row; flaws->any && row < end_row; row++) {
+        const uint8_t *const map = flaws->map + (halo + row) * window->shape->columns;
+        for (int64_t at = max64(begin, 0); flaws->is_flawed[halo + row] && at < end; at++)
+            if (map[at - first])
+                lw_cpu_tally_add(tally, (struct lw_cpu_tally){1, sample + row, tile->channel, at});
+    }
+}
+
+/* ---- what they do to the outputs ------------------------------------------------------------------------------------ */
+
+/* The taps of one row of the kernel that meet the pixels [begin, end) of the window's row, for each output of a row. */
+static void add_run(const double *sums, int64_t kernel_columns, int64_t begin, int64_t end, int64_t n_columns, double *weights)
+{
+    const int64_t last = min64(end, n_columns);
+    for (int64_t j = max64(begin - kernel_columns + 1, 0); j < last; j++)
+        weights[j] += sums[min64(j + kernel_columns - begin, kernel_columns)] - sums[max64(j + kernel_columns - end, 0)];
+}
+
+/* Weights of the taps that meet flaws in row `row` of the window, for all outputs below it that it reaches. */
+static void add_row(const struct lw_cpu_shape2d *shape, const struct lw_cpu_kernel2d *kernel,
+                    const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws)
+{
+    const uint8_t *const map = flaws->map + row * shape->columns;
+    const int64_t n = lw_cpu_needed_columns(shape, tile), halo = shape->kernel_rows - 1;
+    const int64_t from = max64(row - halo, 0), to = min64(row + 1, tile->n_rows);
+    for (int64_t begin = 0; begin < n; begin++) {
+        if (!map[begin])
+            continue;
+        int64_t end = begin + 1;
+        while (end < n && map[end])
+            end++;
+        for (int64_t i = from; i < to; i++)
+            add_run(kernel->sums + (i + halo - row) * (shape->kernel_columns + 1), shape->kernel_columns, begin, end,
+                    tile->n_columns, flaws->weights + i * shape->hop_columns);
+        begin = end;
+    }
+}
+
+/* The weight of the flaws becomes the factor that an output is multiplied by; NaN where next to nothing of the kernel is left. */
+static void invert_weights(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, double sum, double *weights)
+{
+    const double least = 1e-6;
+    for (int64_t i = 0; i < tile->n_rows; i++) {
+        double *const row = weights + i * shape->hop_columns;
+        for (int64_t j = 0; j < tile->n_columns; j++) {
+            const double valid = (sum - row[j]) / sum;
+            row[j] = row[j] == 0 ? 1 : valid < least ? (double)NAN : 1 / valid;
+        }
+    }
+}
+
+/* map[j] becomes whether any of map[j .. j + length - 1] is set. */
+static void dilate(uint8_t *map, int64_t n_outputs, int64_t length)
+{
+    int64_t last = -1;
+    for (int64_t i = 0; i < length - 1; i++)
+        last = map[i] ? i : last;
+    for (int64_t j = 0; j < n_outputs; j++) {
+        last = map[j + length - 1] ? j + length - 1 : last;
+        map[j] = last >= j;
+    }
+}
+
+static void add_hits(const struct lw_cpu_shape2d *shape, int64_t row, int32_t step, struct lw_cpu_flaws2d *flaws)
+{
+    const uint8_t *const map = flaws->map + row * shape->columns;
+    for (int64_t j = 0; flaws->is_flawed[row] && j < shape->hop_columns; j++)
+        flaws->hits[j] += step * map[j];
+}
+
+void lw_cpu_flaws2d_spread(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
+                           const struct lw_cpu_kernel2d *kernel, const struct lw_cpu_tile2d *tile,
+                           struct lw_cpu_flaws2d *flaws)
+{
+    if (!flaws->any)
+        return;
+    const int64_t n_rows = lw_cpu_needed_rows(shape, tile);
+    if (spec->nan == LW_NAN_INTERPOLATE) {
+        memset(flaws->weights, 0, (size_t)(shape->hop_rows * shape->hop_columns) * sizeof *flaws->weights);
+        for (int64_t row = 0; row < n_rows; row++)
+            if (flaws->is_flawed[row])
+                add_row(shape, kernel, tile, row, flaws);
+        invert_weights(shape, tile, kernel->sum, flaws->weights);
+    }
+    for (int64_t row = 0; row < n_rows; row++)
+        if (flaws->is_flawed[row])
+            dilate(flaws->map + row * shape->columns, shape->hop_columns, shape->kernel_columns);
+    memset(flaws->hits, 0, (size_t)shape->hop_columns * sizeof *flaws->hits);
+    for (int64_t row = 0; row < shape->kernel_rows - 1; row++)
+        add_hits(shape, row, 1, flaws);
+}
+
+void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
+                          const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs)
+{
+    if (!flaws->any || spec->nan == LW_NAN_ZERO)
+        return;
+    if (spec->nan == LW_NAN_INTERPOLATE) {
+        shape->kernels->weigh(outputs, flaws->weights + row * shape->hop_columns, tile->n_columns, shape->width);
+        return;
+    }
+    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
+    for (int64_t j = 0; j < tile->n_columns; j++)
+        flaws->touched[j] = flaws->hits[j] > 0;
+    shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
+    add_hits(shape, row, -1, flaws);
+}
+
+void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
+                         struct lw_cpu_flaws2d *flaws)
+{
+    if (!flaws->any || spec->nan == LW_NAN_ZERO || spec->nan == LW_NAN_INTERPOLATE)
+        return;
+    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
+    add_hits(shape, row, -1, flaws);
+}

@@ -1,0 +1,243 @@
+/* choose.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
+ * rank, run and memory budget comes to the same choice. */
+#include "cpu/ols/choose.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LEAST_SEGMENT 64
+
+/* A segment is chosen at most LONG_SEGMENT long, or MOST_TAPS_PER_SEGMENT times as long as the filter. Longer ones gain little
+ * and take more work space of every thread. */
+#define LONG_SEGMENT 65536
+#define MOST_TAPS_PER_SEGMENT 4
+
+#define MOST_SEGMENT (1 << 30)
+#define MOST_TAPS (MOST_SEGMENT / 2)
+
+/* Outputs of a channel that the direct method makes at a time: in and out fit the nearest cache. */
+#define DIRECT_HOP 2048
+
+/* Nanoseconds, measured with tests/bench/ols_cpu on one core of a 4 GHz server processor. They need only be right in
+ * proportion to each other. */
+struct costs {
+    double fft_point[26];       /* per complex point of a transform of 2^i points */
+    double product_point;       /* per complex point and filter */
+    double product_packed_point; /* the same for PACKED */
+    double load_real, store_real;       /* per working real: conversion, screening, mirror image */
+    double vector_product;      /* one fused multiply-add of a whole vector */
+    double transposed_real;     /* where time is slow, per real in and out */
+    double spilled_real;        /* the same, per SPILL_BYTES that a tile of channels takes */
+};
+
+/* Costs grow with the bytes of a tile, as it leaves one cache level after the other, up to MOST_SPILLS times SPILL_BYTES. */
+#define SPILL_BYTES (256 << 10)
+#define MOST_SPILLS 8
+
+static const struct costs single_costs = {
+    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 1.1, 0.9, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
+                  3.1, 3.9, 6.3, 6.5, 7, 8, 9},
+    .product_point = 0.15, .product_packed_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
+    .transposed_real = 0.2, .spilled_real = 0.12,
+};
+static const struct costs double_costs = {
+    .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
+                  8, 12, 13, 14, 16, 18},
+    .product_point = 0.3, .product_packed_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
+    .transposed_real = 0.4, .spilled_real = 0.24,
+};
+
+static int log2_floor(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
+
+static double fft_cost(const struct costs *costs, int64_t points)
+{
+    const int last = (int)(sizeof costs->fft_point / sizeof *costs->fft_point) - 1;
+    const int power = log2_floor(points);
+    const int64_t odd_part = points >> __builtin_ctzll((unsigned long long)points);
+    const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths */
+    return slower * (double)points * costs->fft_point[power < last ? power : last];
+}
+
+/* Nanoseconds per real, in or out, for transposing a tile of channels; 0 where time is fast. */
+static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
+{
+    const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
+    const double reals = (double)(shape->tile * shape->length * shape->width);
+    const double spills = buffers * reals * (double)shape->kernels->real_bytes / SPILL_BYTES;
+    if (shape->tile == 1)
+        return 0;
+    return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
+}
+
+/* Nanoseconds for one segment of one channel and all filters. */
+static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
+{
+    const double reals_in = (double)(shape->length * shape->width);
+    const double reals_out = (double)(shape->hop * shape->width * shape->rate);
+    const double points = (double)shape->points;
+    double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
+    double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
+    if (shape->method == LW_CPU_OLS_DIRECT) {
+        const double per_vector = (double)shape->kernels->direct_step / 8, reals = (double)(shape->hop * shape->width);
+        per_filter += reals * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
+    } else {
+        once += fft_cost(costs, shape->points);
+        per_filter += fft_cost(costs, shape->points) +
+                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_packed_point : costs->product_point);
+    }
+    return once + per_filter * (double)shape->n_filters;
+}
+
+static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+{
+    const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
+    const bool is_cut = shape->method != LW_CPU_OLS_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
+    const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
+    return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
+}
+
+/* The least number from n on that has no prime factor above 7. */
+static int64_t smooth(int64_t n)
+{
+    while (!has_factors_up_to(7, n))
+        n++;
+    return n;
+}
+
+struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
+{
+    const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    const bool folds = lw_post_folds(spec->ols.post);
+    struct lw_cpu_ols_shape shape = {
+        .kernels = lw_cpu_kernels(spec->precision),
+        .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
+        .n_filters = spec->ols.n_filters,
+        .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
+        .before = folds ? 0 : reach.before,
+        .after = folds ? 0 : reach.after,
+        .rate = lw_post_rate(spec->ols.post),
+    };
+    shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
+    shape.length = segment > 0 ? segment : DIRECT_HOP + lw_cpu_ols_halo(&shape);
+    shape.hop = shape.length - lw_cpu_ols_halo(&shape);
+    shape.points = segment == 0 ? 0 : smooth(shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment);
+    shape.tile = spec->layout == LW_TIME_FAST ? 1 : min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
+    shape.widens = shape.width == 2 && !spec->input.is_complex;
+    shape.narrows = shape.width == 2 && !is_complex;
+    return shape;
+}
+
+/* There is room for the last DIRECT step of outputs, which reads beyond the segment. */
+int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
+{
+    const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
+    return round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
+}
+
+static int64_t longest_segment(int64_t n_taps)
+{
+    int64_t longest = LONG_SEGMENT;
+    while (longest < MOST_TAPS_PER_SEGMENT * n_taps && longest < MOST_SEGMENT)
+        longest *= 2;
+    return longest;
+}
+
+/* Samples that one output is made of. */
+static int64_t least_segment(const struct lw_op_spec *spec)
+{
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    return spec->ols.n_taps + reach.before + reach.after;
+}
+
+/* The cheapest of the direct method, 0, and the powers of two; of equally cheap ones the shorter. */
+static int choose_segment(const struct lw_op_spec *spec)
+{
+    const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);
+    double best_cost = output_cost(spec, &direct);
+    int best = 0;
+    for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(least_segment(spec)); segment *= 2) {
+        if (segment < least_segment(spec))
+            continue;
+        const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, (int)segment);
+        const double cost = output_cost(spec, &shape);
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = (int)segment;
+        }
+    }
+    return best;
+}
+
+static void check_search(const struct lw_op_spec *spec)
+{
+    const struct lw_search *const search = &spec->ols.search;
+    const unsigned products = lw_search_products(search);
+    assert(!lw_search_is_needed(search) ||
+           (spec->n_outputs > 0 && spec->ols.post.kind == LW_POST_NONE && lw_post_rate(spec->ols.post) == 1));
+    assert(!(products & LW_PEAKS) || (search->threshold > 0 && search->cluster >= 0 && search->cluster <= LW_SEARCH_MOST_CLUSTER));
+    assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
+    (void)products;
+}
+
+static int check(const struct lw_op_spec *spec, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &spec->ols;
+    assert(spec->kind == LW_OP_OLS && ols->n_filters >= 1 && ols->n_taps >= 1 && spec->n_channels >= 1);
+    assert(spec->output.is_complex == ((spec->input.is_complex || ols->taps_complex) && !lw_post_is_real(ols->post)));
+    assert(spec->n_outputs > 0 || (ols->post.kind == LW_POST_NONE && lw_post_rate(ols->post) == 1));
+    check_search(spec);
+    const int64_t least = least_segment(spec);
+    if (least > MOST_TAPS)
+        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu "
+                       "engine takes%s", ols->n_taps, MOST_TAPS - (least - ols->n_taps),
+                       least > ols->n_taps ? " with --post or --interpolate" : "");
+    if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
+        return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length%s on",
+                       ols->segment, least, MOST_SEGMENT,
+                       least > ols->n_taps ? " and what --post or --interpolate needs" : "");
+    return LW_OK;
+}
+
+static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, char *text, size_t size)
+{
+    static const char *const methods[] = {
+        [LW_CPU_OLS_COMPLEX] = "complex transforms",
+        [LW_CPU_OLS_PACKED] = "real segments as half as many complex points",
+    };
+    const int64_t padded = shape->method == LW_CPU_OLS_PACKED ? 2 * shape->points : shape->points;
+    int used = 0;
+    if (shape->method == LW_CPU_OLS_DIRECT)
+        used = snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
+    else
+        used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
+                        methods[shape->method]);
+    if (shape->method != LW_CPU_OLS_DIRECT && padded > shape->length)
+        snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
+    lw_post_describe(post, text, size);
+}
+
+int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+{
+    const int rc = check(spec, err);
+    if (rc)
+        return rc;
+    const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
+    const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
+    *plan = (struct lw_op_plan){
+        .halo = lw_cpu_ols_halo(&shape),
+        .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
+        .channel_unit = 1,
+        .input_width = 1,
+        .n_outputs = spec->n_outputs,
+        .segment = segment,
+        .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
+    };
+    lw_op_ols_products(spec, plan);
+    describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
+    return LW_OK;
+}

@@ -1,0 +1,194 @@
+#include "design/response.h"
+
+#include "design/taps.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+enum { POINTS_PER_TAP = 16, LEAST_POINTS = 4096 };
+
+double lw_response_at(const double *taps, int64_t n, int parts, double frequency)
+{
+    double re = 0, im = 0;
+    for (int64_t m = 0; m < n; m++) {
+        const double angle = 2 * PI * fmod(frequency * (double)m, 1), c = cos(angle), s = sin(angle);
+        const double a = taps[m * parts], b = parts == 2 ? taps[m * parts + 1] : 0;
+        re += a * c + b * s;
+        im += b * c - a * s;
+    }
+    return hypot(re, im);
+}
+
+/* ---- all frequencies of a grid: a plain transform of radix 2, since the engines' are not to be seen from here ---- */
+
+int64_t lw_response_points(int64_t n)
+{
+    int64_t points = LEAST_POINTS;
+    while (points < POINTS_PER_TAP * n)
+        points *= 2;
+    return points;
+}
+
+int64_t lw_response_work(int64_t points)
+{
+    return 3 * points;          /* complex points, and half as many complex turns */
+}
+
+static void load(const double *taps, int64_t n, int parts, int64_t points, double *grid)
+{
+    memset(grid, 0, (size_t)points * 2 * sizeof *grid);
+    int64_t reversed = 0;       /* the bits of m from the other end */
+    for (int64_t m = 0; m < n; m++) {
+        grid[2 * reversed] = taps[m * parts];
+        grid[2 * reversed + 1] = parts == 2 ? taps[m * parts + 1] : 0;
+        int64_t bit = points / 2;
+        for (; reversed & bit; bit /= 2)
+            reversed ^= bit;
+        reversed |= bit;
+    }
+}
+
+static void make_turns(int64_t points, double *turns)
+{
+    for (int64_t k = 0; k < points / 2; k++) {
+        const double angle = 2 * PI * (double)k / (double)points;
+        turns[2 * k] = cos(angle);
+        turns[2 * k + 1] = -sin(angle);
+    }
+}
+
+/* Two transforms of `half` points, one behind the other, become one of twice as many. */
+static void merge(double *low, int64_t half, const double *turns, int64_t step)
+{
+    double *const high = low + 2 * half;
+    for (int64_t k = 0; k < half; k++) {
+        const double *const turn = turns + 2 * k * step;
+        const double re = high[2 * k] * turn[0] - high[2 * k + 1] * turn[1];
+        const double im = high[2 * k] * turn[1] + high[2 * k + 1] * turn[0];
+        high[2 * k] = low[2 * k] - re;
+        high[2 * k + 1] = low[2 * k + 1] - im;
+        low[2 * k] += re;
+        low[2 * k + 1] += im;
+    }
+}
+
+void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t points, double *work)
+{
+    double *const turns = work + 2 * points;
+    load(taps, n, parts, points, work);
+    make_turns(points, turns);
+    for (int64_t half = 1; half < points; half *= 2)
+        for (int64_t block = 0; block < points; block += 2 * half)
+            merge(work + 2 * block, half, turns, points / (2 * half));
+    for (int64_t k = 0; k < points; k++)
+        work[k] = hypot(work[2 * k], work[2 * k + 1]);
+}
+
+/* ---- figures ---- */
+
+/* Magnitude at point k, or, where that is a local extremum, the vertex of the parabola through it and its neighbours: a side lobe's
+ * top lies between points. */
+static double extremum_at(const double *magnitudes, int64_t points, int64_t k)
+{
+    const double before = magnitudes[(k + points - 1) % points], here = magnitudes[k], after = magnitudes[(k + 1) % points];
+    const double slope = after - before, bend = before - 2 * here + after;
+    return (here - before) * (here - after) > 0 ? here - slope * slope / (8 * bend) : here;
+}
+
+/* Least and largest magnitude from low to high, by the grid; as given where it has no point there. */
+static void find_range(const double *magnitudes, int64_t points, double low, double high, double *least, double *most)
+{
+    const int64_t end = (int64_t)floor(high * (double)points);
+    for (int64_t k = (int64_t)ceil(low * (double)points); k <= end; k++) {
+        const double magnitude = extremum_at(magnitudes, points, k);
+        *least = fmin(*least, magnitude);
+        *most = fmax(*most, magnitude);
+    }
+}
+
+static double decibels(double ratio)
+{
+    return 20 * log10(ratio);
+}
+
+/* The filter whose bands are measured: the ends of a band belong to it, though they are not on the grid. */
+struct measured {
+    const double *taps, *magnitudes;
+    int64_t n, points;
+};
+
+static void band_range(const struct measured *filter, double low, double high, double *least, double *most)
+{
+    const double ends[2] = {lw_response_at(filter->taps, filter->n, 1, low), lw_response_at(filter->taps, filter->n, 1, high)};
+    *least = fmin(*least, fmin(ends[0], ends[1]));
+    *most = fmax(*most, fmax(ends[0], ends[1]));
+    find_range(filter->magnitudes, filter->points, low, high, least, most);
+}
+
+static double ripple(const struct measured *filter, const struct lw_filter_bands *bands, double gain)
+{
+    double least = INFINITY, most = 0;
+    if (bands->pass_low >= bands->pass_high)
+        return NAN;
+    band_range(filter, bands->pass_low, bands->pass_high, &least, &most);
+    return fmax(decibels(most / gain), -decibels(least / gain));
+}
+
+static double attenuation(const struct measured *filter, const struct lw_filter_bands *bands, double gain)
+{
+    double least = INFINITY, most = -1;
+    if (bands->stop_low >= 0)
+        band_range(filter, 0, bands->stop_low, &least, &most);
+    if (bands->stop_high <= 0.5)
+        band_range(filter, bands->stop_high, 0.5, &least, &most);
+    return most < 0 ? NAN : -decibels(most / gain);
+}
+
+/* Point k of the grid, whose negative frequencies stand behind the positive ones. */
+static double magnitude_at(const double *magnitudes, int64_t points, int64_t k)
+{
+    return magnitudes[k < 0 ? k + points : k];
+}
+
+/* From `begin` on in steps of +1 or -1, the first frequency at which the magnitude reaches `level`: between two points of the
+ * grid by a straight line. */
+static double find_edge(const double *magnitudes, int64_t points, int64_t begin, int step, double level)
+{
+    int64_t k = begin;
+    while (magnitude_at(magnitudes, points, k) < level)
+        k += step;
+    if (k == begin)
+        return (double)k / (double)points;
+    const double here = magnitude_at(magnitudes, points, k), before = magnitude_at(magnitudes, points, k - step);
+    return ((double)k - step * (here - level) / (here - before)) / (double)points;
+}
+
+static void find_edges(const double *magnitudes, int64_t points, int parts, struct lw_filter_figures *figures)
+{
+    double most = 0;
+    for (int64_t k = 0; k < points; k++)
+        most = fmax(most, magnitudes[k]);
+    figures->edge_low = find_edge(magnitudes, points, parts == 2 ? -points / 2 : 0, 1, most * sqrt(0.5));
+    figures->edge_high = find_edge(magnitudes, points, points / 2, -1, most * sqrt(0.5));
+}
+
+void lw_response_measure(const double *taps, int64_t n, int parts, double reference, const struct lw_filter_bands *bands,
+                         double *work, struct lw_filter_figures *figures)
+{
+    const int64_t points = lw_response_points(n);
+    const struct measured filter = {.taps = taps, .magnitudes = work, .n = n, .points = points};
+    lw_response_magnitudes(taps, n, parts, points, work);
+    *figures = (struct lw_filter_figures){
+        .gain = lw_response_at(taps, n, parts, reference),
+        .energy = lw_taps_energy(taps, n * parts),
+        .ripple_db = NAN,
+        .attenuation_db = NAN,
+    };
+    if (bands) {
+        figures->ripple_db = ripple(&filter, bands, figures->gain);
+        figures->attenuation_db = attenuation(&filter, bands, figures->gain);
+    }
+    find_edges(work, points, parts, figures);
+}

@@ -1,0 +1,134 @@
+#include "design/taps.h"
+
+#include "design/kaiser.h"
+
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+/* Time of tap m, 0 in the middle. */
+static double middle_time(int64_t m, int64_t n)
+{
+    return (double)m - (double)(n - 1) / 2;
+}
+
+/* The ideal low-pass of that cut-off at time t. */
+static double low_pass(double cut, double t)
+{
+    return t == 0 ? 2 * cut : sin(2 * PI * cut * t) / (PI * t);
+}
+
+/* The ideal filter that passes everything, exactly: a sine of a multiple of pi would leave rounding errors. */
+static double all_pass(double t)
+{
+    return t == 0 ? 1 : t == floor(t) ? 0 : sin(PI * t) / (PI * t);
+}
+
+void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
+{
+    for (int64_t m = 0; m < n; m++) {
+        const double t = middle_time(m, n);
+        const double upper = high < 0.5 ? low_pass(high, t) : all_pass(t), lower = low > 0 ? low_pass(low, t) : 0;
+        taps[m] = (upper - lower) * lw_kaiser_window(beta, m, n);
+    }
+}
+
+int64_t lw_taps_boxcar_begin(int64_t width, int64_t n)
+{
+    return (n - 1) / 2 - (width - 1) / 2;
+}
+
+void lw_taps_boxcar(int64_t width, int64_t n, double *taps)
+{
+    const int64_t begin = lw_taps_boxcar_begin(width, n);
+    for (int64_t m = 0; m < n; m++)
+        taps[m] = m >= begin && m < begin + width ? 1 : 0;
+}
+
+void lw_taps_remove_mean(int64_t n, double *taps)
+{
+    double sum = 0;
+    for (int64_t m = 0; m < n; m++)
+        sum += taps[m];
+    for (int64_t m = 0; m < n; m++)
+        taps[m] -= sum / (double)n;
+}
+
+void lw_taps_reverse(double *taps, int64_t n, int parts)
+{
+    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
+        for (int p = 0; p < parts; p++) {
+            const double swap = taps[a * parts + p];
+            taps[a * parts + p] = taps[b * parts + p];
+            taps[b * parts + p] = swap;
+        }
+    }
+    for (int64_t m = 0; parts == 2 && m < n; m++)
+        taps[m * 2 + 1] = -taps[m * 2 + 1];
+}
+
+void lw_taps_gaussian(double sigma, int64_t n, double *taps)
+{
+    for (int64_t m = 0; m < n; m++) {
+        const double z = middle_time(m, n) / sigma;
+        taps[m] = exp(-z * z / 2);
+    }
+}
+
+void lw_taps_ricker(double peak, int64_t n, double *taps)
+{
+    for (int64_t m = 0; m < n; m++) {
+        const double z = PI * peak * middle_time(m, n), a = z * z;
+        taps[m] = (1 - 2 * a) * exp(-a);
+    }
+}
+
+/* Turns are reduced before they become radians, so that a long chirp keeps its phase. */
+void lw_taps_chirp(double from, double to, bool has_hann, int64_t n, double *taps)
+{
+    for (int64_t m = 0; m < n; m++) {
+        const double t = (double)m;
+        const double turns = fmod(from * t, 1) + fmod((to - from) * t / (2 * (double)n) * t, 1);
+        const double arch = sin(PI * (t + 0.5) / (double)n), window = has_hann ? arch * arch : 1;
+        double *const tap = taps + 2 * (n - 1 - m);
+        tap[0] = window * cos(2 * PI * turns);
+        tap[1] = -window * sin(2 * PI * turns);
+    }
+}
+
+double lw_inspiral_time_left(double chirp_mass, double frequency)
+{
+    return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(PI * frequency, -8.0 / 3);
+}
+
+double lw_inspiral_last_frequency(double total_mass)
+{
+    return 1 / (6 * sqrt(6) * PI * total_mass);
+}
+
+/* At tau = 0 the amplitude is infinite: what is used ends before. */
+void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)
+{
+    const int64_t middle = (n - 1) / 2;
+    for (int64_t m = 0; m < n; m++) {
+        const double tau = (double)(m - middle);
+        const bool is_inside = tau > 0 && tau >= end && tau <= begin;
+        const double amplitude = is_inside ? pow(tau, -0.25) : 0, phase = is_inside ? -2 * pow(tau / (5 * chirp_mass), 0.625) : 0;
+        taps[2 * m] = amplitude * cos(phase);
+        taps[2 * m + 1] = -amplitude * sin(phase);
+    }
+}
+
+double lw_taps_energy(const double *taps, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += taps[i] * taps[i];
+    return sum;
+}
+
+void lw_taps_scale(double factor, double *taps, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        taps[i] *= factor;
+}

@@ -1,0 +1,63 @@
+#include "design/transform.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <fftw3.h>
+#include <inttypes.h>
+
+struct lw_transform {
+    enum lw_transform_kind kind;
+    fftw_plan plan;
+};
+
+int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n)
+{
+    const int64_t doubles = kind == LW_TRANSFORM_REAL ? 2 * (n / 2 + 1) : 2 * n;
+    return round_up(doubles, LW_ALIGNMENT / (int64_t)sizeof(double));
+}
+
+/* An estimated plan does not depend on timing, and one in place for aligned memory fits all aligned memory. */
+static fftw_plan plan(enum lw_transform_kind kind, int64_t n, double *data)
+{
+    const fftw_iodim64 dims = {.n = n, .is = 1, .os = 1};
+    fftw_complex *const numbers = (fftw_complex *)data;
+    if (kind == LW_TRANSFORM_REAL)
+        return fftw_plan_guru64_dft_r2c(1, &dims, 0, NULL, data, numbers, FFTW_ESTIMATE);
+    return fftw_plan_guru64_dft(1, &dims, 0, NULL, numbers, numbers, kind == LW_TRANSFORM_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD,
+                                FFTW_ESTIMATE);
+}
+
+int lw_transform_create(enum lw_transform_kind kind, int64_t n, struct lw_transform **out, struct lw_error *err)
+{
+    struct lw_transform *const transform = lw_alloc(sizeof *transform, "a transform", err);
+    double *const data = lw_alloc_array(lw_transform_doubles(kind, n), sizeof *data, "a transform", err);
+    int rc = transform && data ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK) {
+        *transform = (struct lw_transform){.kind = kind, .plan = plan(kind, n, data)};
+        if (!transform->plan)
+            rc = lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", n);
+    }
+    lw_free(data);
+    if (rc)
+        lw_transform_destroy(transform);
+    else
+        *out = transform;
+    return rc;
+}
+
+void lw_transform_destroy(struct lw_transform *transform)
+{
+    if (transform && transform->plan)
+        fftw_destroy_plan(transform->plan);
+    lw_free(transform);
+}
+
+void lw_transform_run(const struct lw_transform *transform, double *data)
+{
+    fftw_complex *const numbers = (fftw_complex *)data;
+    if (transform->kind == LW_TRANSFORM_REAL)
+        fftw_execute_dft_r2c(transform->plan, data, numbers);
+    else
+        fftw_execute_dft(transform->plan, numbers, numbers);
+}

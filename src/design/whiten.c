@@ -1,0 +1,187 @@
+#include "design/whiten.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "design/transform.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4; }
+
+/* Everything that filters share. */
+struct whitener {
+    const struct lw_whiten_spec *spec;
+    int64_t points;                     /* of the transforms that convolve: no less than the whitened taps */
+    struct lw_transform *forward, *backward;    /* of `points` */
+    struct lw_transform *of_segment, *from_segment;     /* of n */
+    double *weight;                     /* [points]: the transform of w, divided by `points` */
+    double *work;                       /* [n_threads][doubles], and once more */
+    int64_t doubles;
+};
+
+static int64_t points_for(int64_t n_taps, int64_t n)
+{
+    int64_t points = 1;
+    while (points < lw_whitened_taps(n_taps, n))
+        points *= 2;
+    return points;
+}
+
+/* FFTW takes as much as a transform. */
+int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads)
+{
+    const int64_t points = points_for(n_taps, n);
+    return ((n_threads + 2) * lw_transform_doubles(LW_TRANSFORM_FORWARD, max64(points, n)) + points) * (int64_t)sizeof(double);
+}
+
+static int open_whitener(const struct lw_whiten_spec *spec, struct whitener *w, struct lw_error *err)
+{
+    *w = (struct whitener){.spec = spec, .points = points_for(spec->n_taps, spec->n)};
+    w->doubles = lw_transform_doubles(LW_TRANSFORM_FORWARD, max64(w->points, spec->n));
+    int rc;
+    if ((rc = lw_transform_create(LW_TRANSFORM_FORWARD, w->points, &w->forward, err)) ||
+        (rc = lw_transform_create(LW_TRANSFORM_BACKWARD, w->points, &w->backward, err)) ||
+        (rc = lw_transform_create(LW_TRANSFORM_FORWARD, spec->n, &w->of_segment, err)) ||
+        (rc = lw_transform_create(LW_TRANSFORM_BACKWARD, spec->n, &w->from_segment, err)))
+        return rc;
+    if (!(w->weight = lw_alloc_array(w->points, sizeof *w->weight, "whitened filters", err)) ||
+        !(w->work = lw_alloc_array((spec->n_threads + 1) * w->doubles, sizeof *w->work, "whitened filters", err)))
+        return LW_ESYSTEM;
+    return LW_OK;
+}
+
+static void close_whitener(struct whitener *w)
+{
+    lw_transform_destroy(w->forward);
+    lw_transform_destroy(w->backward);
+    lw_transform_destroy(w->of_segment);
+    lw_transform_destroy(w->from_segment);
+    lw_free(w->weight);
+    lw_free(w->work);
+}
+
+/* ---- the inverse spectrum -------------------------------------------------------------------------------------------- */
+
+/* 1 / sqrt(S) at frequencies of both signs. */
+static int invert(const struct lw_whiten_spec *spec, double *numbers, struct lw_error *err)
+{
+    const int64_t n = spec->n;
+    memset(numbers, 0, (size_t)(2 * n) * sizeof *numbers);
+    for (int64_t k = 1; k < n / 2; k++) {
+        const double hz = (double)k * spec->rate_hz / (double)n, inverse = 1 / sqrt(spec->spectrum[k]);
+        if (hz < spec->low_hz || hz > spec->high_hz)
+            continue;
+        if (!isfinite(inverse))
+            return lw_fail(err, LW_EDATA, "the power spectrum is %.3g at %.6g Hz, by which filters cannot be divided: leave such "
+                           "frequencies out with --whiten-band LOW:HIGH", spec->spectrum[k], hz);
+        numbers[2 * k] = numbers[2 * (n - k)] = inverse;
+    }
+    return LW_OK;
+}
+
+/* q, windowed, from n samples about 0 to `points` samples about 0. The two do not overlap. */
+static void place(int64_t n, const double *q, int64_t points, double *numbers)
+{
+    memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
+    for (int64_t t = 1 - n / 2; t < n / 2; t++) {
+        const double c = cos(PI * (double)t / (double)n);
+        numbers[2 * (t < 0 ? t + points : t)] = c * c * q[2 * (t < 0 ? t + n : t)] / (double)n;
+    }
+}
+
+static int find_weight(struct whitener *w, struct lw_error *err)
+{
+    const int64_t points = w->points;
+    double *const numbers = w->work, *const q = w->work + w->doubles;
+    const int rc = invert(w->spec, q, err);
+    if (rc)
+        return rc;
+    lw_transform_run(w->from_segment, q);
+    place(w->spec->n, q, points, numbers);
+    lw_transform_run(w->forward, numbers);
+    for (int64_t k = 0; k < points; k++)
+        w->weight[k] = numbers[2 * k] * numbers[2 * k] / (double)points;
+    return LW_OK;
+}
+
+/* ---- one filter ------------------------------------------------------------------------------------------------------ */
+
+/* h convolved with w, of which sample 0 comes to stand in the middle. */
+static void convolve(const struct whitener *w, const double *filter, double *work, double *taps)
+{
+    const struct lw_whiten_spec *const spec = w->spec;
+    const int64_t points = w->points, n_taps = lw_whitened_taps(spec->n_taps, spec->n), before = spec->n - 2;
+    memset(work, 0, (size_t)(2 * points) * sizeof *work);
+    for (int64_t m = 0; m < spec->n_taps; m++)
+        for (int p = 0; p < spec->parts; p++)
+            work[2 * m + p] = filter[m * spec->parts + p];
+    lw_transform_run(w->forward, work);
+    for (int64_t k = 0; k < points; k++) {
+        work[2 * k] *= w->weight[k];
+        work[2 * k + 1] *= w->weight[k];
+    }
+    lw_transform_run(w->backward, work);
+    for (int64_t m = 0; m < n_taps; m++)
+        for (int p = 0; p < spec->parts; p++)
+            taps[m * spec->parts + p] = work[2 * (m < before ? m - before + points : m - before) + p];
+}
+
+/* Of the two-sided spectrum at the k-th of n frequencies, times what one stands for. */
+static double noise_power(const struct lw_whiten_spec *spec, int64_t k)
+{
+    const int64_t last = spec->n / 2, folded = k <= last ? k : spec->n - k;
+    return spec->spectrum[folded] / (folded == 0 || folded == last ? 1 : 2) * spec->rate_hz / (double)spec->n;
+}
+
+/* The response at n frequencies is that of the taps folded to n. */
+static double output_power(const struct whitener *w, const double *taps, double *work)
+{
+    const struct lw_whiten_spec *const spec = w->spec;
+    const int64_t n = spec->n, n_taps = lw_whitened_taps(spec->n_taps, n);
+    double power = 0;
+    memset(work, 0, (size_t)(2 * n) * sizeof *work);
+    for (int64_t m = 0; m < n_taps; m++)
+        for (int p = 0; p < spec->parts; p++)
+            work[2 * (m % n) + p] += taps[m * spec->parts + p];
+    lw_transform_run(w->of_segment, work);
+    for (int64_t k = 0; k < n; k++)
+        power += noise_power(spec, k) * (work[2 * k] * work[2 * k] + work[2 * k + 1] * work[2 * k + 1]);
+    return power;
+}
+
+/* @return  whether the filter passes anything */
+static bool whiten_one(const struct whitener *w, int f, double *work, double *taps)
+{
+    const struct lw_whiten_spec *const spec = w->spec;
+    const int64_t values = lw_whitened_taps(spec->n_taps, spec->n) * spec->parts;
+    convolve(w, spec->filters + f * spec->n_taps * spec->parts, work, taps);
+    const double scale = 1 / sqrt(output_power(w, taps, work) / spec->parts);
+    for (int64_t i = 0; i < values; i++)
+        taps[i] *= scale;
+    return isfinite(scale) && scale > 0;
+}
+
+int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *err)
+{
+    const int64_t values = lw_whitened_taps(spec->n_taps, spec->n) * spec->parts;
+    struct whitener w;
+    int bad = spec->n_filters;
+    int rc;
+    if ((rc = open_whitener(spec, &w, err)) || (rc = find_weight(&w, err)))
+        goto done;
+    #pragma omp parallel for num_threads(spec->n_threads) schedule(static) reduction(min : bad)
+    for (int f = 0; f < spec->n_filters; f++)
+        if (!whiten_one(&w, f, w.work + omp_get_thread_num() * w.doubles, taps + f * values))
+            bad = f < bad ? f : bad;
+    if (bad < spec->n_filters)
+        rc = lw_fail(err, LW_EDATA, "filter %d passes nothing of the input's spectrum, so that no scale makes its noise 1", bad);
+done:
+    close_whitener(&w);
+    return rc;
+}

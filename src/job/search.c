@@ -1,0 +1,263 @@
+#include "job/search.h"
+
+#include "job/coordinates.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Index into the choices of --noise is the value of the enumeration. */
+static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3, "order of --noise");
+
+static_assert(LW_SIGN_BOTH == 0 && LW_SIGN_POSITIVE == 1 && LW_SIGN_NEGATIVE == 2, "order of --sign");
+
+static const char *const noise_texts[] = {
+    [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured",
+    [LW_NOISE_RMS] = "rms",
+};
+
+/* ---- options ------------------------------------------------------------------------------------------------------- */
+
+static void list_words(const struct lw_search_word *words, char *text, size_t size)
+{
+    int used = 0;
+    for (int i = 0; words[i].word && (size_t)used < size; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
+}
+
+/* The words of a list, parted by commas. @return  their products; 0: the list is none */
+static unsigned parse_list(const struct lw_search_word *words, const char *list)
+{
+    unsigned found = 0;
+    while (true) {
+        const size_t length = strcspn(list, ",");
+        int i = 0;
+        while (words[i].word && (strlen(words[i].word) != length || strncmp(words[i].word, list, length) != 0))
+            i++;
+        if (!words[i].word)
+            return 0;
+        found |= words[i].product;
+        if (!list[length])
+            return found;
+        list += length + 1;
+    }
+}
+
+static int choose_products(const struct lw_options *given, const struct lw_search_word *words, struct lw_search *search,
+                           struct lw_error *err)
+{
+    char text[120];
+    const char *const list = lw_options_text(given, "products");
+    search->products = parse_list(words, list);
+    if (search->products)
+        return LW_OK;
+    list_words(words, text, sizeof text);
+    return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
+}
+
+int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
+{
+    static const struct lw_search_word values[] = {
+        {"max", LW_BLOCK_MAX}, {"mean", LW_BLOCK_MEAN}, {"rms", LW_BLOCK_RMS}, {0},
+    };
+    const char *const text = lw_options_text(given, "blocks");
+    if (!(search->products & LW_BLOCKS))
+        return text ? lw_fail(err, LW_EUSAGE, "--blocks goes with --products blocks only") : LW_OK;
+    if (!text)
+        return lw_fail(err, LW_EUSAGE, "--products blocks needs --blocks D:VALUES, as in --blocks 1000:max,rms");
+    char *end;
+    search->every = strtoll(text, &end, 10);
+    search->values = *end == ':' ? parse_list(values, end + 1) : *end ? 0 : LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS;
+    if (end == text || search->every < 1 || search->every > LW_SEARCH_MOST_EVERY || !search->values)
+        return lw_fail(err, LW_EUSAGE, "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, rms, as "
+                       "in --blocks 1000:max,rms", text, LW_SEARCH_MOST_EVERY);
+    return LW_OK;
+}
+
+static int choose_peaks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
+{
+    search->threshold = lw_options_real(given, "threshold");
+    search->cluster = lw_options_int(given, "cluster");
+    if (search->products & LW_PEAKS)
+        return search->threshold > 0 ? LW_OK
+                                     : lw_fail(err, LW_EUSAGE, "--products peaks needs --threshold T: the least signal-to-noise ratio "
+                                               "of a peak");
+    if (search->threshold > 0 || search->cluster > 0)
+        return lw_fail(err, LW_EUSAGE, "--%s goes with --products peaks only", search->threshold > 0 ? "threshold" : "cluster");
+    return LW_OK;
+}
+
+/* Behind whitened filters the noise is known. */
+static int choose_noise(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    const enum lw_noise fallback = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;
+    job->search.noise = lw_options_given(given, "noise") ? (enum lw_noise)lw_options_choice(given, "noise") : fallback;
+    if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
+        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
+                       "given, measured or rms");
+    return LW_OK;
+}
+
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
+                     struct lw_error *err)
+{
+    int rc;
+    if ((rc = choose_products(given, words, search, err)) || (rc = choose_peaks(given, search, err)))
+        return rc;
+    if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
+        return lw_fail(err, LW_EUSAGE, "--output-type and --output-scale are for the product %s, which --products %.200s leaves out",
+                       words[0].word, lw_options_text(given, "products"));
+    if ((rc = choose_noise(given, job, err)))
+        return rc;
+    job->search.most_peaks = lw_options_int(given, "max-peaks");
+    job->search.first_time = job->search.time_step = NAN;
+    return LW_OK;
+}
+
+int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
+                          struct lw_search *search, struct lw_error *err)
+{
+    const bool is_given = lw_options_given(given, "sign");
+    const enum lw_sign fallback = is_positive && !is_complex ? LW_SIGN_POSITIVE : LW_SIGN_BOTH;
+    const enum lw_sign sign = is_given ? (enum lw_sign)lw_options_choice(given, "sign") : fallback;
+    if (!(search->products & (LW_PEAKS | LW_BEST)))
+        return is_given ? lw_fail(err, LW_EUSAGE, "--sign goes with --products peaks%s only",
+                                  job->op.kind == LW_OP_OLS ? " or best" : "") : LW_OK;
+    if (is_complex && sign != LW_SIGN_BOTH)
+        return lw_fail(err, LW_EUSAGE, "--sign %s: the outputs are complex, which have no sign; leave it out", lw_sign_text(sign));
+    search->sign = sign;
+    if (!is_given)
+        snprintf(job->defaults, sizeof job->defaults, "sign = %s\n", lw_sign_text(sign));
+    return LW_OK;
+}
+
+/* ---- noise --------------------------------------------------------------------------------------------------------- */
+
+static double energy(const double *taps, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += taps[i] * taps[i];
+    return sqrt(sum);
+}
+
+int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
+                         struct lw_error *err)
+{
+    if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
+        return LW_OK;
+    job->noise = lw_alloc_array(job->op.n_channels * n_filters, sizeof *job->noise, "the noise of channels and filters", err);
+    if (!job->noise)
+        return LW_ESYSTEM;
+    search->noise = job->noise;
+    for (int f = 0; job->search.noise == LW_NOISE_ENERGY && f < n_filters; f++) {
+        const double sigma = energy(taps + f * n_taps * parts, n_taps * parts);
+        for (int64_t c = 0; c < job->op.n_channels; c++)
+            job->noise[c * n_filters + f] = sigma;
+    }
+    return LW_OK;
+}
+
+void lw_search_shape_noise(struct lw_job *job)
+{
+    if (!job->noise)
+        return;
+    const bool is_image = job->op.kind == LW_OP_CONV2D;
+    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
+    product->values = job->noise;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image ? 1 : 2,
+        .dims = {job->op.n_channels, lw_op_filters(&job->op)}, .dim_names = {is_image ? "image" : "channel", "filter"},
+    };
+    product->axis_dim = -1;
+    product->channel_dim = 0;
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
+}
+
+/* ---- peaks --------------------------------------------------------------------------------------------------------- */
+
+static const struct lw_column peak_columns[] = {
+    {"channel", LW_COLUMN_INT}, {"filter", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"time", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
+    {"im", LW_COLUMN_REAL}, {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+};
+static const struct lw_column source_columns[] = {
+    {"image", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT}, {"re", LW_COLUMN_REAL}, {"im", LW_COLUMN_REAL},
+    {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+};
+enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
+static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
+static_assert(sizeof(struct lw_source_row) == 8 * SOURCE_COLUMNS, "a row is as the file has it");
+
+static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+static int compare_peaks(const void *left, const void *right)
+{
+    const struct lw_peak_row *const a = left, *const b = right;
+    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
+    return index ? index : channel ? channel : sign(a->filter, b->filter);
+}
+
+static int compare_sources(const void *left, const void *right)
+{
+    const struct lw_source_row *const a = left, *const b = right;
+    const int row = sign(a->row, b->row), image = sign(a->image, b->image);
+    return row ? row : image ? image : sign(a->column, b->column);
+}
+
+void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
+{
+    const bool is_image = job->op.kind == LW_OP_CONV2D;
+    product->axis_dim = product->channel_dim = -1;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
+        .columns = is_image ? source_columns : peak_columns, .n_columns = is_image ? SOURCE_COLUMNS : PEAK_COLUMNS,
+        .compare = is_image ? compare_sources : compare_peaks,
+    };
+}
+
+static struct lw_peak_row peak_row(const struct lw_search_request *request, const struct lw_peak *peak)
+{
+    return (struct lw_peak_row){
+        .channel = peak->channel, .filter = peak->filter, .index = peak->index - request->lead,
+        .time = request->first_time + (double)(peak->index - request->lead) * request->time_step,
+        .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
+    };
+}
+
+static struct lw_source_row source_row(const struct lw_search_request *request, const struct lw_peak *peak)
+{
+    return (struct lw_source_row){.image = peak->channel, .row = peak->index - request->lead, .column = peak->column, .re = peak->re, .im = peak->im,
+                                  .snr = peak->snr, .cluster_size = peak->cluster_size};
+}
+
+void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)
+{
+    struct lw_peak_row *const of_signal = rows;
+    struct lw_source_row *const of_image = rows;
+    for (int64_t i = 0; i < n; i++)
+        if (job->op.kind == LW_OP_CONV2D)
+            of_image[i] = source_row(&job->search, &peaks[i]);
+        else
+            of_signal[i] = peak_row(&job->search, &peaks[i]);
+}
+
+double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)
+{
+    const struct lw_peak_row *const of_signal = rows;
+    const struct lw_source_row *const of_image = rows;
+    return job->op.kind == LW_OP_CONV2D ? of_image[i].snr : of_signal[i].snr;
+}
+
+void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)
+{
+    lw_product_note_real(product, "threshold", search->threshold);
+    lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
+    lw_product_note_int(product, "cluster", search->cluster);
+    lw_product_note_text(product, "sign", lw_sign_text(search->sign));
+}

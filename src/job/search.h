@@ -1,0 +1,81 @@
+/* search.h - what jobs that search share: the options of signal/search.h, the noise, and the datasets of what is found. */
+#ifndef LW_JOB_SEARCH_H
+#define LW_JOB_SEARCH_H
+
+#include "job/job.h"
+#include "signal/peaks.h"
+
+/* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise
+ * of its own; products: those that sigma is for; signs: the default of --sign. */
+#define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
+    {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
+     .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
+    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms",                                         \
+     .help = "Sigma of --products " products ". given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
+             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", so that signals "  \
+             "do not raise it (from the median of |y|, then from what lies below 2 sigma); rms: likewise, the median over one " \
+             "in 16 pieces of the root mean square of |y|, which they raise; each takes a pass of its own. For complex " what   \
+             "s sigma^2 is the power of real and imaginary part together. Default: measured."},                                 \
+    {.name = "sign", .kind = LW_OPTION_CHOICE, .choices = "both|positive|negative",                                             \
+     .help = "With --products " products ": which " what "s count, those above 0, those below 0, or both. The others are no "   \
+             "candidates, and nobody's neighbours. Complex " what "s have no sign. Default: " signs "."},                       \
+    {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
+     .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
+    {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
+     .help = "More peaks than N end the run with an error that says which threshold would have kept N of them."}
+
+/* A word of --products, and what it stands for. */
+struct lw_search_word {
+    const char *word;
+    unsigned product;
+};
+
+/** Read --products and what goes with it. LW_EUSAGE.
+ * @param words  that the job knows, ended by one without a word
+ * @param search set but for its noise */
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
+                     struct lw_error *err);
+
+/** Read --sign, or take its default; that is noted for the result's configuration. LW_EUSAGE.
+ * @param is_complex   outputs are
+ * @param is_positive  what is sought in such data, by such filters, adds to them */
+int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
+                          struct lw_search *search, struct lw_error *err);
+
+/** Read --blocks. LW_EUSAGE. */
+int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);
+
+/** Make the noise of a search that needs some, in job->noise; where it is measured, room for it. LW_ESYSTEM.
+ * @param taps  [n_filters x n_taps] of `parts` doubles */
+int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
+                         struct lw_error *err);
+
+/** The dataset of the noise, behind all products; where there is noise other than 1. */
+void lw_search_shape_noise(struct lw_job *job);
+
+/* A row of the table of peaks, as it lies in the file: of filtered signals, and of convolved images. */
+struct lw_peak_row {
+    int64_t channel, filter, index;
+    double time, re, im, snr;
+    int64_t cluster_size;
+};
+struct lw_source_row {
+    int64_t image, row, column;
+    double re, im, snr;
+    int64_t cluster_size;
+};
+#define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* of the longer one */
+
+/** The table of the job's peaks. */
+void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
+
+/** Rows of that table. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
+void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
+
+/** The signal-to-noise ratio of one of these. */
+double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);
+
+/** Attributes that say how was searched. */
+void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);
+
+#endif

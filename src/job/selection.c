@@ -1,0 +1,277 @@
+#include "job/selection.h"
+
+#include "base/integers.h"
+#include "options/parse.h"
+#include "io/axis.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- samples by number ---------------------------------------------------------------------------------------------------- */
+
+static int fail_unknown_rate(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
+{
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say its sampling rate: give --sample-rate", option, text,
+                   lw_dataset_name(input).text);
+}
+
+int lw_job_count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
+                         struct lw_error *err)
+{
+    const struct lw_stretch stretch = lw_options_stretch(given, option);
+    const double n = stretch.seconds * input->axis.sample_rate_hz;
+    *samples = stretch.samples;
+    if (!stretch.is_time)
+        return LW_OK;
+    if (input->axis.sample_rate_hz <= 0)
+        return fail_unknown_rate(option, lw_options_text(given, option), input, err);
+    *samples = n < 9e18 ? llround(n) : INT64_MAX;
+    return LW_OK;
+}
+
+static int take_numbers(const struct lw_options *given, const struct lw_dataset_info *input, int64_t n, struct lw_view_spec *view,
+                        struct lw_error *err)
+{
+    int rc = lw_job_count_samples(given, "start", input, &view->start, err);
+    if (rc)
+        return rc;
+    if (view->start >= n)
+        return lw_fail(err, LW_ECONFIG, "--start %s is not in 0..%" PRId64 ", the samples on the axis", lw_options_text(given, "start"),
+                       n - 1);
+    view->count = n - view->start;
+    if (!lw_options_given(given, "count"))
+        return LW_OK;
+    const char *const text = lw_options_text(given, "count");
+    if ((rc = lw_job_count_samples(given, "count", input, &view->count, err)))
+        return rc;
+    if (view->count < 1)
+        return lw_fail(err, LW_ECONFIG, "--count %s is no sample at %.9g Hz", text, input->axis.sample_rate_hz);
+    if (view->count > n - view->start)
+        return lw_fail(err, LW_ECONFIG, "--count %s: only %" PRId64 " of %" PRId64 " samples follow --start %s", text, n - view->start,
+                       n, lw_options_text(given, "start"));
+    return LW_OK;
+}
+
+/* ---- samples by time ------------------------------------------------------------------------------------------------------- */
+
+/* A number that large is no time since the start of a file, but one of GPS: 1983 and later. */
+#define LEAST_GPS 1e8
+
+static int fail_unknown_start(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
+{
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say when it starts: give --start-time, or a time since the "
+                   "start such as 10s", option, text, lw_dataset_name(input).text);
+}
+
+/* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds are
+ * counted from there */
+static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at, bool *is_since,
+                     struct lw_error *err)
+{
+    const enum lw_time_scale scale = input->axis.scale;
+    double seconds;
+    *is_since = false;
+    if (lw_instant_parse(text, at)) {
+        if (scale == LW_TIME_GPS)
+            *at = lw_instant_to_gps(*at);
+    } else if (lw_parse_duration(text, &seconds) == LW_PARSE_OK && lw_instant_from_seconds(seconds, at)) {
+        *is_since = seconds < LEAST_GPS;
+        if (!*is_since && scale == LW_TIME_UTC)
+            *at = lw_instant_from_gps(*at);
+    } else {
+        return lw_fail(err, LW_EUSAGE, "--%s %s is neither a time in UTC such as 2015-09-14T09:50:45, nor seconds of GPS, nor a "
+                       "time since the start such as 10s or 2min", option, text);
+    }
+    return *is_since || scale != LW_TIME_UNKNOWN ? LW_OK : fail_unknown_start(option, text, input, err);
+}
+
+static double seconds_between(struct lw_instant from, struct lw_instant to)
+{
+    return (double)(to.seconds - from.seconds) + (double)(to.attoseconds - from.attoseconds) / (double)LW_ATTOSECONDS;
+}
+
+int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
+                     struct lw_error *err)
+{
+    struct lw_instant at;
+    bool is_since;
+    const int rc = read_time(option, text, input, &at, &is_since, err);
+    if (rc == LW_OK)
+        *since_start_s = is_since ? lw_instant_seconds(at) : seconds_between(input->axis.instant, at);
+    return rc;
+}
+
+/* The first sample that is not before a time: what is left of rounding does not count. */
+static int find_sample(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t n,
+                       int64_t *sample, struct lw_error *err)
+{
+    static const struct lw_instant zero = {0, 0};
+    const char *const text = lw_options_text(given, option);
+    struct lw_instant at;
+    bool is_since;
+    double off;
+    if (input->axis.period.numerator == 0)
+        return fail_unknown_rate(option, text, input, err);
+    const int rc = read_time(option, text, input, &at, &is_since, err);
+    if (rc)
+        return rc;
+    *sample = lw_instant_to_sample(is_since ? zero : input->axis.instant, input->axis.period, at, &off);
+    *sample += off > 1e-6;
+    if (0 <= *sample && *sample <= n)
+        return LW_OK;
+    char first[LW_INSTANT_TEXT], last[LW_INSTANT_TEXT];
+    return lw_fail(err, LW_ECONFIG, "--%s %s is outside of %.600s, which lasts %.9g s%s%s%s%s", option, text,
+                   lw_dataset_name(input).text, (double)n * lw_period_seconds(input->axis.period),
+                   input->axis.scale == LW_TIME_UNKNOWN ? "" : ", from ", lw_sampling_time_text(&input->axis, 0, first),
+                   input->axis.scale == LW_TIME_UNKNOWN ? "" : " to ", lw_sampling_time_text(&input->axis, n, last));
+}
+
+static int take_times(const struct lw_options *given, const struct lw_dataset_info *input, int64_t n, struct lw_view_spec *view,
+                      struct lw_error *err)
+{
+    int64_t begin = 0, end = n;
+    int rc = LW_OK;
+    if (lw_options_given(given, "from"))
+        rc = find_sample(given, "from", input, n, &begin, err);
+    if (rc == LW_OK && lw_options_given(given, "to"))
+        rc = find_sample(given, "to", input, n, &end, err);
+    if (rc)
+        return rc;
+    if (begin >= end)
+        return lw_fail(err, LW_ECONFIG, "no sample of %s lies from --from %s to --to %s: it would be samples %" PRId64 "..%" PRId64,
+                       lw_dataset_name(input).text,
+                       lw_options_given(given, "from") ? lw_options_text(given, "from") : "(its start)",
+                       lw_options_given(given, "to") ? lw_options_text(given, "to") : "(its end)", begin, end - 1);
+    view->start = begin;
+    view->count = end - begin;
+    return LW_OK;
+}
+
+int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_info *input, int axis, struct lw_view_spec *view,
+                        struct lw_error *err)
+{
+    const int64_t n = input->dims[axis];
+    if (!lw_options_given(given, "from") && !lw_options_given(given, "to"))
+        return take_numbers(given, input, n, view, err);
+    const struct lw_stretch start = lw_options_stretch(given, "start");
+    if (start.is_time || start.samples != 0 || lw_options_given(given, "count"))
+        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
+                       "other");
+    return take_times(given, input, n, view, err);
+}
+
+/* ---- channels by number ---------------------------------------------------------------------------------------------------- */
+
+static int take_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
+{
+    const struct lw_option_range wanted = lw_options_range(given, "channels");
+    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
+    channels->end = wanted.end < 0 ? n : wanted.end;
+    channels->step = wanted.step < 0 ? 1 : wanted.step;
+    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
+        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
+                       ")", lw_options_text(given, "channels"), n, n);
+    return LW_OK;
+}
+
+int64_t lw_range_length(const struct lw_range *range)
+{
+    return (range->end - range->begin + range->step - 1) / range->step;
+}
+
+/* ---- channels by coordinate ------------------------------------------------------------------------------------------------- */
+
+/* In one of a unit, so many of the unit that all of its kind are told in. */
+static const struct {
+    const char *unit;
+    double size;
+} units[] = {
+    {"mm", 1e-3}, {"cm", 1e-2}, {"m", 1}, {"km", 1e3}, {"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9},
+};
+
+static double unit_size(const char *unit)
+{
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+        if (strcmp(units[u].unit, unit) == 0)
+            return units[u].size;
+    return 0;
+}
+
+/* "1.2GHz" in the coordinate's unit; a number alone is in it already. */
+static bool read_value(const char *text, const char *coordinate_unit, double *value)
+{
+    char number[64];
+    const size_t length = strcspn(text, "mckMGH ");
+    const char *const unit = text + length + strspn(text + length, " ");
+    snprintf(number, sizeof number, "%.*s", (int)min64((int64_t)length, 63), text);
+    if (lw_parse_real(number, value) != LW_PARSE_OK)
+        return false;
+    if (!*unit)
+        return true;
+    const double size = unit_size(unit), own = unit_size(coordinate_unit);
+    if (size == 0 || own == 0)
+        return false;
+    *value *= size / own;
+    return true;
+}
+
+/* "A:B" of which one may be missing. */
+static bool read_interval(const char *text, const char *unit, double *low, double *high)
+{
+    char first[64];
+    const char *const colon = strchr(text, ':');
+    *low = -INFINITY;
+    *high = INFINITY;
+    if (!colon || colon - text >= (long)sizeof first || !(colon > text || colon[1]))
+        return false;
+    snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+    return (colon == text || read_value(first, unit, low)) && (!colon[1] || read_value(colon + 1, unit, high));
+}
+
+/* Channels first + i x step in [low, high]; a thousandth of a step does not matter. */
+static void find_channels(const struct lw_coordinate *coordinate, double low, double high, int64_t n, struct lw_range *channels)
+{
+    const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;
+    const double begin = ceil(fmin(a, b) - 1e-3), end = floor(fmax(a, b) + 1e-3) + 1;
+    channels->begin = begin <= 0 ? 0 : begin >= (double)n ? n : (int64_t)begin;
+    channels->end = end <= 0 ? 0 : end >= (double)n ? n : (int64_t)end;
+    channels->step = 1;
+}
+
+static int take_coordinate(const struct lw_options *given, const char *name, const struct lw_dataset_info *input, int dimension,
+                           struct lw_range *channels, struct lw_error *err)
+{
+    const char *const text = lw_options_text(given, name);
+    const struct lw_coordinate *const coordinate = dimension < 0 ? NULL : &input->coordinates[dimension];
+    double low, high;
+    if (!coordinate || strcmp(coordinate->name, name) != 0 || !coordinate->is_regular || coordinate->step == 0)
+        return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s give no regular %s of its channels%s; take --channels", name,
+                       text, lw_dataset_name(input).text, name, strcmp(name, "distance") == 0 ? " (--channel-spacing does)" : "");
+    if (!read_interval(text, coordinate->unit, &low, &high))
+        return lw_fail(err, LW_EUSAGE, "--%s %s is no interval A:B in %s", name, text,
+                       coordinate->unit[0] ? coordinate->unit : "the unit of the file");
+    find_channels(coordinate, low, high, input->dims[dimension], channels);
+    if (channels->begin < channels->end)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--%s %s: no channel lies there; those of %s are at %.9g to %.9g %s", name, text,
+                   lw_dataset_name(input).text, coordinate->first,
+                   coordinate->first + (double)(input->dims[dimension] - 1) * coordinate->step, coordinate->unit);
+}
+
+int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels, struct lw_range *range,
+                           struct lw_error *err)
+{
+    const bool by_number = lw_options_given(given, "channels"), by_distance = lw_options_given(given, "distance"),
+               by_frequency = lw_options_given(given, "frequency");
+    const int64_t n = channels < 0 ? 1 : input->dims[channels];
+    *range = (struct lw_range){0, n, 1};
+    if (by_number + by_distance + by_frequency > 1)
+        return lw_fail(err, LW_EUSAGE, "--channels, --distance and --frequency all choose channels: give one of them");
+    if (by_number)
+        return take_channels(given, n, range, err);
+    return by_distance ? take_coordinate(given, "distance", input, channels, range, err)
+           : by_frequency ? take_coordinate(given, "frequency", input, channels, range, err)
+                          : LW_OK;
+}

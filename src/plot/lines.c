@@ -1,0 +1,190 @@
+/* lines.c - the lines of a sparse spectrum, a panel for each channel. Of more lines than can be told apart, each column of
+ * pixels shows the largest. */
+#include "plot/kinds.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PANELS = 4, BLOCK_ROWS = 1 << 16 };
+
+static const char *const columns[] = {"channel", "frequency", "magnitude"};
+enum { CHANNEL, FREQUENCY, MAGNITUDE, N_COLUMNS };
+
+struct spectrum {
+    struct lw_plot *plot;
+    double *rows;                       /* [BLOCK_ROWS x N_COLUMNS] */
+    int64_t channels[MOST_PANELS];      /* the first ones that there are */
+    int n_channels;
+    int64_t left_out;                   /* lines of others */
+    double low, high;                   /* frequencies */
+    bool has_rate;
+    struct lw_panels panels;
+    int n_columns;                      /* of pixels */
+    struct line {
+        double frequency, magnitude;
+    } *columns;                         /* [n_channels x n_columns]: the largest line; magnitude -1: none */
+};
+
+typedef void visit_fn(struct spectrum *s, const double *row);
+
+static int each_row(struct spectrum *s, visit_fn *visit, struct lw_error *err)
+{
+    const struct lw_subject *const subject = &s->plot->subject;
+    int rc = LW_OK;
+    for (int64_t first = 0; first < subject->notes->n_rows && rc == LW_OK; first += BLOCK_ROWS) {
+        const struct lw_rows rows = {first, min64(BLOCK_ROWS, subject->notes->n_rows - first), columns, N_COLUMNS};
+        rc = lw_notes_read_rows(subject->name, &rows, s->rows, err);
+        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
+            visit(s, s->rows + i * N_COLUMNS);
+    }
+    return rc;
+}
+
+static bool is_chosen(const struct spectrum *s, int64_t channel)
+{
+    if (!lw_options_given(s->plot->given, "channels"))
+        return true;
+    const struct lw_option_range r = lw_options_range(s->plot->given, "channels");
+    const int64_t begin = r.begin < 0 ? 0 : r.begin, step = r.step < 0 ? 1 : r.step;
+    return channel >= begin && (r.end < 0 || channel < r.end) && (channel - begin) % step == 0;
+}
+
+static int find_channel(const struct spectrum *s, int64_t channel)
+{
+    for (int c = 0; c < s->n_channels; c++)
+        if (s->channels[c] == channel)
+            return c;
+    return -1;
+}
+
+static void note_range(struct spectrum *s, const double *row)
+{
+    const int64_t channel = (int64_t)row[CHANNEL];
+    if (!is_chosen(s, channel))
+        return;
+    if (find_channel(s, channel) < 0 && s->n_channels < MOST_PANELS)
+        s->channels[s->n_channels++] = channel;
+    if (find_channel(s, channel) < 0)
+        s->left_out++;
+    s->low = fmin(s->low, row[FREQUENCY]);
+    s->high = fmax(s->high, row[FREQUENCY]);
+}
+
+static void take_line(struct spectrum *s, const double *row)
+{
+    const int channel = find_channel(s, (int64_t)row[CHANNEL]);
+    const double place = (row[FREQUENCY] - s->low) / (s->high - s->low) * s->n_columns;
+    if (channel < 0 || !(place >= 0 && place <= s->n_columns))
+        return;
+    struct line *const line = &s->columns[(int64_t)channel * s->n_columns + min64((int64_t)place, s->n_columns - 1)];
+    if (row[MAGNITUDE] > line->magnitude)
+        *line = (struct line){row[FREQUENCY], row[MAGNITUDE]};
+}
+
+/* The axis is as long as the signal's: the job knows the rate, the table where its lines are. */
+static int choose_range(struct spectrum *s, struct lw_error *err)
+{
+    const struct lw_said *const notes = &s->plot->subject.notes->dataset;
+    const double rate = lw_said_real(notes, "sample_rate_hz", 0);
+    s->has_rate = rate > 0;
+    const double whole = s->has_rate ? rate / 2 : 0.5;
+    s->low = s->low < 0 ? -whole : 0;
+    s->high = fmax(s->high, whole);
+    return lw_plot_band(s->plot, &s->low, &s->high, err);
+}
+
+static int collect(struct spectrum *s, struct lw_error *err)
+{
+    int rc;
+    if (!(s->rows = lw_alloc_array((int64_t)BLOCK_ROWS * N_COLUMNS, sizeof *s->rows, "a table", err)))
+        return LW_ESYSTEM;
+    if ((rc = each_row(s, note_range, err)) || (rc = choose_range(s, err)))
+        return rc;
+    if (s->n_channels == 0)
+        return lw_fail(err, LW_EDATA, "%.500s has no lines%s", s->plot->subject.name,
+                       lw_options_given(s->plot->given, "channels") ? " of these --channels" : "");
+    s->panels = (struct lw_panels){.count = s->n_channels, .left = 110, .right = 30, .gap = 36, .has_titles = s->n_channels > 1};
+    lw_plot_frame(s->plot, 1200, s->n_channels == 1 ? 500 : 120 + 260 * s->n_channels);
+    s->n_columns = 2 * lw_panels_width(&s->plot->script, &s->panels);
+    const int64_t n = (int64_t)s->n_channels * s->n_columns;
+    if (!(s->columns = lw_alloc_array(n, sizeof *s->columns, "the picture", err)))
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        s->columns[i].magnitude = -1;
+    return each_row(s, take_line, err);
+}
+
+static void write_channel(struct spectrum *s, int channel, double factor)
+{
+    lw_script_data(&s->plot->script);
+    for (int c = 0; c < s->n_columns; c++) {
+        const struct line *const line = &s->columns[(int64_t)channel * s->n_columns + c];
+        if (line->magnitude >= 0)
+            fprintf(s->plot->script.file, "%.12g %.9g\n", line->frequency * factor, line->magnitude);
+    }
+    lw_script_data_end(&s->plot->script);
+}
+
+static int count_lines(const struct spectrum *s, int channel)
+{
+    int count = 0;
+    for (int c = 0; c < s->n_columns; c++)
+        count += s->columns[(int64_t)channel * s->n_columns + c].magnitude >= 0;
+    return count;
+}
+
+/* Of all channels: so that they can be compared. */
+static void write_scale(const struct spectrum *s)
+{
+    double least = INFINITY, largest = 0;
+    for (int64_t i = 0; i < (int64_t)s->n_channels * s->n_columns; i++) {
+        const double magnitude = s->columns[i].magnitude;
+        least = magnitude > 0 ? fmin(least, magnitude) : least;
+        largest = fmax(largest, magnitude);
+    }
+    const double top = largest > 0 ? largest : 1;
+    fprintf(s->plot->script.file, "set yrange [%.6g:%.6g]\n", s->plot->is_log ? fmin(least, top) / 3 : 0,
+            s->plot->is_log ? top * 2 : top * 1.08);
+}
+
+static void draw(struct spectrum *s)
+{
+    struct lw_script *const script = &s->plot->script;
+    const char *unit = "cycles per sample";
+    char label[100], title[80];
+    const double factor = s->has_rate ? lw_label_frequency_unit(fmax(-s->low, s->high), &unit) : 1;
+    snprintf(label, sizeof label, "frequency (%s)", unit);
+    lw_script_begin(script);
+    for (int c = 0; c < s->n_channels; c++)
+        write_channel(s, c, factor);
+    if (s->left_out > 0)
+        snprintf(script->note, sizeof script->note, "the first %d channels", s->n_channels);
+    lw_script_panels(script, &s->panels);
+    for (int c = 0; c < s->n_channels; c++) {
+        const bool is_sparse = count_lines(s, c) <= 200;
+        snprintf(title, sizeof title, "channel %lld", (long long)s->channels[c]);
+        const struct lw_panel panel = {
+            .number = c, .title = s->n_channels > 1 ? title : NULL, .x_label = c + 1 == s->n_channels ? label : NULL,
+            .y_label = "magnitude", .x_low = s->low * factor, .x_high = s->high * factor, .log_y = s->plot->is_log,
+        };
+        lw_script_panel(script, &s->panels, &panel);
+        write_scale(s);
+        fprintf(script->file, "plot $data%d using 1:2 with impulses linestyle 1%s\n", c,
+                is_sparse ? ", '' using 1:2 with points linestyle 1 pointtype 7 pointsize 0.5" : "");
+    }
+    lw_script_end(script);
+}
+
+int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err)
+{
+    struct spectrum s = {.plot = plot, .low = INFINITY, .high = -INFINITY};
+    const int rc = collect(&s, err);
+    if (rc == LW_OK)
+        draw(&s);
+    lw_free(s.rows);
+    lw_free(s.columns);
+    return rc;
+}

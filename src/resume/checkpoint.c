@@ -1,0 +1,196 @@
+#include "resume/checkpoint.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "io/write/result_file.h"
+#include "resume/grant.h"
+#include "resume/identity.h"
+#include "resume/stop.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AUTO, NEVER, REQUIRE };          /* of --resume */
+
+/* The part of --time-limit that is left for the last checkpoint. */
+#define RESERVE 0.02
+
+/* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
+
+int lw_checkpoint_fail(const struct lw_checkpoint *checkpoint, const char *key, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "the journal '%.600s' says nothing that can be under '%s'; start over with --resume never",
+                   checkpoint->journal_name, key);
+}
+
+int lw_checkpoint_number(const struct lw_checkpoint *checkpoint, const char *key, int64_t *number, struct lw_error *err)
+{
+    const char *const text = lw_journal_find(checkpoint->earlier, key);
+    int used = 0;
+    if (text && sscanf(text, "%" SCNd64 "%n", number, &used) == 1 && !text[used] && *number >= 0)
+        return LW_OK;
+    return lw_checkpoint_fail(checkpoint, key, err);
+}
+
+void lw_checkpoint_add_flaws(struct lw_journal *journal, const struct lw_flaws *flaws)
+{
+    lw_journal_add_format(journal, "flaws", "%" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64 " %" PRId64 " %" PRId64, flaws->n_not_finite,
+                          flaws->first, flaws->end, flaws->is_rough, flaws->n_out_of_range, flaws->loss.n_saturated, flaws->loss.n_nan);
+}
+
+int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_flaws *flaws, struct lw_error *err)
+{
+    const char *const text = lw_journal_find(checkpoint->earlier, "flaws");
+    int is_rough;
+    if (!text || sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %" SCNd64, &flaws->n_not_finite, &flaws->first,
+                        &flaws->end, &is_rough, &flaws->n_out_of_range, &flaws->loss.n_saturated, &flaws->loss.n_nan) != 7)
+        return lw_checkpoint_fail(checkpoint, "flaws", err);
+    flaws->is_rough = is_rough;
+    return LW_OK;
+}
+
+static int take_journal(struct lw_checkpoint *checkpoint, struct lw_error *err)
+{
+    int rc = lw_journal_load(checkpoint->journal_name, &checkpoint->earlier, err);
+    if (rc == LW_EDATA)
+        lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged; start over with --resume never",
+                checkpoint->journal_name);
+    (void)(rc || (rc = lw_identity_check(checkpoint->setup, checkpoint->earlier, checkpoint->output, err)) ||
+           (rc = lw_checkpoint_number(checkpoint, "runs", &checkpoint->n_runs, err)));
+    return rc;
+}
+
+/* By rank 0. */
+static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
+{
+    struct lw_result_file file;
+    const int choice = lw_options_choice(checkpoint->setup->options, "resume");
+    const int rc = lw_result_file_name(&file, checkpoint->output, false, err);
+    if (rc)
+        return rc;
+    lw_result_file_beside(&file, LW_JOURNAL_SUFFIX, checkpoint->journal_name);
+    checkpoint->is_resuming = choice != NEVER && access(checkpoint->journal_name, F_OK) == 0 && access(file.part, F_OK) == 0;
+    if (choice == REQUIRE && !checkpoint->is_resuming)
+        return lw_fail(err, LW_ECONFIG, "--resume require: no run has left a '%.600s' with a journal; start with --resume auto", file.part);
+    return checkpoint->is_resuming ? take_journal(checkpoint, err) : LW_OK;
+}
+
+int lw_checkpoint_open(struct lw_checkpoint *checkpoint, struct lw_setup *setup, struct lw_error *err)
+{
+    const bool is_first = lw_comm_rank(setup->comm) == 0;
+    *checkpoint = (struct lw_checkpoint){
+        .setup = setup, .every_s = lw_options_real(setup->options, "checkpoint"),
+        .limit_s = lw_options_real(setup->options, "time-limit"),
+    };
+    if (is_first && checkpoint->limit_s <= 0)
+        lw_grant_ask();
+    lw_stop_begin((1 - RESERVE) * checkpoint->limit_s);
+    snprintf(checkpoint->output, sizeof checkpoint->output, "%s", lw_options_text(setup->options, "output"));
+    const int rc = lw_comm_agree(setup->comm, is_first ? find_earlier(checkpoint, err) : LW_OK, err);
+    lw_comm_broadcast(setup->comm, &checkpoint->is_resuming, sizeof checkpoint->is_resuming);
+    return rc;
+}
+
+void lw_checkpoint_close(struct lw_checkpoint *checkpoint)
+{
+    lw_grant_end_asking();
+    lw_journal_destroy(checkpoint->earlier);
+    lw_journal_destroy(checkpoint->journal);
+    checkpoint->earlier = checkpoint->journal = NULL;
+}
+
+/* ---- this run ------------------------------------------------------------------------------------------------------------ */
+
+int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct lw_error *err)
+{
+    enum { REST = 4096 };
+    const double now = lw_now();
+    checkpoint->due = now + checkpoint->every_s;
+    checkpoint->last_poll = now;
+    checkpoint->is_stored = checkpoint->is_resuming;
+    if (lw_comm_rank(checkpoint->setup->comm) != 0)
+        return LW_OK;
+    return lw_journal_create(lw_identity_bytes(checkpoint->setup) + bytes + REST, &checkpoint->journal, err);
+}
+
+/* The reserve is what a run may still take once it is told to stop: the rounds that are under way, and the last checkpoint. */
+static bool is_time_over(const struct lw_checkpoint *checkpoint)
+{
+    enum { SLURM_S = 10 };              /* it takes so long to start and to end the program, or less */
+    const double rounds = 2 * checkpoint->longest_s, end = checkpoint->limit_s > 0 ? 0 : lw_grant_end();
+    if (checkpoint->limit_s > 0)
+        return lw_stop_elapsed() + rounds + RESERVE * checkpoint->limit_s >= checkpoint->limit_s;
+    return end > 0 && lw_now() + rounds + SLURM_S >= end;
+}
+
+static int fail_stopped(const struct lw_checkpoint *checkpoint, int64_t signal, struct lw_error *err)
+{
+    char why[80];
+    if (signal)
+        snprintf(why, sizeof why, "%s has come", lw_stop_signal_text((int)signal));
+    else
+        snprintf(why, sizeof why, "the time limit is near");
+    return lw_fail(err, LW_ESTOPPED, "stopped before the end of '%.300s', as %s", checkpoint->output, why);
+}
+
+int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw_checkpoint_news *news, struct lw_error *err)
+{
+    enum { DUE = 1, BUSY = 2, OVER = 4, SIGNALS = 8 };
+    const double now = lw_now();
+    int64_t bits = (is_busy ? BUSY : 0) | (int64_t)lw_stop_signal() * SIGNALS;
+    checkpoint->longest_s = fmax(checkpoint->longest_s, now - checkpoint->last_poll);
+    checkpoint->last_poll = now;
+    if (lw_comm_rank(checkpoint->setup->comm) == 0)
+        bits |= (now >= checkpoint->due ? DUE : 0) | (is_time_over(checkpoint) ? OVER : 0);
+    bits = lw_comm_or(checkpoint->setup->comm, bits);
+    news->is_due = bits & DUE;
+    news->is_busy = bits & BUSY;
+    return bits & (OVER | ~(SIGNALS - 1)) ? fail_stopped(checkpoint, bits / SIGNALS, err) : LW_OK;
+}
+
+/* By rank 0. */
+static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context)
+{
+    struct lw_journal *const journal = checkpoint->journal;
+    struct lw_error err;
+    struct tm parts;
+    char now[32];
+    const double start = lw_now();
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
+    lw_journal_clear(journal);
+    lw_identity_add(checkpoint->setup, journal);
+    lw_journal_add(journal, "time", now);
+    lw_journal_add_format(journal, "runs", "%" PRId64, checkpoint->n_runs + 1);
+    fill(context, journal);
+    const int rc = lw_journal_store(journal, checkpoint->journal_name, &err);
+    if (rc)
+        lw_log_warn("what is done is not noted, so that a run that goes on would do some of it again: %s", err.message);
+    else
+        lw_log_detail("what is done is safe and noted, in %.3f s", lw_now() - start);
+    return rc == LW_OK;
+}
+
+/* What was made of an input that has changed meanwhile must not be gone on with once the input is what it was. */
+int lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context, struct lw_error *err)
+{
+    struct lw_comm *const comm = checkpoint->setup->comm;
+    const int rc = lw_setup_check_inputs(checkpoint->setup, err);
+    if (rc)
+        return rc;
+    checkpoint->due = lw_now() + checkpoint->every_s;
+    const bool is_written = lw_comm_rank(comm) == 0 && write_journal(checkpoint, fill, context);
+    checkpoint->is_stored = lw_comm_or(comm, is_written) || checkpoint->is_stored;
+    return LW_OK;
+}
+
+void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err)
+{
+    const size_t used = strlen(err->message);
+    if (err->code == LW_ESTOPPED)
+        snprintf(err->message + used, sizeof err->message - used, "%s", checkpoint->is_stored ? "; the same command goes on from here"
+                                                                                             : "; the same command starts over");
+}

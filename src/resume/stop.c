@@ -1,0 +1,118 @@
+#include "resume/stop.h"
+
+#include "base/leave.h"
+#include "base/log.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static const struct {
+    int number;
+    const char *name, *has_come;
+} signals[] = {{SIGTERM, "SIGTERM", "SIGTERM has come"}, {SIGINT, "SIGINT", "SIGINT has come"}, {SIGUSR1, "SIGUSR1", "SIGUSR1 has come"}};
+
+static volatile sig_atomic_t received;
+static double start;
+
+/* The journal is whole at any moment, so that nothing needs to be done. */
+static void note(int signal)
+{
+    if (received)
+        _exit(LW_ESTOPPED);
+    received = signal;
+    alarm(LW_STOP_ROUND_S);
+}
+
+static void end_at_once(void)
+{
+    static const char text[] = "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
+    const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    _exit(LW_ESTOPPED);
+}
+
+/* What is to be left has not ended by itself. */
+static void lose_patience(int signal)
+{
+    (void)signal;
+    if (lw_leave_is_asked())
+        end_at_once();
+    const char *why = "the time limit is near";
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
+        if (signals[s].number == received)
+            why = signals[s].has_come;
+    lw_leave_ask(why);
+    alarm(LW_STOP_LEAVE_S);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+void lw_stop_listen(void)
+{
+    start = lw_now();
+    handle(SIGALRM, lose_patience);
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
+        handle(signals[s].number, note);
+}
+
+void lw_stop_begin(double limit_s)
+{
+    const double left = fmax(limit_s - lw_stop_elapsed(), 1e-3);
+    const struct itimerval timer = {.it_value = {(time_t)left, (suseconds_t)(1e6 * (left - floor(left)))}};
+    if (limit_s > 0)
+        setitimer(ITIMER_REAL, &timer, NULL);
+    if (received)           /* before, or since the last look */
+        alarm(LW_STOP_ROUND_S);
+}
+
+void lw_stop_end(void)
+{
+    alarm(0);
+    lw_leave_ask(NULL);
+}
+
+static void change_mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
+        sigaddset(&set, signals[s].number);
+    sigprocmask(how, &set, NULL);
+}
+
+void lw_stop_hold(void) { change_mask(SIG_BLOCK); }
+void lw_stop_release(void) { change_mask(SIG_UNBLOCK); }
+
+int lw_stop_signal(void)
+{
+    return received;
+}
+
+const char *lw_stop_signal_text(int signal)
+{
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
+        if (signals[s].number == signal)
+            return signals[s].name;
+    return "a signal";
+}
+
+int lw_stop_check(struct lw_error *err)
+{
+    if (!received)
+        return LW_OK;
+    return lw_fail(err, LW_ESTOPPED, "stopped before the first output, as %s has come; the same command starts over",
+                   lw_stop_signal_text(received));
+}
+
+double lw_stop_elapsed(void)
+{
+    return lw_now() - start;
+}

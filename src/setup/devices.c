@@ -1,0 +1,88 @@
+#include "setup/devices.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/proc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a rank says of itself; the same bytes from every rank. */
+struct rank_device {
+    char id[LW_DEVICE_ID];
+    char host[64];
+    char text[224];
+};
+
+/* Says what came of it. */
+static void keep_near(const struct lw_engine *engine, char *text, size_t size)
+{
+    const int given = lw_proc_cores(), near = lw_proc_stay_on(engine->device_cores);
+    if (near > 0)
+        snprintf(text, size, ", on %d of %d cores, those near it", near, given);
+    else if (near == 0)
+        snprintf(text, size, ", on %d cores, none of them near it (mpirun --map-by numa or --bind-to none would give it others)",
+                 given);
+}
+
+static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine, const char *cores)
+{
+    struct rank_device mine = {{0}, {0}, {0}};
+    snprintf(mine.id, sizeof mine.id, "%s", engine->device_id);
+    snprintf(mine.host, sizeof mine.host, "%s", lw_comm_host(comm));
+    if (mine.id[0])
+        engine->ops->describe(engine, mine.text, sizeof mine.text);
+    strncat(mine.text, cores, sizeof mine.text - strlen(mine.text) - 1);
+    return mine;
+}
+
+static void log_devices(const struct rank_device *all, int size)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (all[rank].id[0])
+            lw_log_info("rank %d (%s): %s", rank, all[rank].host, all[rank].text);
+}
+
+static int refuse_sharing(const struct rank_device *all, int first, int second, struct lw_error *err)
+{
+    return lw_fail(err, LW_ECONFIG, "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have the "
+                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --share-gpu", first,
+                   second, all[second].host, all[second].id);
+}
+
+/* Count the ranks that have this rank's device. */
+static int settle(struct lw_engine *engine, const struct rank_device *all, int size, bool may_share, struct lw_error *err)
+{
+    int first = -1;
+    for (int rank = 0; rank < size; rank++) {
+        if (strcmp(all[rank].id, engine->device_id) != 0)
+            continue;
+        if (first >= 0 && !may_share)
+            return refuse_sharing(all, first, rank, err);
+        first = first < 0 ? rank : first;
+        engine->device_ranks++;
+    }
+    engine->device_bytes /= engine->device_ranks;
+    return LW_OK;
+}
+
+int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, bool is_near,
+                      struct lw_error *err)
+{
+    const int size = lw_comm_size(comm);
+    struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
+    int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
+    if (rc == LW_OK) {
+        char cores[128] = "";
+        if (is_near && engine->device_cores[0])
+            keep_near(engine, cores, sizeof cores);
+        const struct rank_device mine = describe(comm, engine, cores);
+        lw_comm_gather_all(comm, &mine, sizeof mine, all);
+        log_devices(all, size);
+        engine->device_ranks = 0;
+        rc = engine->device_id[0] ? settle(engine, all, size, may_share, err) : LW_OK;
+        rc = lw_comm_agree(comm, rc, err);
+    }
+    lw_free(all);
+    return rc;
+}

@@ -1,0 +1,107 @@
+#include "setup/report.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
+                   struct lw_error *err)
+{
+    *report = (struct lw_report){.comm = comm, .started = lw_now()};
+    for (int stage = 0; stage < LW_REPORT_STAGES; stage++)
+        report->stages[stage] = stages[stage];
+    report->all_seconds = lw_alloc_array((int64_t)lw_comm_size(comm) * LW_REPORT_STAGES, sizeof *report->all_seconds,
+                                         "the summary", err);
+    return report->all_seconds ? LW_OK : LW_ESYSTEM;
+}
+
+void lw_report_close(struct lw_report *report)
+{
+    lw_free(report->all_seconds);
+    report->all_seconds = NULL;
+}
+
+double lw_report_elapsed(const struct lw_report *report)
+{
+    return lw_now() - report->started;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* @return  the maximum over ranks */
+static double log_stage(const struct lw_report *report, int stage)
+{
+    const int size = lw_comm_size(report->comm);
+    double column[size];
+    for (int rank = 0; rank < size; rank++)
+        column[rank] = report->all_seconds[rank * LW_REPORT_STAGES + stage];
+    qsort(column, (size_t)size, sizeof *column, compare);
+    lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", report->stages[stage], column[0],
+                column[size / 2], column[size - 1]);
+    return column[size - 1];
+}
+
+/* A stage that was busy nearly all of the time is what a faster run needs to be faster. */
+static void log_limit(const char *stage, double seconds, double elapsed)
+{
+    static const double most_of_it = 0.7;
+    const double share = seconds / elapsed;
+    if (share >= most_of_it)
+        lw_log_info("%s limits this run: busy for %.0f%% of it", stage, 100 * share);
+    else
+        lw_log_info("no stage limits this run: %s was busy longest, for %.0f%% of it; the rest is start, end and waiting", stage,
+                    100 * share);
+}
+
+static int find_longest(const struct lw_report *report, const double seconds[LW_REPORT_STAGES])
+{
+    int longest = 0;
+    for (int stage = 1; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
+        longest = seconds[stage] > seconds[longest] ? stage : longest;
+    return longest;
+}
+
+const char *lw_report_longest(const struct lw_report *report)
+{
+    return report->stages[find_longest(report, report->seconds)];
+}
+
+void lw_report_warning(struct lw_comm *comm, const char *text)
+{
+    struct lw_error first;
+    const int64_t n = lw_comm_sum(comm, text[0] != '\0');
+    if (n == 0)
+        return;
+    lw_comm_agree(comm, text[0] ? lw_fail(&first, LW_ECONFIG, "%s", text) : LW_OK, &first);
+    if (lw_comm_rank(comm) != 0)
+        return;
+    if (lw_comm_size(comm) == 1)
+        lw_log_warn("%s", first.message);
+    else
+        lw_log_warn("%s (%" PRId64 " of %d ranks, first rank %d on %s)", first.message, n, lw_comm_size(comm), first.rank, first.host);
+}
+
+void lw_report_stages(struct lw_report *report)
+{
+    const double elapsed = lw_report_elapsed(report);
+    double seconds[LW_REPORT_STAGES] = {0};
+    lw_comm_gather(report->comm, report->seconds, LW_REPORT_STAGES, report->all_seconds);
+    if (lw_comm_rank(report->comm) != 0)
+        return;
+    for (int stage = 0; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
+        seconds[stage] = log_stage(report, stage);
+    const int longest = find_longest(report, seconds);
+    log_limit(report->stages[longest], seconds[longest], elapsed);
+}
+
+void lw_report_memory(const struct lw_report *report)
+{
+    char resident[24];
+    const int64_t peak = lw_comm_max(report->comm, lw_memory_peak_bytes());
+    lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
+}

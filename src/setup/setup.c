@@ -1,0 +1,340 @@
+#include "setup/setup.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "engine/registry.h"
+#include "io/codecs/hash.h"
+#include "io/format.h"
+#include "io/write/result_file.h"
+#include "io/shield.h"
+#include "job/hints.h"
+#include "setup/devices.h"
+#include "setup/report.h"
+#include "stream/sums/sums.h"
+#include "setup/timeline.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* Index into the choices of --gaps and --overlap is the value of the enumeration. */
+static_assert(LW_OVERLAP_ERROR == 0 && LW_OVERLAP_FIRST == 1 && LW_OVERLAP_LAST == 2, "order of --overlap");
+static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_NAN == 1 && LW_GAPS_ZERO == 2 && LW_GAPS_ERROR == 3, "order of --gaps");
+
+int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
+                     struct lw_error *err)
+{
+    *request = (struct lw_reader_request){
+        .names = lw_options_text(options, "input"), .least_dims = ops->least_dims, .most_dims = ops->most_dims, .join = ops->join,
+        .gaps = (enum lw_gaps)lw_options_choice(options, "gaps"),
+        .overlap = (enum lw_overlap_choice)lw_options_choice(options, "overlap"),
+        .precision = (enum lw_precision)lw_options_choice(options, "precision"),
+        .beside = ops->is_isolated ? NULL : lw_options_text(options, "beside"),
+    };
+    if (!request->names)
+        return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
+    if (request->join == LW_JOIN_TIME && lw_options_given(options, "axis"))
+        request->join = lw_options_choice(options, "axis");
+    return lw_hints_take(options, &request->hints, err);
+}
+
+static int open_input(struct lw_setup *setup, struct lw_error *err)
+{
+    struct lw_reader_request request;
+    const int rc = lw_setup_request(setup->job.ops, setup->options, &request, err);
+    return rc ? rc : lw_reader_open_all(setup->comm, &request, &setup->reader, err);
+}
+
+/* Those in the part of the axis that is wanted. */
+static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_view_spec *const view = &setup->job.view;
+    const struct lw_gap *gaps;
+    const int64_t n = lw_reader_gaps(setup->reader, &gaps);
+    int64_t found = 0;
+    if (!setup->job.ops->needs_all || lw_options_choice(setup->options, "gaps") == LW_GAPS_ZERO)
+        return LW_OK;
+    for (int64_t g = 0; g < n; g++)
+        found += gaps[g].first < view->start + view->count && gaps[g].first + gaps[g].count > view->start;
+    if (found == 0)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "%s needs every sample, and there %s %" PRId64 " gap%s in what it is to take: give --gaps zero, or --each "
+                   "stretch for a result of each of the stretches between them", setup->job.ops->name, found == 1 ? "is" : "are", found,
+                   found == 1 ? "" : "s");
+}
+
+/* ---- the engine ---------------------------------------------------------------------------------------------------- */
+
+static void choose(struct lw_setup *setup, int e, const char *why)
+{
+    setup->engine_type = lw_engines[e];
+    const int room = (int)(sizeof setup->engine_choice - sizeof " engine: " - strlen(lw_engines[e]->name));
+    snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
+}
+
+/* Whether every rank can use an engine. @param missing  what the first rank that cannot says */
+static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
+{
+    char text[LW_ENGINE_TEXT];
+    const int rc = lw_engines[e]->is_usable(&setup->engine_spec, text) ? LW_OK : lw_fail(missing, LW_ECONFIG, "%s", text);
+    if (lw_comm_agree(setup->comm, rc, missing))
+        return false;
+    choose(setup, e, text);
+    return true;
+}
+
+/* --engine auto: the last engine of the registry that all ranks can use, since all must take the same. */
+static void choose_usable(struct lw_setup *setup)
+{
+    struct lw_error missing;
+    char why[sizeof missing.message + 128];
+    int e = 0;
+    while (lw_engines[e + 1])
+        e++;
+    for (; e > 0; e--)
+        if (is_usable(setup, e, &missing))
+            return;
+    if (lw_comm_size(setup->comm) > 1)
+        snprintf(why, sizeof why, "rank %d (%s): %s", missing.rank, missing.host, missing.message);
+    else
+        snprintf(why, sizeof why, "%s", missing.message);
+    choose(setup, 0, why);
+}
+
+/* What the type is must be known before it can get ready; that it cannot be had is for open_engine to say. */
+static void choose_engine(struct lw_setup *setup)
+{
+    const struct lw_options *const options = setup->options;
+    setup->given_cores = lw_proc_cores();
+    setup->engine_spec = (struct lw_engine_spec){
+        .n_threads = (int)lw_options_int(options, "threads"),
+        .node_rank = lw_comm_node_rank(setup->comm),
+        .node_ranks = lw_comm_node_size(setup->comm),
+        .share_device = lw_options_flag(options, "share-gpu"),
+    };
+    const int choice = lw_options_choice(options, "engine");    /* 0: auto */
+    if (choice == 0)
+        choose_usable(setup);
+    else
+        choose(setup, choice - 1, "asked for");
+    lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
+}
+
+static int open_engine(struct lw_setup *setup, struct lw_error *err)
+{
+    lw_log_info("%s", setup->engine_choice);
+    lw_warm_up_end(&setup->warm_up);
+    const int rc = lw_comm_agree(setup->comm, setup->engine_type->create(&setup->engine_spec, &setup->engine, err), err);
+    if (rc == LW_OK) {
+        setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
+        lw_report_warning(setup->comm, setup->engine->warning);
+    }
+    return rc;
+}
+
+/* Ranks must compute alike, and not two of them on one device unknowingly. */
+static int compare_engines(struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_options *const options = setup->options;
+    const bool is_near = lw_options_choice(options, "cores") == 0;
+    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), is_near, err);
+    if (rc)
+        return rc;
+    char architecture[128];
+    int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
+    setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
+    if (lw_options_flag(options, "allow-mixed"))
+        return LW_OK;
+    rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
+    if (rc)
+        strncat(err->message, ": results would depend on which rank computes what; choose equal nodes, or --allow-mixed",
+                sizeof err->message - strlen(err->message) - 1);
+    return rc;
+}
+
+/* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound to
+ * some of the node's cores have those; ranks that are not share them all. */
+static int count_io_threads(const struct lw_setup *setup)
+{
+    enum { LEAST = 4, MOST = 16 };
+    const int64_t wanted = lw_options_int(setup->options, "io-threads"), given = setup->given_cores;
+    const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t share = min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
+    return (int)(wanted > 0 ? wanted : max64(LEAST, min64(share, MOST)));
+}
+
+static int open_pool(struct lw_setup *setup, struct lw_error *err)
+{
+    if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
+        return LW_OK;
+    const int rc = lw_pool_create(count_io_threads(setup), &setup->pool, err);
+    if (rc == LW_OK)
+        lw_reader_use(setup->reader, setup->pool);
+    return lw_comm_agree(setup->comm, rc, err);
+}
+
+static int choose_sums(struct lw_setup *setup, struct lw_error *err)
+{
+    if (!lw_options_flag(setup->options, "checksum"))
+        return LW_OK;
+    if (!lw_hash_is_there())
+        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's "
+                       "libxxhash-dev)");
+    if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
+        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as "
+                       "NAME.h5");
+    lw_sums_want(&setup->job);
+    return LW_OK;
+}
+
+static int open_files(struct lw_setup *setup, struct lw_error *err)
+{
+    struct lw_job *const job = &setup->job;
+    int rc = open_input(setup, err);
+    if (rc)
+        return rc;
+    rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    rc = rc ? rc : choose_sums(setup, err);
+    if ((rc = lw_comm_agree(setup->comm, rc, err)) ||
+        (rc = lw_mask_open(setup->comm, setup->reader, job, &setup->mask, err)))
+        return rc;
+    return open_pool(setup, err);
+}
+
+static void find_limits(struct lw_setup *setup)
+{
+    lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
+                   lw_options_int(setup->options, "gpu-memory"), &setup->limits);
+}
+
+/* Ranks share the looking at the input's files. What is looked at later, rank 0 looks at, or, in further runs, one rank of a node. */
+static void stop_guards(const struct lw_comm *comm)
+{
+    if (lw_comm_node_rank(comm) > 0)
+        lw_shield_stop();
+    else if (lw_comm_rank(comm) > 0)
+        lw_shield_rest();
+}
+
+int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  struct lw_setup *setup, struct lw_error *err)
+{
+    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
+    lw_formats_start();         /* sets environment variables: not while the engine gets ready */
+    choose_engine(setup);
+    int rc = open_files(setup, err);
+    lw_timeline_end(LW_START_OPENING);
+    if (rc)
+        return rc;
+    stop_guards(comm);
+    if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
+        (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
+        return rc;
+    find_limits(setup);
+    lw_timeline_end(LW_START_ENGINE);
+    return LW_OK;
+}
+
+void lw_setup_close(struct lw_setup *setup)
+{
+    lw_warm_up_end(&setup->warm_up);
+    if (setup->job.ops)
+        setup->job.ops->release(&setup->job);
+    lw_engine_destroy(setup->engine);
+    lw_mask_close(setup->mask);
+    lw_reader_close(setup->reader);
+    lw_pool_destroy(setup->pool);
+}
+
+static bool ends_like_fits(const char *name)
+{
+    static const char *const endings[] = {".fits", ".fit", ".fts"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const size_t length = strlen(endings[e]);
+        if (strlen(name) > length && strcasecmp(name + strlen(name) - length, endings[e]) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
+{
+    const int choice = lw_options_choice(setup->options, "output-format");      /* 0: auto */
+    const char *const output = lw_options_text(setup->options, "output");
+    if (choice > 0)
+        return (enum lw_result_format)(choice - 1);
+    return output && ends_like_fits(output) ? LW_RESULT_FITS : LW_RESULT_HDF5;
+}
+
+static const char *const results[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".fits", ".fit", ".fts"};
+static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".svg", ".pdf", ".ps", ".eps", ".tif", ".tiff",
+                                     ".npy", ".npz", ".mat", ".csv", ".txt", ".fil", ".sgy", ".segy", ".mseed", ".wav", ".gz", ".zip"};
+
+static bool is_among(const char *const *endings, size_t n, const char *ending)
+{
+    for (size_t e = 0; e < n; e++)
+        if (strcasecmp(endings[e], ending) == 0)
+            return true;
+    return false;
+}
+
+const char *lw_setup_ending(const char *name)
+{
+    const char *const slash = strrchr(name, '/'), *const base = slash ? slash + 1 : name, *const dot = strrchr(base, '.');
+    const bool is_known = dot && (is_among(results, sizeof results / sizeof *results, dot) ||
+                                  is_among(others, sizeof others / sizeof *others, dot));
+    return is_known ? dot : name + strlen(name);
+}
+
+/* What the name promises, and the result would not be. */
+static int check_ending(const struct lw_setup *setup, const char *output, struct lw_error *err)
+{
+    const char *const ending = lw_setup_ending(output);
+    const bool is_asked = lw_options_choice(setup->options, "output-format") > 0;
+    if (is_asked || !is_among(others, sizeof others / sizeof *others, ending))
+        return LW_OK;
+    const int stem = (int)(ending - output);
+    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5, or give --output-format; 'lapwing plot' makes "
+                   "pictures of results", output, setup->job.makes_images ? " or FITS" : "", stem, output);
+}
+
+static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
+{
+    if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
+        return LW_OK;
+    return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5, "
+                   "or --output-format HDF5", output, setup->job.ops->name, output);
+}
+
+static int check_output(const struct lw_setup *setup, struct lw_error *err)
+{
+    const char *const output = lw_options_text(setup->options, "output");
+    struct lw_result_file result;
+    int rc;
+    if (output && lw_reader_has_file(setup->reader, output))
+        return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
+    if (!output)
+        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
+    if ((rc = check_ending(setup, output, err)) || (rc = check_format(setup, output, err)) || (rc = lw_job_check_output(&setup->job, output, err)) ||
+        (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
+        return rc;
+    return lw_result_file_check(&result, err);
+}
+
+int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err)
+{
+    return lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? check_output(setup, err) : LW_OK, err);
+}
+
+int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err)
+{
+    int rc = lw_comm_rank(setup->comm) == 0 ? lw_job_check_inputs(&setup->job, err) : LW_OK;
+    const struct lw_dataset_info *const input = lw_reader_info(setup->reader);
+    if (rc == LW_OK && (input->n_files > 1 || input->before > 0 || input->after > 0))
+        rc = lw_reader_check_unchanged(setup->reader, err);
+    return lw_comm_agree(setup->comm, rc, err);
+}

@@ -1,0 +1,52 @@
+/* setup.h - from options to something that can be planned: input opened, job prepared, engine created, limits found. The same
+ * for every job. */
+#ifndef LW_SETUP_SETUP_H
+#define LW_SETUP_SETUP_H
+
+#include "base/pool.h"
+#include "comm/comm.h"
+#include "engine/warm_up.h"
+#include "job/job.h"
+#include "setup/limits.h"
+#include "stream/search/mask.h"
+
+struct lw_setup {
+    struct lw_comm *comm;               /* borrowed */
+    const struct lw_options *options;   /* borrowed */
+    struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
+    struct lw_reader *reader;           /* reads with them */
+    struct lw_mask *mask;               /* of --mask; NULL: none */
+    const struct lw_engine_type *engine_type;
+    int given_cores;                /* that this rank was started with */
+    struct lw_engine_spec engine_spec;
+    char engine_choice[LW_ENGINE_TEXT + 128];   /* which type was taken and why, for the log */
+    struct lw_warm_up warm_up;          /* of that type, while the input is opened */
+    struct lw_engine *engine;
+    struct lw_job job;
+    struct lw_limits limits;
+    char engine_text[160];              /* what it runs on */
+    char algorithm[160];                /* what computes, in words; for the provenance, set by whoever plans */
+};
+
+/** What the options ask to be read. LW_EUSAGE: nothing. @param request  borrows from the options */
+int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
+                     struct lw_error *err);
+
+/** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */
+int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  struct lw_setup *setup, struct lw_error *err);
+void lw_setup_close(struct lw_setup *setup);    /* Collective. */
+
+/** The format of the result: --output-format, or what the name of --output ends with. */
+enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
+
+/** Where the ending of a name begins that names a format of files, that of results or another: ".h5", ".png"; "" if it has none. */
+const char *lw_setup_ending(const char *name);
+
+/** Hours of work must not end in a file that cannot be made, or that is an input. LW_EUSAGE, LW_EIO. Collective. */
+int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);
+
+/** After the last read: the inputs are still those that were opened, see lw_job_check_inputs. Collective. */
+int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err);
+
+#endif

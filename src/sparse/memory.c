@@ -1,0 +1,221 @@
+#include "sparse/memory.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "stream/plan_text.h"
+#include "sparse/outcome.h"
+#include "sparse/pace.h"
+#include "sparse/stages.h"
+#include "sparse/resume.h"
+#include "sparse/table.h"
+#include "sfft/tones/dense_fit.h"
+
+#include <stdio.h>
+
+#define MIB ((int64_t)1 << 20)
+
+/* Bytes of the buffers of reads together, and of one of an I/O thread, unless one sample takes more. */
+#define READ_BYTES (16 * MIB)
+#define MOST_THREAD_BYTES (1 * MIB)
+#define LEAST_THREAD_BYTES (64 << 10)
+
+/* Bytes of the samples of channels that are collected together, unless one takes more. */
+#define MOST_TOGETHER (256 * MIB)
+
+struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
+{
+    struct lw_view_spec view = run->setup.job.view;
+    view.max_axis = run->is_raw ? 1 : run->block;
+    view.max_channels = run->is_raw ? 1 : run->group;
+    view.chunks = run->chunks;
+    return view;
+}
+
+/* ---- what each part takes ------------------------------------------------------------------------------------------- */
+
+static struct lw_bytes dense_bytes(const struct lw_sparse *run)
+{
+    const struct lw_engine *const engine = run->setup.engine;
+    struct lw_bytes bytes = engine->ops->dense->bytes(engine, &run->request.spec);
+    bytes.host += run->request.refines ? lw_sfft_spectrum_bytes(&run->request.spec) : 0;
+    return bytes;
+}
+
+/* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */
+static int64_t kept_bytes(const struct lw_sparse *run)
+{
+    int64_t lines;
+    if (__builtin_mul_overflow(lw_sparse_most_own(run) * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
+        return INT64_MAX / 4;           /* more than there is */
+    return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
+           run->n_buffers * run->buffer_bytes + lw_sparse_resume_bytes(run);
+}
+
+static void count(struct lw_sparse *run)
+{
+    const struct lw_view_spec view = lw_sparse_view(run);
+    const struct lw_bytes search = run->method ? run->method->bytes(run) : (struct lw_bytes){0}, dense = dense_bytes(run);
+    run->bytes = (struct lw_sparse_bytes){
+        .files = LW_FILE_LAYER_BYTES + lw_reader_bytes(run->setup.reader, &view), .kept = kept_bytes(run),
+        .search = search.host, .dense = dense.host + dense.pinned,
+        .search_device = search.device, .dense_device = dense.device,
+    };
+}
+
+/* ---- what is needed, and whether there is as much ------------------------------------------------------------------- */
+
+static int64_t with(const struct lw_sparse *run, int64_t phase)
+{
+    return run->setup.limits.base + run->bytes.files + run->bytes.kept + phase;
+}
+
+bool lw_sparse_fits_dense(const struct lw_sparse *run)
+{
+    return with(run, run->bytes.dense) <= run->setup.limits.host && run->bytes.dense_device <= run->setup.limits.device;
+}
+
+/* The most there is at a time. A dense transform that does not fit is not begun. */
+int64_t lw_sparse_host_bytes(const struct lw_sparse *run)
+{
+    const bool falls_back = run->request.fallback == LW_SFFT_FALL_DENSE && lw_sparse_fits_dense(run);
+    const int64_t dense = falls_back || !run->method ? run->bytes.dense : 0;
+    return with(run, max64(run->bytes.search, dense));
+}
+
+int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
+{
+    return max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
+}
+
+static int refuse(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
+                   "fewer ranks on a node, or %s", who, lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.host, limit),
+                   run->setup.limits.host_source, remedy);
+}
+
+static int refuse_device(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy,
+                         struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    return lw_fail(err, LW_ECONFIG, "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
+                   "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s", who,
+                   lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source, remedy);
+}
+
+const char *lw_sparse_why_dense(const struct lw_sparse *run)
+{
+    return run->request.algorithm == LW_SFFT_DENSE ? "--algorithm dense was given"
+                                                   : "a sparse transform would take more than a quarter of the samples";
+}
+
+int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
+{
+    const char *const remedy = !run->method ? "take a part of the signal with --count"
+                                                   : "take what was found with --fallback partial";
+    char who[256];
+    snprintf(who, sizeof who, "%s, and the dense transform", why);
+    if (run->bytes.dense_device > run->setup.limits.device)
+        return refuse_device(run, who, run->bytes.dense_device, remedy, err);
+    return refuse(run, who, with(run, run->bytes.dense), remedy, err);
+}
+
+static int check(const struct lw_sparse *run, struct lw_error *err)
+{
+    if (!run->method)
+        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
+    const char *const who = run->method->who, *const remedy = run->method->remedy;
+    if (run->bytes.search_device > run->setup.limits.device)
+        return refuse_device(run, who, run->bytes.search_device, remedy, err);
+    if (with(run, run->bytes.search) > run->setup.limits.host)
+        return refuse(run, who, with(run, run->bytes.search), remedy, err);
+    return LW_OK;
+}
+
+/* Each I/O thread reads for itself: where time is fast, of one channel. */
+static void choose_thread_buffers(struct lw_sparse *run)
+{
+    const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
+    const int64_t extent = lw_sparse_extent(run, slow ? run->group : 1);
+    run->n_buffers = lw_pool_threads(run->setup.pool);
+    run->buffer_bytes = max64(extent, max64(LEAST_THREAD_BYTES, min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES)));
+    run->block = min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
+}
+
+static void choose_library_buffers(struct lw_sparse *run)
+{
+    const int64_t width = run->group * (int64_t)lw_type_bytes(run->setup.job.op.input);
+    run->n_buffers = 2;
+    run->block = min64(run->request.spec.n, max64(1, READ_BYTES / run->n_buffers / width));
+    run->buffer_bytes = run->block * width;
+}
+
+/* Read so many channels at a time. */
+static void choose_group(struct lw_sparse *run, int64_t group)
+{
+    run->group = group;
+    if (run->is_raw)
+        choose_thread_buffers(run);
+    else
+        choose_library_buffers(run);
+    count(run);
+}
+
+/* Half of what is left goes to channels whose samples are collected together, until more of them at a time save nothing; the dense
+ * transform, which may follow, is not made impossible by them, since it comes when they have gone. */
+static void choose_groups(struct lw_sparse *run)
+{
+    const int64_t most = !lw_sparse_reads_each(run) ? run->piece_channels
+                         : run->has_own_pieces      ? lw_sparse_most_own(run)
+                                                    : run->n_channels;
+    choose_group(run, 1);
+    const int64_t room = run->setup.limits.host - with(run, run->bytes.search);
+    const int64_t one = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof(double);
+    if (one > 0 && room > 0)
+        choose_group(run, min64(most, 1 + min64(room / 2, MOST_TOGETHER) / one));
+    while (run->group > 1 && lw_sparse_host_bytes(run) > run->setup.limits.host)
+        choose_group(run, run->group / 2);
+}
+
+/* Of compressed input, chunks of the last read are kept where there is room; of others, little is read, here and there. */
+int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
+{
+    run->chunks = lw_reader_info(run->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
+    choose_groups(run);
+    if (run->chunks == LW_CHUNKS_KEPT && lw_sparse_host_bytes(run) > run->setup.limits.host) {
+        run->chunks = LW_CHUNKS_IN_PLACE;
+        choose_groups(run);
+    }
+    return check(run, err);
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------------- */
+
+static void print_device(const struct lw_sparse *run)
+{
+    char note[256], limit[24];
+    const struct lw_sparse_bytes *const b = &run->bytes;
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source);
+    lw_plan_bytes_row("device memory", lw_sparse_device_bytes(run), note);
+    lw_plan_bytes_row("  search", b->search_device, "");
+    lw_plan_bytes_row("  dense", b->dense_device, "");
+}
+
+void lw_sparse_memory_print(const struct lw_sparse *run)
+{
+    char note[256], limit[24];
+    const struct lw_sparse_bytes *const b = &run->bytes;
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.host, limit), run->setup.limits.host_source);
+    lw_plan_bytes_row("host memory", lw_sparse_host_bytes(run), note);
+    lw_plan_bytes_row("  base", run->setup.limits.base, " resident before the first read");
+    lw_plan_bytes_row("  files", b->files, "");
+    lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");
+    if (run->method)
+        lw_plan_bytes_row("  search", b->search, " until lines are found");
+    const char *const when = !run->method ? "all samples of a channel" : "where lines do not explain a channel";
+    snprintf(note, sizeof note, " %s: %s", when, lw_sparse_fits_dense(run) ? "fits" : "does not fit");
+    lw_plan_bytes_row("  dense", b->dense, note);
+    if (run->setup.limits.device > 0)
+        print_device(run);
+}

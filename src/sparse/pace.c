@@ -1,0 +1,128 @@
+#include "sparse/pace.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "stream/plan_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static int64_t sample_bytes(const struct lw_sparse *run) { return (int64_t)lw_type_bytes(run->setup.job.op.input); }
+
+static bool is_slow(const struct lw_sparse *run) { return run->setup.job.op.layout == LW_TIME_SLOW; }
+
+bool lw_sparse_reads_each(const struct lw_sparse *run) { return run->is_raw && !is_slow(run); }
+
+/* ---- where the samples lie, and how fast they come ------------------------------------------------------------------ */
+
+int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    struct lw_view_spec view = run->setup.job.view;
+    view.max_axis = view.max_channels = 1;
+    const int rc = lw_comm_agree(comm, lw_reader_select(run->setup.reader, &view, err), err);
+    if (rc == LW_OK)
+        run->is_raw = lw_comm_min(comm, run->setup.pool && lw_reader_locate(run->setup.reader, &run->place)) > 0;
+    return rc;
+}
+
+int64_t lw_sparse_extent(const struct lw_sparse *run, int64_t n_channels)
+{
+    return (n_channels - 1) * run->place.channel_bytes + (int64_t)lw_type_bytes(run->place.type);
+}
+
+static int try_storage(struct lw_sparse *run, const struct lw_bytes_part *part, struct lw_error *err)
+{
+    const struct lw_dataset_info *const input = &run->setup.job.inputs[0];
+    struct lw_error reason;
+    const int rc = lw_bytes_try(run->setup.pool, part, &run->pace, &reason);
+    return rc ? lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(input).text, reason.message) : LW_OK;
+}
+
+int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
+{
+    const struct lw_bytes_part part = {
+        .fd = run->place.fd, .offset = run->place.offset,
+        .bytes = (run->setup.job.view.count - 1) * run->place.axis_bytes + lw_sparse_extent(run, run->piece_channels),
+        .read_bytes = lw_sparse_extent(run, is_slow(run) ? run->group : 1),
+    };
+    run->pace = lw_bytes_assumed_pace;
+    if (!run->is_raw || run->plan.n_attempts == 0 || part.bytes < LW_BYTES_LEAST_TRIAL)
+        return LW_OK;
+    const int rc = lw_comm_agree(run->setup.comm, try_storage(run, &part, err), err);
+    if (rc == LW_OK)
+        lw_comm_broadcast(run->setup.comm, &run->pace, sizeof run->pace);
+    return rc;
+}
+
+int64_t lw_sparse_gap(const struct lw_sparse *run)
+{
+    const int64_t width = is_slow(run) ? run->group : 1;
+    return lw_bytes_gap(&run->pace) / (run->is_raw ? run->place.axis_bytes : width * sample_bytes(run));
+}
+
+/* ---- what is read --------------------------------------------------------------------------------------------------- */
+
+struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const struct lw_sfft_samples *samples)
+{
+    struct lw_sparse_reads reads = {.samples = samples->count * (run->own_end - run->own_begin)};
+    const int64_t at_once = lw_sparse_reads_each(run) ? 1 : run->group;
+    for (int64_t c = run->own_begin, width; c < run->own_end; c += width) {
+        width = min64(at_once, run->piece_channels - lw_sparse_input(run, c));
+        reads.reads += samples->n_spans;
+        reads.bytes += run->is_raw ? (samples->read - samples->n_spans) * run->place.axis_bytes +
+                                         samples->n_spans * lw_sparse_extent(run, width)
+                                   : samples->read * width * sample_bytes(run);
+    }
+    reads.samples = lw_comm_sum(run->setup.comm, reads.samples);
+    reads.reads = lw_comm_sum(run->setup.comm, reads.reads);
+    reads.bytes = lw_comm_sum(run->setup.comm, reads.bytes);
+    return reads;
+}
+
+/* "5.1 GB/s in sequence, 1.2 million reads a second (measured)". */
+static void describe_pace(const struct lw_sparse *run, char *text, size_t size)
+{
+    const struct lw_bytes_pace *const pace = &run->pace;
+    const bool is_million = pace->reads_per_s >= 1e6;
+    snprintf(text, size, "%.3g GB/s in sequence, %.3g %s reads a second%s (%s)", pace->bytes_per_s / 1e9,
+             pace->reads_per_s / (is_million ? 1e6 : 1e3), is_million ? "million" : "thousand",
+             pace->is_ahead ? " announced ahead" : "", pace->is_measured ? "measured" : "assumed");
+}
+
+static const char *mean_text(const struct lw_sparse_reads *reads, char text[24])
+{
+    return lw_bytes_text(reads->bytes / max64(reads->reads, 1), text);
+}
+
+static int64_t all_bytes(const struct lw_sparse *run)
+{
+    return run->setup.job.view.count * run->piece_channels * sample_bytes(run);
+}
+
+void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
+{
+    char mean[24], all[24], gap[24], pace[160];
+    describe_pace(run, pace, sizeof pace);
+    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average instead of %s: %s", reads->samples, reads->reads,
+                reads->reads == 1 ? "" : "s", mean_text(reads, mean), lw_bytes_text(all_bytes(run), all), pace);
+    lw_log_detail("%s; reading goes on across gaps of up to %s", run->is_raw ? "I/O threads read from the samples' place in the file"
+                                                                            : "the file format's library reads",
+                  lw_bytes_text(lw_bytes_gap(&run->pace), gap));
+}
+
+double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes)
+{
+    return lw_bytes_seconds(&run->pace, n_reads / run->n_ranks, bytes / run->n_ranks);
+}
+
+void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
+{
+    char read[24], mean[24], all[24], gap[24], pace[160];
+    describe_pace(run, pace, sizeof pace);
+    printf("%-16s%s of %s in %" PRId64 " read%s of %s on average, %" PRId64 " channel%s at a time\n", "reads",
+           lw_bytes_text(reads->bytes, read), lw_bytes_text(all_bytes(run), all), reads->reads, reads->reads == 1 ? "" : "s",
+           mean_text(reads, mean), run->group, run->group == 1 ? "" : "s");
+    printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", pace, run->n_ranks > 1 ? " by each rank" : "",
+           lw_bytes_text(lw_bytes_gap(&run->pace), gap), lw_sparse_read_seconds(run, reads->reads, reads->bytes));
+}

@@ -1,0 +1,305 @@
+/* sparse.c - the order in which a sparse transform is made of a file: the method's search, then densely, or not at all, for
+ * what it does not explain. Ranks agree on failure before each collective step. */
+#include "base/integers.h"
+#include "base/memory.h"
+#include "stream/plan_text.h"
+#include "resume/stop.h"
+#include "sparse/dense.h"
+#include "sparse/memory.h"
+#include "sparse/outcome.h"
+#include "sparse/pace.h"
+#include "sparse/resume.h"
+#include "sparse/table.h"
+#include "sfft/tones/dense_fit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The methods, by lw_sfft_algorithm; NULL: all channels are dense. */
+static const struct lw_sparse_method *const methods[] = {
+    [LW_SFFT_AUTO] = &lw_sparse_stages,
+    [LW_SFFT_SPARSE] = &lw_sparse_stages,
+    [LW_SFFT_DENSE] = NULL,
+    [LW_SFFT_PUBLISHED] = &lw_sparse_published,
+};
+
+/* ---- plan, open, close --------------------------------------------------------------------------------------------- */
+
+/* Where there is a piece for each rank, each reads its own. */
+void lw_sparse_deal(struct lw_sparse *run, int64_t n_pieces)
+{
+    run->n_pieces = n_pieces;
+    run->piece_channels = run->setup.job.op.n_channels;
+    run->n_channels = n_pieces * run->piece_channels;
+    run->has_own_pieces = n_pieces > 1 && n_pieces >= run->n_ranks;
+    run->own_begin = run->has_own_pieces ? n_pieces * run->rank / run->n_ranks * run->piece_channels : 0;
+    run->own_end = run->has_own_pieces ? n_pieces * (run->rank + 1) / run->n_ranks * run->piece_channels : run->n_channels;
+}
+
+static int make_plan(struct lw_sparse *run, struct lw_error *err)
+{
+    struct lw_setup *const setup = &run->setup;
+    run->request = *(const struct lw_sfft_request *)setup->job.request;
+    run->rank = lw_comm_rank(setup->comm);
+    run->n_ranks = lw_comm_size(setup->comm);
+    lw_sparse_deal(run, run->request.n_pieces);
+    run->method = methods[run->request.algorithm];
+    const int rc = run->method ? run->method->plan(run, err) : LW_OK;
+    if (!run->method)
+        snprintf(setup->algorithm, sizeof setup->algorithm, "dense: all %" PRId64 " samples", run->request.spec.n);
+    return rc ? rc : lw_sparse_memory_plan(run, err);
+}
+
+static int allocate(struct lw_sparse *run, struct lw_error *err)
+{
+    static const char *const stages[LW_REPORT_STAGES] = {
+        [LW_SPARSE_READ] = "read", [LW_SPARSE_COMBINE] = "combine", [LW_SPARSE_COMPUTE] = "compute", [LW_SPARSE_WRITE] = "write",
+    };
+    const struct lw_view_spec view = lw_sparse_view(run);
+    int rc;
+    if ((rc = lw_report_open(&run->report, run->setup.comm, stages, err)) ||
+        (rc = lw_reader_select(run->setup.reader, &view, err)))
+        return rc;
+    if (!(run->buffers = lw_alloc_array(run->n_buffers, (size_t)run->buffer_bytes, "samples", err)) ||
+        !(run->mine = lw_alloc_array(run->n_channels, sizeof *run->mine, "channels", err)) ||
+        !(run->all = lw_alloc_array(run->n_channels, sizeof *run->all, "channels", err)) ||
+        !(run->lines = lw_alloc_array(lw_sparse_most_own(run) * run->request.spec.sparsity, sizeof *run->lines, "lines", err)))
+        return LW_ESYSTEM;
+    return run->method ? run->method->open(run, err) : LW_OK;
+}
+
+static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                    struct lw_error *err)
+{
+    int rc;
+    if ((rc = lw_setup_open(comm, ops, options, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
+        (rc = lw_comm_agree(comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
+        return rc;
+    return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;
+}
+
+/* What only the search for lines needs. */
+static void end_search(struct lw_sparse *run)
+{
+    if (run->method && run->state)
+        run->method->end(run);
+    lw_memory_trim();
+}
+
+static void close_run(struct lw_sparse *run)
+{
+    end_search(run);
+    lw_free(run->state);
+    lw_free(run->buffers);
+    lw_free(run->whole);
+    lw_free(run->mine);
+    lw_free(run->all);
+    lw_free(run->lines);
+    lw_sparse_resume_close(run);
+    lw_report_close(&run->report);
+    lw_result_close(&run->result);
+    lw_setup_close(&run->setup);
+}
+
+/* ---- the order of things ------------------------------------------------------------------------------------------- */
+
+static int64_t count_unexplained(const struct lw_sparse *run, double *residual)
+{
+    int64_t count = 0;
+    *residual = 0;
+    for (int64_t c = 0; c < run->n_channels; c++) {
+        if (run->all[c].is_explained != 0)
+            continue;
+        count++;
+        *residual = run->all[c].residual > *residual ? run->all[c].residual : *residual;
+    }
+    return count;
+}
+
+static int64_t count_off_grid(const struct lw_sparse *run)
+{
+    int64_t count = 0;
+    for (int64_t c = 0; c < run->n_channels; c++)
+        count += run->all[c].off_grid > 0;
+    return count;
+}
+
+/* Channels whose lines are not what is in them: at the end, where it is read. */
+static void warn_off_grid(const struct lw_sparse *run, double residual)
+{
+    const int64_t count = count_off_grid(run);
+    if (count > 0 && !run->request.refines)
+        lw_log_warn("%" PRId64 " of %" PRId64 " %s have tones between the frequencies of the transform, which leak into all "
+                    "others: the lines leave up to %.3g%% of the energy; --refine finds the tones' own frequencies", count,
+                    run->n_channels, lw_sparse_channels_text(run), 100 * residual);
+}
+
+/* What --fallback says about channels that their lines do not explain. */
+static int fall_back(struct lw_sparse *run, struct lw_error *err)
+{
+    double residual;
+    const int64_t count = count_unexplained(run, &residual);
+    if (count == 0)
+        return LW_OK;
+    char why[320];
+    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy%s",
+             count, run->n_channels, lw_sparse_channels_text(run), 100 * residual,
+             run->request.refines || count_off_grid(run) == 0 ? "" :
+             ", as there are tones between the frequencies of the transform, which --refine finds");
+    switch (run->request.fallback) {
+    case LW_SFFT_FALL_PARTIAL:
+        if (run->rank == 0)
+            lw_log_warn("%s; the table holds what was found, and is marked", why);
+        return LW_OK;
+    case LW_SFFT_FALL_ERROR:
+        return lw_fail(err, LW_EDATA, "%s (--fallback error)", why);
+    case LW_SFFT_FALL_DENSE:
+        break;
+    }
+    if (!lw_sparse_fits_dense(run))
+        return lw_sparse_refuse_dense(run, why, err);
+    lw_log_info("%s; falling back to the dense transform", why);
+    end_search(run);
+    return lw_sparse_dense(run, err);
+}
+
+static int compute(struct lw_sparse *run, struct lw_error *err)
+{
+    if (!run->method)
+        return lw_sparse_dense(run, err);
+    const int rc = run->method->search(run, err);
+    return rc ? rc : fall_back(run, err);
+}
+
+/* With --refine, what became of the channels that the dense transform had. */
+static void warn_not_refined(const struct lw_sparse *run)
+{
+    int64_t refined = 0, dense = 0;
+    for (int64_t c = 0; c < run->n_channels; c++) {
+        refined += run->all[c].is_dense > 0 && run->all[c].is_refined > 0;
+        dense += run->all[c].is_dense > 0;
+    }
+    if (run->request.refines && refined > 0)
+        lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, run->n_channels,
+                    lw_sparse_channels_text(run));
+    if (run->request.refines && refined < dense)
+        lw_log_warn("--refine: %" PRId64 " of %" PRId64 " %s keep the lines of the dense transform, with whole indices, as %s; column "
+                    "'refined' of /channels says which", dense - refined, run->n_channels, lw_sparse_channels_text(run),
+                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy" :
+                    "so many tones, or tones in so few samples, are not fitted");
+}
+
+static void summarize(struct lw_sparse *run)
+{
+    double lines = 0, dense = 0, attempts = 0, residual = 0;
+    for (int64_t c = 0; c < run->n_channels; c++) {
+        lines += run->all[c].lines;
+        dense += run->all[c].is_dense;
+        attempts = run->all[c].attempts > attempts ? run->all[c].attempts : attempts;
+        residual = run->all[c].residual > residual ? run->all[c].residual : residual;
+    }
+    char combined[24];
+    lw_report_stages(&run->report);
+    lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
+                lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual,
+                attempts, attempts == 1 ? "" : "s", dense, dense == 1 ? "" : "s");
+    if (run->rank == 0) {
+        warn_off_grid(run, residual);
+        warn_not_refined(run);
+    }
+    lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
+    lw_report_memory(&run->report);
+    lw_result_warn(&run->result, &run->flaws);
+    if (run->method && run->method->log)
+        run->method->log(run);
+}
+
+/* Work through the channels and write what became of them. */
+static int finish(struct lw_sparse *run, struct lw_error *err)
+{
+    int rc = compute(run, err);
+    lw_stop_end();
+    if (rc)
+        lw_sparse_resume_save(run, rc, err);
+    (void)(rc || (rc = lw_sparse_write(run, err)) ||
+           (rc = lw_result_finish(&run->result, &run->flaws, err)));
+    lw_progress_end(&run->report.progress);
+    return rc;
+}
+
+int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  const char *command_line, struct lw_error *err)
+{
+    struct lw_sparse run = {0};
+    int rc;
+    if ((rc = open_run(&run, comm, ops, options, err)) ||
+        (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+        (rc = lw_comm_agree(comm, allocate(&run, err), err)) || (rc = lw_sparse_resume_start(&run, err)))
+        goto done;
+    lw_log_info("%s: %s", ops->name, run.setup.job.summary);
+    lw_log_info("%s", run.setup.algorithm);
+    lw_progress_start(&run.report.progress, (run.method ? run.method->samples(&run) : 0) * run.n_channels, 0);
+    if ((rc = finish(&run, err)) == LW_OK)
+        summarize(&run);
+done:
+    close_run(&run);
+    return rc;
+}
+
+/* The first channels, as many as are read together and one for each rank at least, say how long all take: read and transformed as
+ * in a run. The tables, which are small, are not written. */
+static int measure(struct lw_sparse *run, double started, struct lw_planned *planned, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const int64_t all = run->n_channels;
+    if (run->n_pieces > 1)
+        lw_sparse_deal(run, min64(run->n_pieces, divide_up(run->group, run->piece_channels) * run->n_ranks));
+    else
+        run->n_channels = run->own_end = min64(all, max64(run->group, run->n_ranks));
+    const int64_t tried = run->n_channels;
+    int rc = lw_comm_agree(comm, allocate(run, err), err);
+    const double opened = lw_now();
+    if (rc || (rc = compute(run, err)))
+        return rc;
+    planned->measured_seconds = (lw_now() - opened) * (double)all / (double)tried;
+    planned->start_seconds = opened - started;
+    if (planned->prints)
+        printf("%-16sabout %.3g s: start %.3g s, %s %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
+               "measured", planned->start_seconds + planned->measured_seconds, planned->start_seconds, lw_sparse_channels_text(run),
+               planned->measured_seconds, all, tried, lw_report_longest(&run->report));
+    return LW_OK;
+}
+
+/* Where no method says otherwise, all samples are read. */
+static void keep_numbers(const struct lw_sparse *run, double started, struct lw_planned *planned)
+{
+    planned->is_sparse = true;
+    planned->host_bytes = lw_sparse_host_bytes(run);
+    planned->device_bytes = lw_sparse_device_bytes(run);
+    planned->read_bytes = run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input);
+    planned->seconds = lw_sparse_read_seconds(run, 0, planned->read_bytes);
+    planned->written_bytes = lw_sparse_most_written(run);
+    planned->start_seconds = lw_now() - started;
+}
+
+int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err)
+{
+    struct lw_sparse run = {0};
+    const double started = lw_now();
+    int rc = open_run(&run, comm, ops, options, err);
+    if (rc == LW_OK)
+        keep_numbers(&run, started, planned);
+    if (rc == LW_OK && planned->prints)
+        lw_plan_print_input(&run.setup, 1);
+    if (rc == LW_OK && run.method)
+        rc = run.method->print(&run, planned, err);
+    if (rc == LW_OK && planned->prints) {
+        lw_plan_bytes_row("writes", planned->written_bytes, " at most");
+        lw_sparse_memory_print(&run);
+    }
+    if (rc == LW_OK && lw_options_flag(options, "measure"))
+        rc = measure(&run, started, planned, err);
+    close_run(&run);
+    return rc;
+}

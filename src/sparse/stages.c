@@ -1,0 +1,334 @@
+#include "sparse/stages.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "sparse/collect.h"
+#include "sparse/memory.h"
+#include "sparse/outcome.h"
+#include "sparse/pace.h"
+#include "sparse/probe.h"
+#include "sparse/refine.h"
+#include "sparse/resume.h"
+#include "sfft/probe.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+struct stages {
+    struct lw_sfft_layout *layout;
+    struct lw_sfft_solver *solver;
+    struct lw_sparse_refine refine;
+    double *values;                 /* of a group of channels with the first attempts, or of one with all: (re, im) */
+    struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
+    int n_listed;
+};
+
+int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
+{
+    int64_t samples = 0;
+    for (int a = 0; a < n_attempts && a < plan->n_attempts; a++)
+        samples += plan->attempts[a].samples;
+    return samples;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------------------------- */
+
+static void describe(struct lw_sparse *run)
+{
+    const struct lw_sfft_attempt *const first = &run->plan.attempts[0];
+    char noise[40] = "";
+    if (run->plan.spec.is_estimated)
+        snprintf(noise, sizeof noise, "; noise at about %.0f dB", run->plan.spec.snr_db);
+    snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64
+             " samples, %.3g%% of the signal%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+             100 * (double)first->samples / (double)run->request.spec.n, noise);
+}
+
+/* The plan is that which the noise asks for, whatever the memory: another one would find other lines. */
+static int probe(struct lw_sparse *run, struct lw_error *err)
+{
+    double snr_db;
+    if (run->plan.spec.has_snr)
+        return LW_OK;
+    const int rc = lw_sparse_probe(run, &snr_db, err);
+    if (rc)
+        return rc;
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    run->plan = lw_sfft_plan_for(&spec, snr_db);
+    describe(run);
+    return lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, err), err);
+}
+
+static int plan(struct lw_sparse *run, struct lw_error *err)
+{
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    run->plan = lw_sfft_plan_make(&spec);
+    if (run->plan.n_attempts == 0 && run->request.algorithm == LW_SFFT_SPARSE)
+        return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
+                       "quarter of the samples%s; --algorithm auto or dense reads them all", run->request.spec.sparsity, spec.n,
+                       run->request.refines ? ", as --refine searches for four times as many" : "");
+    if (run->plan.n_attempts == 0) {
+        run->method = NULL;
+        return LW_OK;
+    }
+    describe(run);
+    run->state = lw_alloc(sizeof(struct stages), "the search for lines", err);
+    return run->state ? LW_OK : LW_ESYSTEM;
+}
+
+static int64_t values_of(const struct lw_sparse *run)
+{
+    return max64(lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * run->group,
+                 lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS));
+}
+
+/* Samples that ranks sum, the sorted list of those that this rank reads, which may be all of them, and the engine's part. */
+static struct lw_bytes count_bytes(const struct lw_sparse *run)
+{
+    const struct lw_engine *const engine = run->setup.engine;
+    const int64_t all = lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS);
+    struct lw_bytes bytes = engine->ops->sparse->bytes(engine, &run->plan);
+    bytes.host += bytes.pinned + values_of(run) * 2 * (int64_t)sizeof(double) + lw_sfft_samples_bytes(all);
+    bytes.host += lw_sparse_refine_bytes(run) + (run->n_ranks > 1 ? 2 * LW_COLLECT_BYTES : 0);
+    return bytes;
+}
+
+/* Where the samples of the first attempt are so close that reading goes on from one to the next, everything is read: those of
+ * the second one as well, without another pass over the file. */
+static int first_attempts(const struct lw_sparse *run)
+{
+    const int64_t distance = run->request.spec.n / run->plan.attempts[0].samples;
+    return distance <= lw_sparse_gap(run) ? (int)min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts) : 1;
+}
+
+static int64_t first_samples(const struct lw_sparse *run)
+{
+    return lw_sparse_attempt_samples(&run->plan, first_attempts(run));
+}
+
+static int open_search(struct lw_sparse *run, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    struct lw_engine *const engine = run->setup.engine;
+    stages->values = lw_alloc_array(values_of(run), 2 * sizeof *stages->values, "samples", err);
+    if (!stages->values)
+        return LW_ESYSTEM;
+    int rc;
+    if ((rc = lw_sfft_layout_create(&run->plan, &stages->layout, err)) ||
+        (rc = lw_sparse_refine_create(run, stages->layout, &stages->refine, err)))
+        return rc;
+    return engine->ops->sparse->create(engine, stages->layout, &stages->solver, err);
+}
+
+static void end_search(struct lw_sparse *run)
+{
+    struct stages *const stages = run->state;
+    lw_sfft_solver_destroy(stages->solver);
+    lw_sparse_refine_release(&stages->refine);
+    lw_sfft_layout_destroy(stages->layout);
+    lw_free(stages->values);
+    lw_sfft_samples_release(&stages->samples);
+    *stages = (struct stages){0};
+}
+
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+/* The list for so many attempts, which serves all groups of channels; the first one is said in the log. Collective. */
+static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    if (n_attempts == stages->n_listed)
+        return LW_OK;
+    lw_sfft_samples_release(&stages->samples);
+    const int rc = lw_comm_agree(run->setup.comm, lw_sparse_list(run, stages->layout, n_attempts, &stages->samples, err), err);
+    if (rc == LW_OK && stages->n_listed == 0) {
+        const struct lw_sparse_reads reads = lw_sparse_count_reads(run, &stages->samples);
+        lw_sparse_log_reads(run, &reads);
+    }
+    stages->n_listed = n_attempts;
+    return rc;
+}
+
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples)
+{
+    int64_t found = 0;
+    for (double *x = values; x < values + 2 * n_samples; x += 2) {
+        if (isfinite(x[0]) && isfinite(x[1]))
+            continue;
+        found++;
+        x[0] = x[1] = 0;
+    }
+    return found;
+}
+
+/* Load the samples of an attempt's stages. Those that are not finite count once, when the channel first takes the attempt. */
+static int load(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sparse_outcome *outcome,
+                struct lw_error *err)
+{
+    const struct stages *const stages = run->state;
+    struct lw_sfft_solver *const solver = stages->solver;
+    int rc = LW_OK;
+    for (int s = lw_sfft_first_stage(stages->layout, attempt); rc == LW_OK && s < lw_sfft_first_stage(stages->layout, attempt + 1);
+         s++) {
+        const int64_t n_samples = lw_sfft_stage_samples(&stages->layout->stages[s]);
+        double *const samples = values + 2 * (int64_t)outcome->samples;
+        const int64_t flaws = lw_sparse_remove_not_finite(samples, n_samples);
+        if (attempt >= run->mine[channel].attempts)
+            run->flaws.n_not_finite += flaws;
+        rc = solver->ops->load(solver, s, samples, err);
+        outcome->samples += (double)n_samples;
+    }
+    outcome->attempts = attempt + 1;
+    return rc;
+}
+
+/* One attempt more at a channel. A refined one before it has left the solver with other samples. */
+static int try_attempt(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sfft_result *result,
+                       struct lw_sparse_outcome *outcome, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    struct lw_sfft_solver *const solver = stages->solver;
+    const bool refines = run->request.refines;
+    int rc;
+    if ((refines && (rc = lw_sparse_search_again(solver, attempt, values, result, err))) ||
+        (rc = load(run, attempt, channel, values, outcome, err)) || (rc = solver->ops->recover(solver, attempt, result, err)))
+        return rc;
+    return refines ? lw_sparse_refine(run, &stages->refine, solver, attempt, values, result, err) : LW_OK;
+}
+
+/* Recover one channel from its samples, with as many of the attempts as it takes. */
+static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
+{
+    struct lw_sfft_result result = {0};
+    struct lw_sparse_outcome outcome = {0};
+    int rc = LW_OK;
+    for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++)
+        rc = try_attempt(run, a, channel, values, &result, &outcome, err);
+    if (rc)
+        return rc;
+    outcome.off_grid = run->request.refines ? lw_sparse_count_off_grid(&result)
+                                            : lw_sparse_off_grid(&((struct stages *)run->state)->refine, values, &result);
+    outcome.is_refined = run->request.refines;
+    if (!run->request.spec.has_snr)
+        outcome.samples += (double)lw_sparse_probe_samples(run, channel);
+    lw_sparse_keep(run, channel, &result, outcome);
+    return LW_OK;
+}
+
+static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t channel, int64_t n_channels,
+                               struct lw_error *err)
+{
+    const struct stages *const stages = run->state;
+    int rc;
+    if ((rc = list_samples(run, n_attempts, err)) ||
+        (rc = lw_sparse_collect(run, &stages->samples, channel, n_channels, stages->values, err)))
+        return rc;
+    const int64_t total = lw_sparse_attempt_samples(&run->plan, n_attempts);
+    const double start = lw_now();
+    for (int64_t c = 0; rc == LW_OK && c < n_channels; c++)
+        if (lw_sparse_owner(run, channel + c) == run->rank)
+            rc = recover(run, n_attempts, channel + c, stages->values + 2 * total * c, err);
+    run->report.seconds[LW_SPARSE_COMPUTE] += lw_now() - start;
+    rc = lw_comm_agree(run->setup.comm, rc, err);
+    rc = rc ? rc : lw_sparse_check_finite(run, err);
+    return rc ? rc : lw_sparse_checkpoint(run, err);
+}
+
+static bool are_all_explained(const struct lw_sparse *run)
+{
+    for (int64_t c = 0; c < run->n_channels; c++)
+        if (run->all[c].is_explained == 0)
+            return false;
+    return true;
+}
+
+/* Channels that follow each other and are to be searched, `most` at most: of this rank, or of all where they share the reading. */
+struct group {
+    int64_t begin, end;
+};
+
+static struct group next_group(const struct lw_sparse *run, int64_t from, int64_t most, int n_attempts)
+{
+    struct group group = {from, from};
+    while (group.begin < run->own_end && lw_sparse_is_tried(run, group.begin, n_attempts))
+        group.begin++;
+    const int64_t rest = run->own_end - group.begin, in_piece = run->piece_channels - lw_sparse_input(run, group.begin);
+    const int64_t limit = group.begin + min64(most, lw_sparse_reads_each(run) ? rest : min64(rest, in_piece));
+    for (group.end = group.begin; group.end < limit && !lw_sparse_is_tried(run, group.end, n_attempts); group.end++)
+        ;
+    return group;
+}
+
+/* So many attempts, for all channels that need them. A rank whose own are done takes part. */
+static int search_channels(struct lw_sparse *run, int n_attempts, int64_t most, struct lw_error *err)
+{
+    struct group group = next_group(run, run->own_begin, most, n_attempts);
+    int rc = LW_OK;
+    while (rc == LW_OK && lw_comm_max(run->setup.comm, group.end - group.begin) > 0) {
+        rc = collect_and_recover(run, n_attempts, group.begin, group.end - group.begin, err);
+        group = next_group(run, group.end, most, n_attempts);
+    }
+    return rc;
+}
+
+static int search(struct lw_sparse *run, struct lw_error *err)
+{
+    int n_attempts = first_attempts(run), rc = search_channels(run, n_attempts, run->group, err);
+    if (rc == LW_OK)
+        lw_sparse_share_outcomes(run);
+    while (rc == LW_OK && n_attempts < run->plan.n_attempts && !are_all_explained(run)) {
+        rc = search_channels(run, ++n_attempts, 1, err);     /* their samples take the memory of one channel */
+        if (rc == LW_OK)
+            lw_sparse_share_outcomes(run);
+    }
+    return rc;
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------------------ */
+
+static void print_attempts(const struct lw_sparse *run)
+{
+    for (int a = 0; a < run->plan.n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &run->plan.attempts[a];
+        printf("%-16s%d stages of %" PRId64 " buckets, %d shifts: %" PRId64 " samples a channel, %.3g%%\n",
+               a == 0 ? "attempt" : "if not enough", attempt->n_stages, attempt->n_buckets, attempt->n_shifts,
+               attempt->samples, 100 * (double)attempt->samples / (double)run->request.spec.n);
+    }
+}
+
+static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    const int n_attempts = first_attempts(run);
+    int rc = lw_sfft_layout_create(&run->plan, &stages->layout, err);
+    rc = lw_comm_agree(run->setup.comm, rc ? rc : lw_sparse_list(run, stages->layout, n_attempts, &stages->samples, err), err);
+    if (rc)
+        return rc;
+    const struct lw_sparse_reads reads = lw_sparse_count_reads(run, &stages->samples);
+    planned->read_bytes = reads.bytes;
+    planned->seconds = lw_sparse_read_seconds(run, reads.reads, reads.bytes);
+    if (!planned->prints)
+        return LW_OK;
+    char combined[24];
+    const int64_t values = run->n_ranks > 1 ? lw_sparse_attempt_samples(&run->plan, n_attempts) * 16 * run->n_channels : 0;
+    print_attempts(run);
+    lw_sparse_print_reads(run, &reads);
+    printf("%-16s%s a rank over MPI\n", "combines", lw_bytes_text(values, combined));
+    return LW_OK;
+}
+
+const struct lw_sparse_method lw_sparse_stages = {
+    .name = "sparse",
+    .name_with_dense = "sparse and dense",
+    .who = "the sparse transform",
+    .remedy = "ask for a smaller --sparsity",
+    .plan = plan,
+    .probe = probe,
+    .bytes = count_bytes,
+    .samples = first_samples,
+    .open = open_search,
+    .search = search,
+    .print = print,
+    .end = end_search,
+};

@@ -1,0 +1,408 @@
+/* loop.c - the loop in which reading, halo exchange, computing and writing meet.
+ *
+ *     I/O threads   read 1    | read 2    | read 3    |
+ *     engine        compute 0 | compute 1 | compute 2 |
+ *     I/O threads             | write 0   | write 1   |
+ *
+ * Every rank takes the same steps in the same order. In round r it waits for its slice, which has been read into a free slot,
+ * gets its halo from the rank before it (rank 0: the carry of round r - 1, at the start the prologue), and hands the slot to
+ * the engine. Then it begins to read the slice of round r + 1, into the slot that has been written longest ago, and to write the
+ * products of the blocks that the engine has finished before this one. Ranks agree on failure before each collective step. */
+#include "stream/loop.h"
+
+#include "base/integers.h"
+#include "base/leave.h"
+#include "base/memory.h"
+#include "stream/search/candidates.h"
+#include "stream/pipeline.h"
+#include "setup/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct lw_loop {
+    struct lw_setup *setup;
+    const struct lw_plan *plan;
+    struct lw_report *report;
+    struct lw_sinks sinks;
+    struct lw_listeners listeners;
+    struct lw_window *window;
+    struct lw_halo *halo;
+    struct lw_pipeline *pipeline;
+    struct lw_candidates *candidates;   /* NULL: no peaks are wanted */
+    struct {                            /* the slice that is being read */
+        struct lw_slot *slot;
+        struct lw_block block;
+        struct lw_window_part part;
+        int rc;                         /* whether it could be begun, which is said once it is waited for */
+        struct lw_error err;
+    } reading;
+    struct {                            /* blocks that are being written, a ring: the oldest first */
+        struct lw_slot *slot;
+        struct lw_sink_writes writes;
+        struct lw_flaws flaws;          /* up to this block, */
+        int64_t n_rows;                 /* the rows of the table likewise */
+    } writing[LW_MAX_DEPTH];
+    int oldest_writing, n_writing;
+    struct lw_flaws early[LW_MAX_DEPTH];        /* found in a slot's samples before the engine had them */
+    struct lw_flaws flaws;              /* boundary copies of samples are not counted */
+    struct lw_written written;
+};
+
+/* ---- before the first round ---------------------------------------------------------------------------------------- */
+
+static int open_buffers(struct lw_loop *loop, struct lw_error *err)
+{
+    struct lw_setup *const setup = loop->setup;
+    const struct lw_plan *const plan = loop->plan;
+    const struct lw_view_spec view = lw_plan_view(plan, &setup->job);
+    const struct lw_window_spec window = lw_plan_window(plan, &setup->job, setup->reader);
+    const struct lw_halo_spec halo = lw_plan_halo(plan, &setup->job);
+    int rc;
+    if ((rc = lw_reader_select(setup->reader, &view, err)) ||
+        (rc = lw_window_create(&window, &loop->window, err)) ||
+        (rc = lw_halo_create(setup->comm, &halo, &loop->halo, err)) ||
+        (rc = lw_pipeline_create(setup->engine, &setup->job.op, &plan->op, plan->rounds.slice, plan->rounds.group,
+                                 plan->depth, &loop->pipeline, err)))
+        return rc;
+    const struct lw_candidates_spec candidates = {
+        .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer, .mask = setup->mask,
+        .rounds = &plan->rounds, .n_rows = loop->written.n_rows,
+    };
+    if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
+        return rc;
+    if ((rc = lw_sums_create(setup, plan, &loop->sinks.sums, err)))
+        return rc;
+    return lw_candidates_create(&candidates, &loop->candidates, err);
+}
+
+/* Wait for the block that has been written longest, which then no longer counts as being written. */
+static int end_oldest(struct lw_loop *loop, struct lw_error *err)
+{
+    const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
+    loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
+    loop->n_writing--;
+    return rc;
+}
+
+/* Nothing may be read into memory, or written from it, that is freed. */
+static void end_files(struct lw_loop *loop)
+{
+    if (loop->window)
+        lw_window_end(loop->window, NULL);
+    while (loop->n_writing > 0)
+        end_oldest(loop, NULL);
+}
+
+int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err)
+{
+    struct lw_loop *const loop = lw_alloc(sizeof *loop, "the loop", err);
+    if (!loop)
+        return LW_ESYSTEM;
+    const struct lw_job *const job = &spec->setup->job;
+    const int64_t all_outputs = job->n_outputs * job->op.n_channels;
+    *loop = (struct lw_loop){
+        .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
+        .sinks = {job, &spec->plan->op, spec->writer, NULL}, .flaws = spec->flaws,
+        .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
+                    .n_rows = spec->n_rows, .flaws = spec->flaws},
+    };
+    const int rc = open_buffers(loop, err);
+    if (rc)
+        lw_loop_destroy(loop);
+    else
+        *out = loop;
+    return rc;
+}
+
+void lw_loop_destroy(struct lw_loop *loop)
+{
+    if (!loop)
+        return;
+    end_files(loop);
+    lw_candidates_destroy(loop->candidates);
+    lw_sums_destroy(loop->sinks.sums);
+    lw_pipeline_destroy(loop->pipeline);
+    lw_halo_destroy(loop->halo);
+    lw_window_destroy(loop->window);
+    lw_free(loop);
+}
+
+int lw_loop_finish(struct lw_loop *loop, struct lw_error *err)
+{
+    return lw_candidates_finish(loop->candidates, err);
+}
+
+const struct lw_written *lw_loop_written(const struct lw_loop *loop)
+{
+    return &loop->written;
+}
+
+const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop)
+{
+    return &loop->flaws;
+}
+
+/* Window position of the first own sample of the first block: the job's, and what the engine needs behind a block. */
+static int64_t look_ahead(const struct lw_loop *loop)
+{
+    return loop->setup->job.look_ahead + loop->plan->op.after;
+}
+
+/* ---- one round ----------------------------------------------------------------------------------------------------- */
+
+/* What is found in a slot's samples before the engine has them: it counts once the slot's block is done. */
+static struct lw_flaws *early_of(struct lw_loop *loop, const struct lw_slot *slot)
+{
+    return &loop->early[lw_pipeline_number(loop->pipeline, slot)];
+}
+
+static struct lw_flaws_view view_of(const struct lw_loop *loop, const struct lw_window_part *part)
+{
+    return (struct lw_flaws_view){&loop->setup->job.op, loop->plan->op.input_width, part};
+}
+
+/* Samples that the engine does not count as a slice's own: those before the first one. */
+static int64_t note_prologue(struct lw_loop *loop, const struct lw_window_part *part, int64_t begin, int64_t end)
+{
+    const struct lw_flaws_view view = view_of(loop, part);
+    const int64_t bad = lw_flaws_count(&view, begin, end);
+    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);
+    if (bad > 0)
+        lw_flaws_locate(&view, begin, end, loop->setup->job.view.start, flaws);
+    flaws->n_not_finite += bad;
+    return bad;
+}
+
+/* The samples before the first slice: boundary samples, and those by which the window runs ahead; where an earlier run came to
+ * here, they were slices of its own and are counted. */
+static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    const int64_t length = loop->plan->op.halo;
+    const int64_t end = block->first + look_ahead(loop);
+    const struct lw_window_part part = {
+        .begin = end - length, .end = end, .channel = block->channel, .n_channels = block->n_channels,
+        .into = lw_halo_carry(loop->halo), .into_axis = length,
+    };
+    int rc = lw_window_read(loop->window, &part, err);
+    if (rc || block->first > 0)
+        return rc;
+    if (loop->setup->mask && (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
+        return rc;
+    const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
+    const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
+    if (bad > 0 && job->op.nan == LW_NAN_ERROR)
+        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give " "--nan "
+                       "propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
+    return LW_OK;
+}
+
+static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, struct lw_slot *slot)
+{
+    const int64_t length = loop->plan->op.halo;
+    struct lw_window_part part = {.into = slot->input, .into_axis = length + block->count, .into_first = length};
+    if (block->count > 0) {
+        part.begin = block->first + look_ahead(loop);
+        part.end = part.begin + block->count;
+        part.channel = block->channel;
+        part.n_channels = block->n_channels;
+    }
+    return part;
+}
+
+/* A clock for what this thread does itself: it stands while the pool's threads work in the lane, whose time is counted apart. */
+static double own_clock(const struct lw_loop *loop, enum lw_lane lane)
+{
+    return lw_now() - lw_pool_busy_seconds(loop->setup->pool, lane);
+}
+
+/* Begin to read the slice of a round. */
+static void begin_read(struct lw_loop *loop, int64_t round)
+{
+    const struct lw_block block = lw_rounds_block(&loop->plan->rounds, round, lw_comm_rank(loop->setup->comm));
+    struct lw_error *const err = &loop->reading.err;
+    const double start = own_clock(loop, LW_LANE_READ);
+    loop->reading.slot = lw_pipeline_acquire(loop->pipeline);
+    *early_of(loop, loop->reading.slot) = (struct lw_flaws){0};
+    loop->reading.block = block;
+    loop->reading.part = slice_of(loop, &block, loop->reading.slot);
+    loop->reading.rc = lw_halo_needs_prologue(loop->halo, round) ? read_prologue(loop, &block, err) : LW_OK;
+    if (loop->reading.rc == LW_OK)
+        loop->reading.rc = lw_window_begin(loop->window, &loop->reading.part, err);
+    loop->report->seconds[LW_LOOP_READ] += own_clock(loop, LW_LANE_READ) - start;
+}
+
+static int end_read(struct lw_loop *loop, struct lw_error *err)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    const struct lw_window_part *const part = &loop->reading.part;
+    if (loop->reading.rc) {
+        *err = loop->reading.err;
+        return loop->reading.rc;
+    }
+    const int rc = lw_window_end(loop->window, err);
+    const struct lw_flaws_view view = view_of(loop, part);
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
+        early_of(loop, loop->reading.slot)->n_not_finite -= lw_flaws_count(&view, max64(part->begin, job->n_samples), part->end);
+    return rc;
+}
+
+/* Masked samples of the slice and its halo become zero. */
+static int mask_samples(struct lw_loop *loop, struct lw_error *err)
+{
+    const struct lw_block *const block = &loop->reading.block;
+    const int64_t halo = loop->plan->op.halo, first = block->first + look_ahead(loop);
+    const struct lw_window_part part = {
+        .begin = first - halo, .end = first + block->count, .channel = block->channel, .n_channels = block->n_channels,
+        .into = loop->reading.slot->input, .into_axis = halo + block->count,
+    };
+    if (!loop->setup->mask || block->count == 0)
+        return LW_OK;
+    return lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err);
+}
+
+/* The slice that has been read, and its halo, to the engine. */
+static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
+{
+    struct lw_comm *const comm = loop->setup->comm;
+    struct lw_slot *const slot = loop->reading.slot;
+    int rc = lw_leave_check(err);
+    rc = lw_comm_agree(comm, rc ? rc : end_read(loop, err), err);
+    if (rc)
+        return rc;
+    const double start = lw_now();
+    lw_halo_begin(loop->halo, round, slot->input);
+    lw_halo_end(loop->halo);
+    loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
+    lw_timeline_end(LW_START_READ);
+    rc = mask_samples(loop, err);
+    rc = rc ? rc : lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err);
+    rc = lw_comm_agree(comm, rc, err);
+    lw_timeline_submitted();
+    return rc;
+}
+
+static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, struct lw_error *err)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    if (job->op.nan != LW_NAN_ERROR || slot->n_not_finite == 0)
+        return LW_OK;
+    const int64_t position = slot->block.first + look_ahead(loop) + slot->not_finite_sample;
+    const int64_t channel = slot->block.channel + slot->not_finite_channel;
+    char column[40] = "";
+    if (job->ops->value)
+        snprintf(column, sizeof column, "%s %" PRId64 " of ", job->ops->value, slot->not_finite_column);
+    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s is not finite (%" PRId64 " such in this "
+                   "slice); to go on, give --nan propagate or --nan zero", column, job->ops->sample,
+                   job->view.start + lw_boundary_index(job->boundary, position, job->n_samples), job->ops->channel,
+                   job->view.channels.begin + channel * job->view.channels.step, lw_dataset_name(&job->inputs[0]).text,
+                   slot->n_not_finite);
+}
+
+/* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
+static void locate_flaws(struct lw_loop *loop, const struct lw_slot *slot)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    const struct lw_block *const block = &slot->block;
+    const int64_t halo = loop->plan->op.halo, begin = block->first + look_ahead(loop);
+    const struct lw_window_part part = {
+        .begin = begin, .end = begin + block->count, .channel = block->channel, .n_channels = block->n_channels,
+        .into = slot->input, .into_axis = halo + block->count, .into_first = halo,
+    };
+    const struct lw_flaws_view view = view_of(loop, &part);
+    lw_flaws_locate(&view, begin + slot->not_finite_sample, min64(part.end, job->n_samples), job->view.start, &loop->flaws);
+}
+
+static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
+{
+    if (slot->n_not_finite > 0)
+        locate_flaws(loop, slot);
+    lw_flaws_add(&loop->flaws, early_of(loop, slot));
+    loop->flaws.n_not_finite += slot->n_not_finite;
+    loop->flaws.n_out_of_range += slot->is_out_of_range;
+    loop->flaws.loss.n_saturated += slot->loss.n_saturated;
+    loop->flaws.loss.n_nan += slot->loss.n_nan;
+}
+
+/* Wait for the oldest block that the engine has, and begin to write its products. */
+static int begin_write(struct lw_loop *loop, struct lw_error *err)
+{
+    struct lw_slot *slot = NULL;
+    int rc = lw_pipeline_collect(loop->pipeline, &slot, err);
+    rc = rc ? rc : check_finite(loop, slot, err);
+    if ((rc = lw_comm_agree(loop->setup->comm, rc, err)))
+        return rc;
+    count_flaws(loop, slot);
+    loop->report->seconds[LW_LOOP_COMPUTE] += slot->busy_seconds;
+    const double start = own_clock(loop, LW_LANE_WRITE);
+    if ((rc = lw_candidates_take(loop->candidates, slot, err)))
+        return rc;
+    const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
+    loop->writing[place].slot = slot;
+    loop->writing[place].flaws = loop->flaws;
+    loop->writing[place].n_rows = lw_candidates_rows(loop->candidates);
+    lw_sinks_begin(&loop->sinks, slot, &loop->writing[place].writes);
+    loop->report->seconds[LW_LOOP_WRITE] += own_clock(loop, LW_LANE_WRITE) - start;
+    return LW_OK;
+}
+
+/* Wait until the block that has been written longest is on its way to the disk; its slot is free. */
+static int end_write(struct lw_loop *loop, struct lw_error *err)
+{
+    const int place = loop->oldest_writing;
+    struct lw_slot *const slot = loop->writing[place].slot;
+    const int rc = lw_comm_agree(loop->setup->comm, end_oldest(loop, err), err);
+    if (rc)
+        return rc;
+    loop->written.n_rounds = slot->block.round + 1;
+    loop->written.n_outputs += lw_rounds_outputs(&loop->plan->rounds, slot->block.round);
+    loop->written.flaws = loop->writing[place].flaws;
+    loop->written.n_rows = loop->writing[place].n_rows;
+    lw_pipeline_release(loop->pipeline, slot);
+    return lw_listeners_tell(&loop->listeners, &loop->written, err);
+}
+
+static int free_slot(struct lw_loop *loop, struct lw_error *err)
+{
+    int rc = LW_OK;
+    if (lw_pipeline_is_full(loop->pipeline) && loop->n_writing == 0)
+        rc = begin_write(loop, err);
+    if (rc == LW_OK && lw_pipeline_is_full(loop->pipeline))
+        rc = end_write(loop, err);
+    return rc;
+}
+
+/* The engine has the last block that it got to go on with. */
+static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
+{
+    int rc = LW_OK;
+    while (rc == LW_OK && lw_pipeline_submitted(loop->pipeline) > n_left)
+        rc = begin_write(loop, err);
+    return rc;
+}
+
+/* @param is_last  whether no round follows */
+static int go_round(struct lw_loop *loop, int64_t round, bool is_last, struct lw_error *err)
+{
+    int rc = feed(loop, round, err);
+    if (rc == LW_OK && !is_last && (rc = free_slot(loop, err)) == LW_OK)
+        begin_read(loop, round + 1);
+    return rc ? rc : take_finished(loop, 1, err);
+}
+
+int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err)
+{
+    const double read = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ);
+    const double written = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE);
+    int rc = LW_OK;
+    begin_read(loop, begin);
+    for (int64_t round = begin; rc == LW_OK && round < end; round++)
+        rc = go_round(loop, round, round == end - 1, err);
+    rc = rc ? rc : take_finished(loop, 0, err);
+    while (rc == LW_OK && loop->n_writing > 0)
+        rc = end_write(loop, err);
+    loop->report->seconds[LW_LOOP_READ] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ) - read;
+    loop->report->seconds[LW_LOOP_WRITE] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE) - written;
+    return rc;
+}

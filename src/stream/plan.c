@@ -1,0 +1,362 @@
+#include "stream/plan.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/bytes/spool.h"
+#include "stream/search/candidates.h"
+#include "stream/search/noise.h"
+#include "stream/search/power_spectrum.h"
+#include "stream/sums/sums.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A slot holds this much input and output: enough for file calls to run at full rate, small enough for many rounds. */
+enum { MIB = 1 << 20 };
+static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
+static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
+enum { WANTED_ROUNDS = 8 };
+
+/* Assumed for the estimate only: a parallel file system or RAM disk, per node. */
+static const double file_bytes_per_second = 1e9;
+
+/* Seen in MPI's lists of the pieces of a write, and the time that each takes, assumed. */
+static const int64_t bytes_per_piece = 64;
+static const double seconds_per_piece = 1e-6;
+
+/* Threads and ranks wait for each other. Assumed: rounds of a few kilobytes took 0.05 ms of a core, and up to 0.8 ms elapsed. */
+static const double seconds_per_round = 1e-4;
+
+int64_t lw_plan_host_bytes(const struct lw_plan *plan)
+{
+    const struct lw_plan_bytes *const b = &plan->bytes;
+    return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
+}
+
+/* Bytes of one sample of the axis of one channel. */
+static int64_t input_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    return op->input_width * (int64_t)lw_type_bytes(job->op.input);
+}
+
+static int64_t output_bytes(const struct lw_op_plan *op)
+{
+    const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
+    return bytes;
+}
+
+/* Values that are computed, by all ranks together. */
+static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
+}
+
+struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
+{
+    return (struct lw_halo_spec){&plan->rounds, job->op.layout, input_bytes(job, &plan->op)};
+}
+
+struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader)
+{
+    return (struct lw_window_spec){
+        .reader = reader, .boundary = job->boundary, .layout = job->op.layout,
+        .sample_bytes = input_bytes(job, &plan->op), .n_samples = job->n_samples,
+        .n_taps = plan->op.halo + 1, .max_channels = plan->rounds.group,
+    };
+}
+
+struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job)
+{
+    const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
+    struct lw_view_spec view = job->view;
+    view.max_axis = max64(max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
+    view.max_channels = plan->rounds.group;
+    view.chunks = plan->chunks;
+    return view;
+}
+
+/* Bytes in a slot for one output sample on the axis of one channel. */
+static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    return input_bytes(job, op) + output_bytes(op);
+}
+
+/* Channels that one rank has at most. */
+static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_grid *grid, enum lw_split split)
+{
+    const int n_ranks = lw_comm_size(spec->comm);
+    return split == LW_SPLIT_CHANNELS ? (grid->n_channels + n_ranks - 1) / n_ranks : grid->n_channels;
+}
+
+/* Rounds whose slots hold about `slot_bytes`. Where time is slow, a sample of all channels is contiguous in the file, so
+ * all channels go together; where it is fast, long slices of few channels are.
+ * @param group  channels that go together; 0: as above */
+static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
+                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
+{
+    const int n_ranks = lw_comm_size(spec->comm);
+    const int64_t samples = max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
+    if (group > 0)
+        return lw_rounds_make(grid, n_ranks, split, samples / group, group);
+    if (spec->job->op.layout == LW_TIME_SLOW) {
+        const int64_t least = lw_rounds_least_slice(grid, n_ranks, split);
+        group = min64(rank_channels(spec, grid, split), max64(1, samples / least));
+        return lw_rounds_make(grid, n_ranks, split, samples / group, group);
+    }
+    const struct lw_rounds widest = lw_rounds_make(grid, n_ranks, split, samples / grid->channel_unit, grid->channel_unit);
+    return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
+}
+
+/* Rows of the result that one write cuts into pieces: a part of the channels, where time is slow. */
+static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
+{
+    const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
+    int64_t planes = 0;
+    for (int p = 0; p < plan->op.n_products; p++)
+        planes += plan->op.products[p].n_planes;
+    return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
+}
+
+/* Stacks, and what each thread has of the file that it writes. */
+static int64_t io_thread_bytes(int n_threads)
+{
+    static const int64_t stack_bytes = 64 << 10;
+    return n_threads * stack_bytes + lw_store_bytes(n_threads);
+}
+
+/* What the writer takes for tables while their rows come in. */
+static int64_t growing_bytes(const struct lw_op_plan *op)
+{
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += op->products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
+    return bytes;
+}
+
+/* Of the pass that measures the spectrum, which is over when the engine's buffers are allocated. */
+static int64_t spectrum_bytes(const struct lw_plan_spec *spec)
+{
+    return lw_spectrum_bytes(spec->job, spec->engine, spec->reader, lw_comm_size(spec->comm));
+}
+
+/* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
+static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
+{
+    const struct lw_job *const job = spec->job;
+    const struct lw_halo_spec halo = lw_plan_halo(plan, job);
+    const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
+    const struct lw_view_spec view = lw_plan_view(plan, job);
+    const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
+                                                               plan->rounds.group, plan->depth);
+    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
+                        pieces_of_write(plan, job) * bytes_per_piece +
+                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op) +
+                        lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));
+    plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
+    const struct lw_bytes noise = lw_noise_bytes(spec, plan);
+    plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
+                         lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
+    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
+    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job);
+    plan->bytes.pinned = lw_comm_max(spec->comm, max64(engine.pinned, noise.pinned));
+    plan->bytes.device = lw_comm_max(spec->comm, max64(engine.device, noise.device));
+}
+
+static bool fits(const struct lw_plan *plan)
+{
+    return lw_plan_host_bytes(plan) <= plan->limits.host &&
+           (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device);
+}
+
+static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
+{
+    char needed[24], limit[24];
+    if (lw_plan_host_bytes(plan) > plan->limits.host)
+        return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more "
+                       "with --memory, run fewer ranks on a node, or choose %s",
+                       lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->limits.host, limit),
+                       plan->limits.host_source, job->ops->remedy);
+    return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of GPU memory on each rank, the limit is %s (%s): allow more "
+                   "with --gpu-memory, free the GPU, let fewer ranks share it, or choose %s",
+                   lw_bytes_text(plan->bytes.device, needed), lw_bytes_text(plan->limits.device, limit),
+                   plan->limits.device_source, job->ops->remedy);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of all products. */
+static int64_t result_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    const struct lw_block whole = {.count = job->n_outputs};
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += lw_op_outputs(op, p, &whole) * job->op.n_channels * op->products[p].n_planes * op->products[p].width *
+                 (int64_t)lw_type_bytes(op->products[p].type);
+    return bytes;
+}
+
+/* What does not depend on the rounds. Collective. */
+static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
+{
+    const struct lw_job *const job = spec->job;
+    plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job, &plan->op);
+    plan->output_bytes = result_bytes(job, &plan->op);
+    const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
+    plan->busy_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;
+    plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
+}
+
+double lw_plan_seconds(const struct lw_plan *plan)
+{
+    const double files = plan->file_seconds + plan->chunk_cost.seconds + plan->piece_seconds;
+    return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->round_seconds;
+}
+
+double lw_plan_serial_seconds(const struct lw_plan *plan)
+{
+    return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
+}
+
+/* By how much computing takes longer than with all threads at work: those of a rank share the parts of its slice, of which a small
+ * one has few, and ranks may have none. An image's rows of tiles have parts of their own. */
+static double idle_factor(const struct lw_plan_spec *spec, const struct lw_plan *plan)
+{
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const int64_t threads = max64(1, spec->engine->n_workers);
+    const int64_t parts = divide_up(rounds->slice, max64(1, plan->op.unit)) * divide_up(rounds->group, max64(1, plan->op.channel_unit));
+    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(divide_up(parts, threads) * threads);
+    return rounds->n_ranks / (share * lw_rounds_workers(rounds, 0));
+}
+
+static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan)
+{
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const struct lw_view_spec view = lw_plan_view(plan, spec->job);
+    const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
+    const struct lw_reads reads = {
+        .axis = rounds->slice, .channels = rounds->group, .n_axis_ranks = shares_axis ? lw_rounds_workers(rounds, 0) : 1,
+        .n_ranks = lw_rounds_workers(rounds, 0),
+    };
+    plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
+    const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
+    plan->compute_seconds = plan->busy_seconds * idle_factor(spec, plan);
+    plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
+    plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
+}
+
+/* Halve the slots until they fit. @return  whether they do */
+static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                       int64_t group)
+{
+    const struct lw_job *const job = spec->job;
+    const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
+    const int64_t even = max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
+
+    for (int64_t slot_bytes = min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
+        plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
+        count_bytes(spec, plan);
+        if (fits(plan))
+            return true;
+    }
+    return false;
+}
+
+/* Take other rounds where they are clearly faster. */
+static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                       int64_t group, enum lw_chunks chunks)
+{
+    struct lw_plan other = *plan;
+    other.chunks = chunks;
+    if (!fit_rounds(spec, &other, grid, split, group))
+        return;
+    estimate_rounds(spec, &other);
+    if (lw_plan_seconds(&other) < 0.9 * lw_plan_seconds(plan))
+        *plan = other;
+}
+
+/* Groups as wide as chunks, or several of them, so that no chunk is cut. */
+static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split)
+{
+    const struct lw_view_spec view = lw_plan_view(plan, spec->job);
+    int64_t width = lw_reader_chunk_width(spec->reader, &view);
+    if (width == 0)
+        return;
+    if (width % grid->channel_unit != 0)
+        width *= grid->channel_unit;
+    const int64_t most = rank_channels(spec, grid, split);
+    try_rounds(spec, plan, grid, split, 0, LW_CHUNKS_KEPT);
+    for (int64_t group = most; group > 0; group = group > width ? max64(group / 2 / width * width, width) : 0)
+        try_rounds(spec, plan, grid, split, group, LW_CHUNKS_KEPT);
+}
+
+static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_job *const job = spec->job;
+    const struct lw_grid grid = {
+        .n_outputs = job->n_outputs, .unit = lw_sums_unit(job, &plan->op), .halo = plan->op.halo,
+        .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit,
+    };
+    const enum lw_split split = lw_rounds_resolve_split(&grid, lw_comm_size(spec->comm), spec->split);
+    plan->chunks = LW_CHUNKS_WHOLE;
+    if (!fit_rounds(spec, plan, &grid, split, 0))
+        return refuse(plan, job, err);
+    estimate_rounds(spec, plan);
+    try_chunks(spec, plan, &grid, split);
+    return LW_OK;
+}
+
+/* Ranks on different processors (--allow-mixed) must still cut alike; rank 0's estimate counts. */
+static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_error *err)
+{
+    char text[200];
+    snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, op->segment, op->unit, op->halo,
+             op->channel_unit);
+    lw_comm_broadcast(comm, &op->seconds_per_output, sizeof op->seconds_per_output);
+    return lw_comm_same(comm, "what the engine chose for this job", text, err);
+}
+
+/* Input and result together, as what follows counts them; in double, which cannot overflow. */
+static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_op_spec *const op = &spec->job->op;
+    const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
+                         (double)lw_type_bytes(op->input);
+    const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
+    if (all > 0x1p62)
+        return lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start "
+                       "and --count, or fewer --channels", all);
+    return LW_OK;
+}
+
+int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
+{
+    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
+    int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
+    if (rc == LW_OK)
+        rc = check_bytes(spec, plan, err);
+    if ((rc = lw_comm_agree(spec->comm, rc, err)))
+        return rc;
+    if ((rc = agree_on_op(spec->comm, &plan->op, err)))
+        return rc;
+    estimate(spec, plan);
+    return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
+}
+
+int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_plan_spec spec = {
+        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
+        .mask = setup->mask, .limits = setup->limits,
+        .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+        .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
+    };
+    const int rc = lw_plan_make(&spec, plan, err);
+    if (rc != LW_OK)
+        return rc;
+    snprintf(setup->algorithm, sizeof setup->algorithm, "%s", plan->op.text);
+    lw_sums_declare(plan, &setup->job);
+    return LW_OK;
+}

@@ -1,0 +1,416 @@
+#include "stream/search/candidates.h"
+
+#include "base/integers.h"
+#include "base/leave.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/select.h"
+#include "job/search.h"
+#include "stream/listener.h"
+#include "stream/search/touch.h"
+#include "signal/peaks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows that a rank sends at a time. */
+enum { SENT_ROWS = 1 << 14 };
+
+/* Peaks are counted by the logarithm of their SNR over the threshold: so many bins an octave, for so many octaves. */
+enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
+
+/* The run ends where there are so many times --max-peaks, or would be by the rate so far, which counts from a part of --max-peaks on
+ * and from so many peaks. It also ends where so many times --max-peaks outputs cross the threshold, and one in CROWDED of all so far. */
+enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
+
+/* Parts that wait to be done: each is split in two, by units, channels or filters. */
+enum { MOST_PARTS = 192 };
+
+struct lw_candidates {
+    struct lw_candidates_spec spec;
+    const struct lw_search *search;     /* of the job */
+    struct lw_touch touch;
+    int product;                        /* the crossings' number, and that of the table */
+    struct lw_part parts[MOST_PARTS];   /* a stack: the next part is the last */
+    int n_parts;
+    struct lw_peak *peaks;              /* [most_rows] */
+    int64_t n_peaks;                    /* of the part that was done last, */
+    int64_t n_crossings;                /* of it in the slot's table, */
+    int64_t n_part;                     /* and its outputs of all filters; 0: none was done */
+    int64_t n_crossed, n_values;        /* own crossings, and outputs of all filters, of the blocks so far, of all ranks */
+    bool is_crowded;                    /* there are too many of them: the run ends with the next part's peaks */
+    void *received;                     /* rank 0: [SENT_ROWS] */
+    void *rows;                         /* rank 0: [SENT_ROWS] as the job's table has them */
+    int64_t *counts;                    /* rank 0: [BINS] */
+    int64_t n_found;                    /* rank 0: of all ranks */
+    int64_t n_seen;                     /* outputs of all filters whose peaks these are */
+};
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+
+static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+{
+    const int product = lw_op_find_product(op, LW_OP_CROSSINGS);
+    return product < 0 ? 0 : lw_op_most_rows(op, product, count, n_channels);
+}
+
+int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+{
+    const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + LW_PEAK_ROW_BYTES;
+    if (rows == 0)
+        return 0;
+    return (int64_t)sizeof(struct lw_candidates) + rows * (int64_t)sizeof(struct lw_peak) + SENT_ROWS * row +
+           BINS * (int64_t)sizeof(int64_t);
+}
+
+static int bin_of(const struct lw_candidates *candidates, double snr)
+{
+    const double octaves = log2(snr / candidates->search->threshold);
+    return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
+}
+
+/* Rows that an earlier run has found count as this one's. */
+static void see_rows(void *context, const void *rows, int64_t n)
+{
+    struct lw_candidates *const candidates = context;
+    for (int64_t i = 0; i < n; i++)
+        candidates->counts[bin_of(candidates, lw_search_row_snr(&candidates->spec.setup->job, rows, i))]++;
+    candidates->n_found += n;
+}
+
+static int recall(struct lw_candidates *candidates, struct lw_error *err)
+{
+    const struct lw_candidates_spec *const spec = &candidates->spec;
+    const struct lw_op_spec *const op = &spec->setup->job.op;
+    candidates->n_seen = (spec->setup->job.n_outputs * op->n_channels - lw_rounds_all_outputs(spec->rounds)) * spec->op->n_values;
+    if (candidates->n_seen == 0)
+        return LW_OK;
+    return lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
+}
+
+int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
+{
+    const int64_t rows = most_rows(spec->op, spec->rounds->slice, spec->rounds->group);
+    if (rows == 0)
+        return LW_OK;
+    struct lw_candidates *const candidates = lw_alloc(sizeof *candidates, "the candidates", err);
+    if (!candidates)
+        return LW_ESYSTEM;
+    *candidates = (struct lw_candidates){
+        .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
+        .touch = {&spec->setup->job, spec->op, spec->mask},
+    };
+    if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
+        !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
+        !(candidates->rows = lw_alloc_array(SENT_ROWS, LW_PEAK_ROW_BYTES, "rows of the table", err)) ||
+        !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err))) {
+        lw_candidates_destroy(candidates);
+        return LW_ESYSTEM;
+    }
+    memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
+    const int rc = lw_comm_rank(spec->setup->comm) == 0 ? recall(candidates, err) : LW_OK;
+    if (rc)
+        lw_candidates_destroy(candidates);
+    else
+        *out = candidates;
+    return rc;
+}
+
+void lw_candidates_destroy(struct lw_candidates *candidates)
+{
+    if (!candidates)
+        return;
+    lw_free(candidates->peaks);
+    lw_free(candidates->received);
+    lw_free(candidates->rows);
+    lw_free(candidates->counts);
+    lw_free(candidates);
+}
+
+/* ---- the peaks of this rank's block, part by part ---------------------------------------------------------------------- */
+
+static int64_t half(int64_t n, int64_t unit) { return divide_up(divide_up(n, unit), 2) * unit; }
+
+/* Cut a part in two where the grid allows it; the first half is to be done first.
+ * @return  false: it cannot be cut */
+static bool split(struct lw_candidates *candidates, struct lw_part part)
+{
+    const struct lw_op_plan *const op = candidates->spec.op;
+    struct lw_part *const second = &candidates->parts[candidates->n_parts], *const first = second + 1;
+    if (candidates->n_parts + 2 > MOST_PARTS)
+        return false;
+    *first = *second = part;
+    if (part.count > op->unit) {
+        first->count = half(part.count, op->unit);
+        second->first += first->count;
+        second->count -= first->count;
+    } else if (part.n_channels > op->channel_unit) {
+        first->n_channels = half(part.n_channels, op->channel_unit);
+        second->channel += first->n_channels;
+        second->n_channels -= first->n_channels;
+    } else if (part.n_filters > 1 && !candidates->search->clusters_filters) {
+        first->n_filters = part.n_filters / 2;
+        second->filter += first->n_filters;
+        second->n_filters -= first->n_filters;
+    } else
+        return false;
+    candidates->n_parts += 2;
+    return true;
+}
+
+static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, const struct lw_part *part)
+{
+    const struct lw_op_spec *const op = &candidates->spec.setup->job.op;
+    const struct lw_search_request *const request = &candidates->spec.setup->job.search;
+    return (struct lw_peaks_spec){
+        .search = candidates->search, .n_filters = lw_op_filters(op), .is_image = op->kind == LW_OP_CONV2D,
+        .first = max64(part->first, request->lead), .end = min64(part->first + part->count, request->lead + request->n_wanted),
+    };
+}
+
+/* The SNR that half of the crossings in the slot's table have. The peaks' memory is overwritten. @param n  at least 1 */
+static double typical_snr(struct lw_candidates *candidates, const struct lw_slot *slot, int64_t n)
+{
+    const struct lw_crossing *const crossings = slot->products[candidates->product].data;
+    const struct lw_peaks_spec spec = peaks_of(candidates, &(struct lw_part){0});
+    double *const snr = (double *)candidates->peaks;
+    for (int64_t i = 0; i < n; i++)
+        snr[i] = lw_peaks_snr(&spec, &crossings[i]);
+    return lw_select(snr, n, n / 2);
+}
+
+static int fail_dense(struct lw_candidates *candidates, const struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+{
+    const struct lw_slot_product *const product = &slot->products[candidates->product];
+    return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half of them "
+                   "beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster", product->n_rows,
+                   part->first, candidates->search->threshold, typical_snr(candidates, slot, product->most_rows));
+}
+
+static int64_t outputs_of(const struct lw_candidates *candidates, const struct lw_part *part)
+{
+    const int64_t each = candidates->spec.op->n_values / lw_op_filters(&candidates->spec.setup->job.op);
+    return part->count * part->n_channels * part->n_filters * each;
+}
+
+static void pick(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part)
+{
+    const struct lw_slot_product *const product = &slot->products[candidates->product];
+    const struct lw_peaks_spec spec = peaks_of(candidates, part);
+    const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
+    const int64_t n = lw_touch_is_needed(&candidates->touch)
+                          ? lw_touch_drop(&candidates->touch, slot, number, product->data, product->n_rows)
+                          : product->n_rows;
+    candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
+    candidates->n_crossings = n;
+    candidates->n_part = outputs_of(candidates, part);
+}
+
+/* What the slot has is what `part` asked for: choose its peaks, or cut it.
+ * @param has_peaks  set: the part is done */
+static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
+                       struct lw_error *err)
+{
+    const struct lw_slot_product *const product = &slot->products[candidates->product];
+    *has_peaks = product->n_rows <= product->most_rows;
+    if (*has_peaks)
+        pick(candidates, slot, part);
+    else if (!split(candidates, *part))
+        return fail_dense(candidates, slot, part, err);
+    return LW_OK;
+}
+
+static struct lw_part whole_of(const struct lw_candidates *candidates, const struct lw_slot *slot)
+{
+    const struct lw_block *const block = &slot->block;
+    return (struct lw_part){block->first, block->count, block->channel, block->n_channels,
+                            0, lw_op_filters(&candidates->spec.setup->job.op)};
+}
+
+/* A block's own crossings, of those that it has with its neighbours, by their share of the outputs that were looked at. */
+static int64_t own_crossings(const struct lw_candidates *candidates, const struct lw_slot *slot)
+{
+    const struct lw_op_plan *const op = candidates->spec.op;
+    const struct lw_block *const block = &slot->block;
+    const int64_t reach = op->products[candidates->product].beyond / 2;
+    const int64_t begin = max64(0, block->first - reach), end = min64(op->n_outputs, block->first + block->count + reach);
+    if (block->count == 0)
+        return 0;
+    return (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
+}
+
+/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. Collective. */
+static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
+{
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    candidates->n_crossed += lw_comm_sum(comm, own_crossings(candidates, slot));
+    candidates->n_values += lw_rounds_outputs(candidates->spec.rounds, slot->block.round) * candidates->spec.op->n_values;
+    candidates->is_crowded = candidates->n_crossed / HOPELESS > candidates->spec.setup->job.search.most_peaks &&
+                             candidates->n_crossed > candidates->n_values / CROWDED;
+}
+
+static int begin_block(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    const struct lw_block *const block = &slot->block;
+    const struct lw_part whole = whole_of(candidates, slot);
+    bool has_peaks;
+    candidates->n_parts = 0;
+    candidates->n_peaks = candidates->n_part = 0;
+    return block->count > 0 ? finish_part(candidates, slot, &whole, &has_peaks, err) : LW_OK;
+}
+
+/* The peaks of the next part that is not too dense. */
+static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    bool has_peaks = false;
+    int rc = LW_OK;
+    candidates->n_peaks = candidates->n_part = 0;
+    while (rc == LW_OK && candidates->n_parts > 0 && !has_peaks) {
+        const struct lw_part part = candidates->parts[--candidates->n_parts];
+        if ((rc = lw_leave_check(err)) == LW_OK && (rc = lw_pipeline_again(candidates->spec.pipeline, slot, &part, err)) == LW_OK)
+            rc = finish_part(candidates, slot, &part, &has_peaks, err);
+    }
+    return rc;
+}
+
+/* ---- on rank 0 --------------------------------------------------------------------------------------------------------- */
+
+static void warn_of_many(const struct lw_candidates *candidates)
+{
+    lw_log_warn("there are more than --max-peaks %" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
+                "that would have kept so many", candidates->spec.setup->job.search.most_peaks);
+}
+
+/* A threshold, a little above that of a bin, that keeps no more than `most` of the peaks that were counted. */
+static double keeping_threshold(const struct lw_candidates *candidates, double most)
+{
+    int bin = BINS;
+    for (double kept = 0; bin > 0 && kept + (double)candidates->counts[bin - 1] <= most; bin--)
+        kept += (double)candidates->counts[bin - 1];
+    const double exact = candidates->search->threshold * exp2((double)bin / BINS_PER_OCTAVE);
+    const double digits = exp10(floor(log10(exact)) - 4);
+    return ceil(exact / digits) * digits;
+}
+
+/* The part of all outputs whose peaks were counted. */
+static double seen_part(const struct lw_candidates *candidates)
+{
+    const struct lw_job *const job = &candidates->spec.setup->job;
+    return (double)candidates->n_seen / ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
+}
+
+static bool is_hopeless(const struct lw_candidates *candidates)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
+    return found / HOPELESS > most || (found > max64(most / RATE_FROM, LEAST_RATE) &&
+                                       (double)found > HOPELESS * (double)most * seen_part(candidates));
+}
+
+static int fail_hopeless(const struct lw_candidates *candidates, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    const double part = seen_part(candidates);
+    return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and --max-peaks is %" PRId64 ": by this part, "
+                   "--threshold %.6g would have kept about so many; take that, or allow more with --max-peaks", candidates->n_found,
+                   100 * part, most, keeping_threshold(candidates, (double)most * part));
+}
+
+/* Some rows to the table, unless there have been too many. */
+static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    const bool fitted = candidates->n_found <= most;
+    for (int64_t i = 0; i < n; i++)
+        candidates->counts[bin_of(candidates, peaks[i].snr)]++;
+    lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
+    candidates->n_found += n;
+    if (!candidates->is_crowded && is_hopeless(candidates))
+        return fail_hopeless(candidates, err);
+    if (candidates->n_found <= most)
+        return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
+    if (fitted)
+        warn_of_many(candidates);
+    return LW_OK;
+}
+
+static int take_rows(void *context, const void *data, int64_t bytes, struct lw_error *err)
+{
+    struct lw_candidates *const candidates = context;
+    const struct lw_peak *const peaks = data;
+    const int64_t all = bytes / (int64_t)sizeof *peaks;
+    int rc = LW_OK;
+    for (int64_t first = 0; first < all && rc == LW_OK; first += SENT_ROWS)
+        rc = add_rows(candidates, peaks + first, min64(SENT_ROWS, all - first), err);
+    return rc;
+}
+
+/* The peaks of the first parts are counted: they tell the threshold. */
+static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *slot, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    const double kept = keeping_threshold(candidates, (double)most * seen_part(candidates));
+    char half[64] = "";
+    if (candidates->n_part > 0 && candidates->n_crossings > 0)
+        snprintf(half, sizeof half, ", half of them beyond %.4g", typical_snr(candidates, slot, candidates->n_crossings));
+    return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold %.6g would "
+                   "have kept about --max-peaks %" PRId64 "; if |y| / sigma is not what you expect, look at --noise", candidates->n_crossed,
+                   candidates->n_values, candidates->search->threshold, half, kept, most);
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------------- */
+
+static int bring(struct lw_candidates *candidates, struct lw_error *err)
+{
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    const int rc = lw_comm_bring(comm, candidates->peaks, candidates->n_peaks * (int64_t)sizeof *candidates->peaks,
+                                 candidates->received, SENT_ROWS * (int64_t)sizeof *candidates->peaks, take_rows, candidates, err);
+    return lw_comm_agree(comm, rc, err);
+}
+
+int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    if (!candidates)
+        return LW_OK;
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    count_crossings(candidates, slot);
+    int rc = lw_comm_agree(comm, begin_block(candidates, slot, err), err);
+    bool goes_on = true;
+    while (rc == LW_OK && goes_on) {
+        const int64_t n_seen = lw_comm_sum(comm, candidates->n_part);
+        candidates->n_seen += n_seen;
+        goes_on = lw_comm_max(comm, candidates->n_parts) > 0;
+        rc = bring(candidates, err);
+        if (rc == LW_OK && candidates->is_crowded && n_seen > 0)
+            return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? fail_crowded(candidates, slot, err) : LW_OK, err);
+        if (rc == LW_OK && goes_on)
+            rc = lw_comm_agree(comm, next_part(candidates, slot, err), err);
+    }
+    return rc;
+}
+
+int64_t lw_candidates_rows(const struct lw_candidates *candidates)
+{
+    if (!candidates)
+        return 0;
+    return candidates->n_found > candidates->spec.setup->job.search.most_peaks ? LW_ROWS_TOO_MANY : candidates->n_found;
+}
+
+static int finish(const struct lw_candidates *candidates, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    if (candidates->n_found > most)
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than --max-peaks %" PRId64 ": --threshold %.6g would have kept no "
+                       "more than that, or allow more with --max-peaks", candidates->n_found, most, keeping_threshold(candidates, (double)most));
+    lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
+    return LW_OK;
+}
+
+int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
+{
+    if (!candidates)
+        return LW_OK;
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? finish(candidates, err) : LW_OK, err);
+}

@@ -1,0 +1,277 @@
+#include "stream/search/counted.h"
+
+#include "base/integers.h"
+#include "signal/convolution.h"
+
+#include <string.h>
+
+/* Sides of the least square of pixels that are all alike. */
+enum { ALIKE_SIDE = 4 };
+
+static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
+
+/* Rows, or taps, of the samples that an output is made of. */
+static int64_t filter_rows(const struct lw_job *job) { return has_pixels(job) ? job->op.conv2d.kernel_rows : job->op.ols.n_taps; }
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+
+/* Outputs [first, end) that reach beyond neither end of n samples. */
+struct inside {
+    int64_t first, end;
+};
+
+static struct inside inside_of(int64_t n_outputs, int64_t n, int64_t n_taps, int64_t look_ahead)
+{
+    const int64_t first = max64(0, n_taps - 1 - look_ahead);
+    return (struct inside){first, max64(first, min64(n_outputs, n - look_ahead))};
+}
+
+static struct inside inside_axis(const struct lw_job *job)
+{
+    return inside_of(job->n_outputs, job->n_samples, filter_rows(job), job->look_ahead);
+}
+
+static struct inside inside_columns(const struct lw_conv2d_spec *c)
+{
+    return inside_of(c->output_columns, c->columns, c->kernel_columns, c->look_ahead_columns);
+}
+
+/* Few outputs at the ends change nothing. */
+static bool skips_ends(const struct lw_job *job)
+{
+    const struct inside axis = inside_axis(job);
+    double part = (double)(axis.end - axis.first) / (double)job->n_outputs;
+    if (has_pixels(job)) {
+        const struct inside columns = inside_columns(&job->op.conv2d);
+        part *= (double)(columns.end - columns.first) / (double)job->op.conv2d.output_columns;
+    }
+    return job->boundary != LW_BOUNDARY_WRAP && part >= 0.5 && part < 1 - 1.0 / LW_COUNTED_ENDS;
+}
+
+struct lw_counted lw_counted_of(const struct lw_job *job, const struct lw_op_plan *op, const struct lw_mask *mask,
+                                const struct lw_reader *reader)
+{
+    struct lw_counted counted = {.touch = {job, op, mask}, .skips_ends = skips_ends(job)};
+    counted.n_gaps = lw_reader_gaps(reader, &counted.gaps);
+    return counted;
+}
+
+/* Position on the axis of the first sample of a slot. */
+static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *slot)
+{
+    return slot->block.first + counted->touch.job->look_ahead + counted->touch.op->after - counted->touch.op->halo;
+}
+
+/* ---- a signal ------------------------------------------------------------------------------------------------------ */
+
+/* A channel of a slot. */
+struct line {
+    const struct lw_counted *counted;
+    const struct lw_slot *slot;
+    int number;
+    int64_t c;
+    const char *samples;
+    int64_t length, n_taps;
+    int64_t begin;              /* window position of the first */
+};
+
+static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples)
+{
+    const struct lw_job *const job = counted->touch.job;
+    const struct lw_op_plan *const op = counted->touch.op;
+    return (struct line){
+        .counted = counted, .slot = slot, .number = number, .c = c, .samples = samples, .length = op->halo + slot->block.count,
+        .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
+    };
+}
+
+/* Output 0 of the block has its newest sample there. */
+static int64_t newest(const struct line *line) { return line->counted->touch.op->before + line->n_taps - 1; }
+
+/* Mark the outputs of samples of `bytes` bytes that are all alike. Samples beyond the ends are like any. */
+static inline void mark_alike_of(const struct line *line, size_t bytes, unsigned char *skip)
+{
+    const int64_t least = max64(line->n_taps, LW_COUNTED_ALIKE), first = newest(line);
+    const int64_t begin = -line->begin, end = begin + line->counted->touch.job->n_samples;
+    int64_t run = 1;
+    for (int64_t i = 1; i < line->length; i++) {
+        const char *const sample = line->samples + (size_t)i * bytes;
+        run = i <= begin || i >= end || memcmp(sample, sample - bytes, bytes) == 0 ? run + 1 : 1;
+        if (run >= least && i >= first && i < first + line->slot->block.count)
+            skip[i - first] = 1;
+    }
+}
+
+/* Each length of its own, which the compiler then knows. */
+static void mark_alike(const struct line *line, unsigned char *skip)
+{
+    switch (lw_type_bytes(line->counted->touch.job->op.input)) {
+    case 1:
+        mark_alike_of(line, 1, skip);
+        break;
+    case 2:
+        mark_alike_of(line, 2, skip);
+        break;
+    case 4:
+        mark_alike_of(line, 4, skip);
+        break;
+    case 8:
+        mark_alike_of(line, 8, skip);
+        break;
+    default:
+        mark_alike_of(line, 16, skip);
+        break;
+    }
+}
+
+/* @param bad  [line's length] @return  whether any is */
+static bool find_bad(const struct line *line, unsigned char *bad)
+{
+    const struct lw_counted *const counted = line->counted;
+    const int64_t start = counted->touch.job->view.start + line->begin;
+    const bool touches = lw_touch_is_needed(&counted->touch);
+    for (int64_t i = 0; i < line->length; i++)
+        bad[i] = touches && lw_touch_is_bad(&counted->touch, line->slot, line->number, line->c, i);
+    for (int64_t g = 0; g < counted->n_gaps; g++) {
+        const int64_t from = max64(counted->gaps[g].first - start, 0);
+        const int64_t to = min64(counted->gaps[g].first + counted->gaps[g].count - start, line->length);
+        for (int64_t i = from; i < to; i++)
+            bad[i] = 1;
+    }
+    return memchr(bad, 1, (size_t)line->length) != NULL;
+}
+
+static void mark_touched(const struct line *line, unsigned char *bad, unsigned char *skip)
+{
+    const int64_t first = newest(line), most = (int64_t)(line->counted->touch.job->search.masked_fraction * (double)line->n_taps);
+    int64_t met = 0;
+    if (!(lw_touch_is_needed(&line->counted->touch) || line->counted->n_gaps > 0) || !find_bad(line, bad))
+        return;
+    for (int64_t i = line->counted->touch.op->before; i < first + line->slot->block.count; i++) {
+        met += bad[i];
+        if (i - line->n_taps >= line->counted->touch.op->before)
+            met -= bad[i - line->n_taps];
+        if (i >= first && met > most)
+            skip[i - first] = 1;
+    }
+}
+
+static void mark_ends(const struct lw_counted *counted, const struct lw_block *block, unsigned char *skip)
+{
+    const struct inside inside = inside_axis(counted->touch.job);
+    for (int64_t i = block->first; counted->skips_ends && i < block->first + block->count; i++)
+        if (i < inside.first || i >= inside.end)
+            skip[i - block->first] = 1;
+}
+
+static void mark_signal(const struct line *line, unsigned char *skip, unsigned char *bad)
+{
+    mark_alike(line, skip);
+    mark_touched(line, bad, skip);
+    mark_ends(line->counted, &line->slot->block, skip);
+}
+
+/* ---- an image ------------------------------------------------------------------------------------------------------ */
+
+/* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no pixel
+ * that does not count. */
+struct columns {
+    int32_t *alike, *good;
+};
+
+struct image {
+    const struct lw_counted *counted;
+    const struct lw_conv2d_spec *conv2d;
+    const struct lw_slot *slot;
+    int64_t c;
+    size_t bytes;               /* of a pixel */
+    int64_t begin;              /* row of the image that the slot's first is */
+    struct columns columns;
+};
+
+static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
+
+static const char *row_of(const struct image *image, int64_t i)
+{
+    const int64_t rows = image->counted->touch.op->halo + image->slot->block.count;
+    return (const char *)image->slot->input + (size_t)((image->c * rows + i) * image->conv2d->columns) * image->bytes;
+}
+
+/* Whether a pixel is as those left of it and, behind the first row that is taken, above it. Pixels beyond the sides are like any. */
+static bool is_alike(const struct image *image, int64_t i, int64_t column)
+{
+    const int64_t row = image->begin + i;
+    if (column < 0 || column >= image->conv2d->columns || row < 0 || row >= image->counted->touch.job->n_samples)
+        return true;
+    const char *const pixel = row_of(image, i) + (size_t)column * image->bytes;
+    const bool is_first = row == 0 || i == image->counted->touch.op->before;
+    return (column == 0 || memcmp(pixel, pixel - image->bytes, image->bytes) == 0) &&
+           (is_first || memcmp(pixel, pixel - (size_t)image->conv2d->columns * image->bytes, image->bytes) == 0);
+}
+
+/* Take one more row, from left to right: an output's last column is its own and look_ahead_columns more. */
+static void take_row(struct image *image, int64_t i, bool touches)
+{
+    const struct lw_conv2d_spec *const c = image->conv2d;
+    const int64_t ahead = c->look_ahead_columns, least = max64(c->kernel_columns, ALIKE_SIDE);
+    int32_t alike = 0;
+    int64_t good = 0;
+    for (int64_t column = ahead - (c->kernel_columns - 1); column < c->output_columns + ahead; column++) {
+        next(&alike, is_alike(image, i, column));
+        good = touches && lw_touch_is_bad_pixel(&image->counted->touch, image->slot, image->c, i, column) ? 0 : good + 1;
+        if (column < ahead)
+            continue;
+        next(&image->columns.alike[column - ahead], alike >= least);
+        next(&image->columns.good[column - ahead], good >= c->kernel_columns);
+    }
+}
+
+static void mark_row(const struct image *image, int64_t row, unsigned char *skip)
+{
+    const struct lw_conv2d_spec *const c = image->conv2d;
+    const struct inside rows = inside_axis(image->counted->touch.job), columns = inside_columns(c);
+    const bool skips = image->counted->skips_ends, is_end = row < rows.first || row >= rows.end;
+    for (int64_t j = 0; j < c->output_columns; j++) {
+        const bool reaches = skips && (is_end || j < columns.first || j >= columns.end);
+        skip[j] = reaches || image->columns.alike[j] >= max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
+    }
+}
+
+static void mark_image(const struct lw_counted *counted, const struct lw_slot *slot, int64_t c, unsigned char *skip, int32_t *scratch)
+{
+    const struct lw_conv2d_spec *const conv2d = &counted->touch.job->op.conv2d;
+    const int64_t before = counted->touch.op->before, width = conv2d->output_columns, newest = before + conv2d->kernel_rows - 1;
+    const bool touches = lw_touch_is_needed(&counted->touch);
+    struct image image = {
+        .counted = counted, .conv2d = conv2d, .slot = slot, .c = c, .bytes = lw_type_bytes(counted->touch.job->op.input),
+        .begin = begin_of(counted, slot), .columns = {scratch, scratch + width},
+    };
+    memset(scratch, 0, (size_t)(2 * width) * sizeof *scratch);
+    for (int64_t i = before; i < newest + slot->block.count; i++) {
+        take_row(&image, i, touches);
+        if (i >= newest)
+            mark_row(&image, slot->block.first + i - newest, skip + (i - newest) * width);
+    }
+}
+
+/* ---- both ---------------------------------------------------------------------------------------------------------- */
+
+int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count)
+{
+    return has_pixels(job) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
+}
+
+bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples,
+                     unsigned char *skip, void *scratch)
+{
+    const struct lw_job *const job = counted->touch.job;
+    const int64_t width = has_pixels(job) ? job->op.conv2d.output_columns : 1;
+    const size_t n = (size_t)(slot->block.count * width);
+    const struct line line = line_of(counted, slot, number, c, samples);
+    memset(skip, 0, n);
+    if (has_pixels(job))
+        mark_image(counted, slot, c, skip, scratch);
+    else
+        mark_signal(&line, skip, scratch);
+    return memchr(skip, 1, n) != NULL;
+}

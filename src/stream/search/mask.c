@@ -1,0 +1,332 @@
+#include "stream/search/mask.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "stream/pipeline.h"
+#include "stream/plan.h"
+#include "stream/search/good.h"
+#include "signal/convolution.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };
+
+/* Bits are kept in memory as they are in the file, all of them; so much is read at a time. */
+#define BITS_READ ((int64_t)4 << 20)
+
+/* The marks of a slot's input: numbers of the mask's own type, as its window gives them. */
+struct marks {
+    char *numbers;
+    struct lw_window_part part;         /* with the channels of the mask: one, where it is by sample */
+    int64_t channel;                    /* of the slot's first, for a mask by channel */
+};
+
+struct lw_mask {
+    struct lw_reader *reader;
+    enum shape shape;
+    struct lw_type type;
+    struct lw_window *window;           /* not by channel */
+    double *channels;                   /* by channel: [channels of the view] */
+    unsigned char *bits;                /* packed, but not by channel: [rows][pitch] */
+    int64_t rows, pitch;
+    struct lw_view_spec view;           /* of the input */
+    enum lw_boundary boundary;
+    int64_t n_samples;                  /* of the view */
+    struct marks marks[LW_MAX_DEPTH];
+    enum lw_layout layout;              /* of a slot */
+    int64_t sample_bytes;               /* of the input */
+};
+
+/* What lw_mask_start has made. */
+static void stop(struct lw_mask *mask)
+{
+    for (int i = 0; i < LW_MAX_DEPTH; i++) {
+        lw_free(mask->marks[i].numbers);
+        mask->marks[i].numbers = NULL;
+    }
+    lw_window_destroy(mask->window);
+    mask->window = NULL;
+}
+
+/* ---- which samples it is about ------------------------------------------------------------------------------------------ */
+
+/* @param per  numbers, or bits, in an element of the mask
+ * @return     whether the mask has a shape that fits */
+static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per, enum shape *shape)
+{
+    const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
+    const int last = info->n_dims - 1;
+    if (info->n_dims == 2) {
+        *shape = BY_BOTH;
+        return input->n_dims == 2 && info->dims[0] == input->dims[0] && info->dims[last] == divide_up(input->dims[last], per);
+    }
+    *shape = info->dims[0] == divide_up(n_axis, per) ? BY_SAMPLE : BY_CHANNEL;
+    return info->n_dims == 1 && (*shape == BY_SAMPLE || info->dims[0] == divide_up(n_channels, per));
+}
+
+static int find_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, enum shape *shape,
+                      bool *is_packed, struct lw_error *err)
+{
+    const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
+    *is_packed = false;
+    if (has_shape(info, input, axis, 1, shape))
+        return LW_OK;
+    *is_packed = true;
+    if (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of "
+                   "the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits "
+                   "for these, eight in a uint8 as numpy.packbits has them", lw_dataset_name(info).text, info->n_dims,
+                   info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
+}
+
+static int check_type(const struct lw_dataset_info *info, struct lw_error *err)
+{
+    char text[40];
+    if (!info->type.is_complex)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "--mask %.600s is %s: a mask holds whole or real numbers, 0 where a sample counts",
+                   lw_dataset_name(info).text, lw_type_text(info->type, text));
+}
+
+static struct lw_view_spec view_of(const struct lw_mask *mask, const struct lw_job *job)
+{
+    struct lw_view_spec view = job->view;
+    if (mask->shape == BY_SAMPLE) {
+        view.axis = 0;
+        view.channels = (struct lw_range){0, 1, 1};
+    }
+    return view;
+}
+
+/* Bit i of bytes: numpy.packbits puts the first into the highest place. */
+static bool bit_of(const unsigned char *bytes, int64_t i) { return bytes[i / 8] >> (7 - i % 8) & 1; }
+
+/* The mask by channel is small: all of it, for the channels of the view. */
+static int read_channels(struct lw_comm *comm, const char *name, const struct lw_job *job, bool is_packed, struct lw_mask *mask,
+                         struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    double *numbers = NULL;
+    int rc = lw_reader_read_numbers(comm, name, &info, &numbers, err);
+    if (rc == LW_OK && !(mask->channels = lw_alloc_array(job->op.n_channels, sizeof *numbers, "the mask", err)))
+        rc = LW_ESYSTEM;
+    for (int64_t c = 0; rc == LW_OK && c < job->op.n_channels; c++) {
+        const int64_t channel = job->view.channels.begin + c * job->view.channels.step;
+        const unsigned char byte = is_packed ? (unsigned char)numbers[channel / 8] : 0;
+        mask->channels[c] = is_packed ? bit_of(&byte, channel % 8) : numbers[channel];
+    }
+    lw_free(numbers);
+    return lw_comm_agree(comm, rc, err);
+}
+
+/* Some rows, or a part of one. */
+static int read_part(struct lw_mask *mask, int64_t row, int64_t n_rows, int64_t first, int64_t count, struct lw_error *err)
+{
+    const struct lw_slab slab = {
+        .first = first, .count = count, .channel = row, .n_channels = n_rows,
+        .into = mask->bits + row * mask->pitch, .into_axis = mask->pitch, .into_first = first,
+    };
+    return lw_reader_read(mask->reader, &slab, err);
+}
+
+/* All bits, on each rank. */
+static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, struct lw_error *err)
+{
+    const int last = info->n_dims - 1;
+    mask->rows = last ? info->dims[0] : 1;
+    mask->pitch = info->dims[last];
+    const int64_t bytes = min64(mask->pitch, BITS_READ), rows = min64(mask->rows, BITS_READ / bytes);
+    const struct lw_view_spec view = {
+        .axis = last, .count = mask->pitch, .channels = {0, mask->rows, 1}, .max_axis = bytes, .max_channels = rows,
+        .chunks = LW_CHUNKS_WHOLE,
+    };
+    int rc;
+    if (!(mask->bits = lw_alloc((size_t)(mask->rows * mask->pitch), "the mask", err)))
+        return LW_ESYSTEM;
+    rc = lw_reader_select(mask->reader, &view, err);
+    for (int64_t row = 0; row < mask->rows && rc == LW_OK; row += rows)
+        for (int64_t first = 0; first < mask->pitch && rc == LW_OK; first += bytes)
+            rc = read_part(mask, row, min64(rows, mask->rows - row), first, min64(bytes, mask->pitch - first), err);
+    return rc;
+}
+
+/* Marks from a dataset, which is one more input of the job. */
+static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask *mask, struct lw_error *err)
+{
+    int rc = lw_reader_open(comm, job->search.mask, &mask->reader, err);
+    if (rc)
+        return rc;
+    const struct lw_dataset_info *const info = lw_reader_info(mask->reader);
+    mask->type = info->type;
+    bool is_packed;
+    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
+        return rc;
+    if (mask->shape == BY_CHANNEL)
+        rc = read_channels(comm, job->search.mask, job, is_packed, mask, err);
+    else if (is_packed)
+        rc = lw_comm_agree(comm, read_bits(info, mask, err), err);
+    job->inputs[job->n_inputs] = *info;
+    job->input_names[job->n_inputs++] = "mask";
+    return rc;
+}
+
+/* Bits of which every rank has all. */
+static int open_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
+                          struct lw_error *err)
+{
+    mask->shape = BY_SAMPLE;
+    mask->rows = 1;
+    mask->pitch = divide_up(lw_reader_info(input)->dims[job->view.axis], 8);
+    return lw_good_data_read(comm, input, job->view.axis, job->search.good_data, &mask->bits, err);
+}
+
+int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out, struct lw_error *err)
+{
+    if (!job->search.mask && !job->search.good_data)
+        return LW_OK;
+    struct lw_mask *const mask = lw_alloc(sizeof *mask, "the mask", err);
+    int rc = lw_comm_agree(comm, mask ? LW_OK : LW_ESYSTEM, err);
+    if (mask) {
+        mask->layout = job->op.layout;
+        mask->view = job->view;
+        mask->boundary = job->boundary;
+        mask->n_samples = job->n_samples;
+        mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
+    }
+    if (rc || (rc = job->search.mask ? open_dataset(comm, job, mask, err) : open_good_data(comm, input, job, mask, err))) {
+        lw_mask_close(mask);
+        return rc;
+    }
+    *out = mask;
+    return LW_OK;
+}
+
+void lw_mask_close(struct lw_mask *mask)
+{
+    if (!mask)
+        return;
+    stop(mask);
+    lw_reader_close(mask->reader);
+    lw_free(mask->channels);
+    lw_free(mask->bits);
+    lw_free(mask);
+}
+
+/* Whether the marks of a slot are read with it. */
+static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != BY_CHANNEL && !mask->bits; }
+
+/* ---- memory -------------------------------------------------------------------------------------------------------------- */
+
+static int64_t mask_channels(const struct lw_mask *mask, int64_t n_channels) { return mask->shape == BY_BOTH ? n_channels : 1; }
+
+static int64_t numbers_bytes(const struct lw_mask *mask, const struct lw_plan *plan)
+{
+    return (plan->op.halo + plan->rounds.slice) * mask_channels(mask, plan->rounds.group) * (int64_t)lw_type_bytes(mask->type);
+}
+
+static struct lw_window_spec window_of(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan)
+{
+    struct lw_window_spec window = lw_plan_window(plan, job, mask->reader);
+    window.sample_bytes = (int64_t)lw_type_bytes(mask->type);
+    window.max_channels = mask_channels(mask, plan->rounds.group);
+    return window;
+}
+
+static struct lw_view_spec planned_view(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan)
+{
+    const struct lw_window_spec window = window_of(mask, job, plan);
+    struct lw_view_spec view = view_of(mask, job);
+    view.max_axis = max64(plan->rounds.slice + plan->op.halo, lw_window_max_read(&window));
+    view.max_channels = window.max_channels;
+    view.chunks = LW_CHUNKS_WHOLE;
+    return view;
+}
+
+int64_t lw_mask_bytes(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan)
+{
+    if (!mask || mask->shape == BY_CHANNEL)
+        return 0;
+    if (mask->bits)
+        return mask->rows * mask->pitch;
+    const struct lw_window_spec window = window_of(mask, job, plan);
+    const struct lw_view_spec view = planned_view(mask, job, plan);
+    return lw_window_bytes(&window) + lw_reader_bytes(mask->reader, &view) + plan->depth * numbers_bytes(mask, plan);
+}
+
+int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan, struct lw_error *err)
+{
+    stop(mask);
+    if (!is_read_by_slot(mask))
+        return LW_OK;
+    const struct lw_window_spec window = window_of(mask, job, plan);
+    const struct lw_view_spec view = planned_view(mask, job, plan);
+    for (int i = 0; i < plan->depth; i++)
+        if (!(mask->marks[i].numbers = lw_alloc((size_t)numbers_bytes(mask, plan), "the mask of a slot", err)))
+            return LW_ESYSTEM;
+    const int rc = lw_reader_select(mask->reader, &view, err);
+    return rc ? rc : lw_window_create(&window, &mask->window, err);
+}
+
+/* ---- a slot ---------------------------------------------------------------------------------------------------------------- */
+
+/* A bit of a packed mask; samples beyond the ends are those that the boundary puts there. */
+static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
+{
+    const int64_t place = marks->part.begin + i, channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
+    const int64_t inside = place >= 0 && place < mask->n_samples ? place : lw_boundary_index(mask->boundary, place, mask->n_samples);
+    const int64_t sample = mask->view.start + inside;
+    if (inside < 0)
+        return false;
+    if (mask->shape == BY_SAMPLE)
+        return bit_of(mask->bits, sample);
+    return mask->view.axis == 1 ? bit_of(mask->bits + channel * mask->pitch, sample) : bit_of(mask->bits + sample * mask->pitch, channel);
+}
+
+static bool is_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
+{
+    if (mask->shape == BY_CHANNEL)
+        return mask->channels[marks->channel + c] != 0;
+    if (mask->bits)
+        return is_bit_set(mask, marks, c, i);
+    const struct lw_window_part *const part = &marks->part;
+    const int64_t of_channel = mask->shape == BY_SAMPLE ? 0 : c;
+    const int64_t at = mask->layout == LW_TIME_FAST ? of_channel * part->into_axis + i : i * part->n_channels + of_channel;
+    if (lw_type_bytes(mask->type) == 1)
+        return marks->numbers[at] != 0;
+    return lw_type_number(mask->type, marks->numbers, at) != 0;
+}
+
+bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i)
+{
+    return is_set(mask, &mask->marks[number], c, i);
+}
+
+static void clear_samples(const struct lw_mask *mask, const struct marks *marks, const struct lw_window_part *slot)
+{
+    const bool is_fast = mask->layout == LW_TIME_FAST;
+    for (int64_t c = 0; c < slot->n_channels; c++) {
+        for (int64_t i = 0; i < slot->into_axis; i++) {
+            const int64_t at = is_fast ? c * slot->into_axis + i : i * slot->n_channels + c;
+            if (is_set(mask, marks, c, i))
+                memset((char *)slot->into + at * mask->sample_bytes, 0, (size_t)mask->sample_bytes);
+        }
+    }
+}
+
+int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part *part, struct lw_error *err)
+{
+    struct marks *const marks = &mask->marks[number];
+    marks->channel = part->channel;
+    marks->part = *part;
+    marks->part.into = marks->numbers;
+    if (mask->shape == BY_SAMPLE) {
+        marks->part.channel = 0;
+        marks->part.n_channels = 1;
+    }
+    const int rc = !is_read_by_slot(mask) || part->end <= part->begin ? LW_OK : lw_window_read(mask->window, &marks->part, err);
+    if (rc == LW_OK)
+        clear_samples(mask, marks, part);
+    return rc;
+}

@@ -1,0 +1,84 @@
+#include "stream/search/noise.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "stream/search/noise_pass.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+bool lw_noise_is_measured(const struct lw_job *job)
+{
+    return job->noise && (job->search.noise == LW_NOISE_MEASURED || job->search.noise == LW_NOISE_RMS);
+}
+
+struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
+{
+    if (!lw_noise_is_measured(spec->job))
+        return (struct lw_bytes){0};
+    return spec->job->search.noise == LW_NOISE_RMS ? lw_noise_rms_bytes(spec, plan) : lw_noise_clip_bytes(spec, plan);
+}
+
+static void tell(const struct lw_job *job, const struct lw_noise_said *said, double seconds)
+{
+    const int64_t n = job->op.n_channels * lw_op_filters(&job->op);
+    double least = job->noise[0], most = job->noise[0];
+    for (int64_t i = 0; i < n; i++) {
+        least = fmin(least, job->noise[i]);
+        most = fmax(most, job->noise[i]);
+    }
+    lw_log_info("the noise is %.6g to %.6g, measured in %s in %.3g s", least, most, said->text, seconds);
+}
+
+/* Masked channels have no outputs that count, which is no news. */
+static bool is_missing(const struct lw_job *job, const struct lw_noise_said *said, int64_t i)
+{
+    const bool is_masked = (job->search.mask || job->search.good_data) && said->n_finite && said->n_finite[i] == 0;
+    return job->noise[i] == 0 && !is_masked;
+}
+
+static const char *why_none(const struct lw_noise_said *said, int64_t i)
+{
+    if (!said->n_finite)
+        return "no segment that was looked at is finite, or they are 0";
+    return said->n_finite[i] > 0 ? "more than half of its outputs are 0" : "none of its outputs is finite and made of samples that differ";
+}
+
+/* By rank 0. */
+static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *said)
+{
+    const int64_t n_filters = lw_op_filters(&job->op), n = job->op.n_channels * n_filters;
+    int64_t n_none = 0, first = 0;
+    char more[64] = "";
+    for (int64_t i = n - 1; i >= 0; i--) {
+        if (is_missing(job, said, i)) {
+            n_none++;
+            first = i;
+        }
+    }
+    if (n_none == 0)
+        return;
+    if (n_none > 1)
+        snprintf(more, sizeof more, ", and so are %" PRId64 " others", n_none - 1);
+    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 " is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
+                "a value of |y|, and searches it, too", job->ops->channel,
+                job->view.channels.begin + first / n_filters * job->view.channels.step, first % n_filters, why_none(said, first), more);
+}
+
+int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)
+{
+    struct lw_job *const job = &setup->job;
+    struct lw_noise_said said = {0};
+    const double start = lw_now();
+    const int rc = job->search.noise == LW_NOISE_RMS ? lw_noise_rms(setup, plan, &said, err) : lw_noise_clip(setup, plan, &said, err);
+    if (rc == LW_OK) {
+        const int64_t n = job->op.n_channels * lw_op_filters(&job->op);
+        lw_comm_broadcast(setup->comm, job->noise, n * (int64_t)sizeof *job->noise);
+        tell(job, &said, lw_now() - start);
+        if (lw_comm_rank(setup->comm) == 0)
+            warn_of_none(job, &said);
+    }
+    lw_free(said.n_finite);
+    return rc;
+}

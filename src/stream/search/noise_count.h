@@ -1,0 +1,49 @@
+/* noise_count.h - the values of a pass' blocks, counted (signal/spread.h): those of a channel and a filter all together, and sigma of each
+ * piece of a block, a cell, by itself. Outputs that counted.h leaves out do not count.
+ *
+ *     open -> begin -> block, block, ... -> counts and sigmas are there; begin again for other channels -> close */
+#ifndef LW_STREAM_SEARCH_NOISE_COUNT_H
+#define LW_STREAM_SEARCH_NOISE_COUNT_H
+
+#include "base/pool.h"
+#include "stream/search/counted.h"
+#include "stream/search/noise_pass.h"
+
+/* The sides of a block are cut into so many parts each; none: there are no pieces. */
+struct lw_noise_cells {
+    int64_t rows, columns;
+};
+
+struct lw_noise_count {
+    /* Set before open. */
+    const struct lw_noise_pass *pass;   /* borrowed; counts have its group of channels and its filters */
+    struct lw_noise_cells cells;
+    struct lw_counted counted;
+    struct lw_pool *pool;               /* borrowed; NULL: one thread does all */
+    int n_threads;
+    int64_t bins;                       /* lw_spread_bins */
+
+    uint32_t *counts;                   /* owned; [channels][filters][bins] */
+    double *sigmas;                     /* owned; [lw_noise_count_rows][channels][filters] of pieces; -1: less than half of it counts */
+    char *scratch;                      /* owned; of the threads */
+    int64_t n_blocks;                   /* since begin */
+    const struct lw_slot *slot;         /* that is being counted, and its number */
+    int number;
+};
+
+/** Sigmas of one channel and filter: the pieces of a rank. */
+int64_t lw_noise_count_rows(const struct lw_noise_count *count);
+
+/** Bytes that open allocates. */
+int64_t lw_noise_count_bytes(const struct lw_noise_count *count);
+
+int lw_noise_count_open(struct lw_noise_count *count, struct lw_error *err);        /* close in any case */
+void lw_noise_count_close(struct lw_noise_count *count);
+
+/** Forget what was counted; so many channels follow. */
+void lw_noise_count_begin(struct lw_noise_count *count, int64_t n_channels);
+
+/** Count a block; a lw_noise_take_fn. @param context  the count */
+int lw_noise_count_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
+
+#endif

@@ -1,0 +1,157 @@
+#include "stream/search/noise_pass.h"
+
+#include "base/integers.h"
+#include "resume/stop.h"
+
+/* Blocks on their way at a time, at most. */
+enum { MOST_DEPTH = 4 };
+
+struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks)
+{
+    return (struct lw_noise_pass){
+        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan, .depth = (int)min64(MOST_DEPTH, plan->depth),
+    };
+}
+
+void lw_noise_plain_series(struct lw_op_spec *spec)
+{
+    const bool is_image = spec->kind == LW_OP_CONV2D;
+    spec->output = (struct lw_type){
+        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        .is_complex = spec->input.is_complex || (is_image ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
+    };
+    spec->output_scale = 0;
+    if (is_image) {
+        spec->conv2d.every = 1;
+        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
+    } else {
+        spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
+        spec->ols.search = (struct lw_search){.products = LW_FILTERED};
+    }
+}
+
+int64_t lw_noise_most_blocks(const struct lw_noise_pass *pass) { return divide_up(pass->blocks.count, pass->n_ranks); }
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+/* Blocks may be longer than the run's slices, and have more channels where the engine pairs them. */
+static struct lw_plan plan_of(const struct lw_noise_pass *pass)
+{
+    struct lw_plan plan = pass->plan;
+    plan.rounds.slice = max64(plan.rounds.slice, pass->blocks.length);
+    plan.rounds.group = max64(plan.rounds.group, pass->group);
+    return plan;
+}
+
+static struct lw_view_spec view_of(const struct lw_noise_pass *pass, const struct lw_plan *plan)
+{
+    struct lw_view_spec view = lw_plan_view(plan, pass->job);
+    view.max_axis = max64(view.max_axis, pass->plan.op.halo + pass->blocks.length);
+    return view;
+}
+
+static int64_t largest_block(const struct lw_noise_pass *pass) { return min64(pass->blocks.length, pass->job->n_outputs); }
+
+struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
+                                    const struct lw_plan *run)
+{
+    const struct lw_plan plan = plan_of(pass);
+    const struct lw_view_spec view = view_of(pass, &plan), its = lw_plan_view(run, pass->job);
+    struct lw_bytes bytes = pass->engine->ops->op_bytes(pass->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group,
+                                                        pass->depth);
+    bytes.host += max64(0, lw_reader_bytes(reader, &view) - lw_reader_bytes(reader, &its));
+    bytes.host += max64(0, lw_mask_bytes(mask, pass->job, &plan) - lw_mask_bytes(mask, pass->job, run));
+    return bytes;
+}
+
+/* ---- lifecycle ----------------------------------------------------------------------------------------------------- */
+
+int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_plan plan = plan_of(pass);
+    const struct lw_view_spec view = view_of(pass, &plan);
+    const struct lw_window_spec window = lw_plan_window(&plan, pass->job, setup->reader);
+    int rc;
+    if ((rc = lw_reader_select(setup->reader, &view, err)) || (rc = lw_window_create(&window, &pass->window, err)) ||
+        (rc = setup->mask ? lw_mask_start(setup->mask, pass->job, &plan, err) : LW_OK))
+        return rc;
+    return lw_pipeline_create(setup->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group, pass->depth, &pass->pipeline,
+                              err);
+}
+
+void lw_noise_pass_close(struct lw_noise_pass *pass)
+{
+    lw_pipeline_destroy(pass->pipeline);
+    lw_window_destroy(pass->window);
+    pass->pipeline = NULL;
+    pass->window = NULL;
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------------------- */
+
+/* A block that is being read. */
+struct reading {
+    struct lw_slot *slot;
+    struct lw_block block;
+    struct lw_window_part part;
+};
+
+static int64_t place_of(const struct lw_noise_blocks *blocks, int64_t k)
+{
+    return blocks->step > 0 ? blocks->first + k * blocks->step : (2 * k + 1) * blocks->all / (2 * blocks->count);
+}
+
+static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, int64_t n_channels, struct reading *reading,
+                       struct lw_error *err)
+{
+    const struct lw_job *const job = pass->job;
+    const struct lw_op_plan *const op = &pass->plan.op;
+    const int64_t first = place_of(&pass->blocks, k) * pass->blocks.length, count = min64(pass->blocks.length, job->n_outputs - first);
+    const int64_t ahead = job->look_ahead + op->after, halo = op->halo;
+    reading->block = (struct lw_block){.first = first, .count = count, .channel = channel, .n_channels = n_channels};
+    reading->slot = lw_pipeline_acquire(pass->pipeline);
+    reading->part = (struct lw_window_part){
+        .begin = first + ahead - halo, .end = first + count + ahead, .channel = channel, .n_channels = n_channels,
+        .into = reading->slot->input, .into_axis = halo + count,
+    };
+    return lw_window_begin(pass->window, &reading->part, err);
+}
+
+static int submit_block(struct lw_noise_pass *pass, struct lw_mask *mask, struct reading *reading, struct lw_error *err)
+{
+    int rc;
+    if ((rc = lw_window_end(pass->window, err)) ||
+        (rc = mask ? lw_mask_apply(mask, lw_pipeline_number(pass->pipeline, reading->slot), &reading->part, err) : LW_OK))
+        return rc;
+    return lw_pipeline_submit(pass->pipeline, reading->slot, &reading->block, err);
+}
+
+static int collect_block(struct lw_noise_pass *pass, lw_noise_take_fn *take, void *context, struct lw_error *err)
+{
+    struct lw_slot *slot;
+    int rc = lw_pipeline_collect(pass->pipeline, &slot, err);
+    if (rc)
+        return rc;
+    rc = take(context, slot, lw_pipeline_number(pass->pipeline, slot), err);
+    lw_pipeline_release(pass->pipeline, slot);
+    return rc;
+}
+
+int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
+                     void *context, struct lw_error *err)
+{
+    struct reading reading;
+    int rc = LW_OK;
+    for (int64_t k = lw_comm_rank(setup->comm); rc == LW_OK && k < pass->blocks.count; k += pass->n_ranks) {
+        if (lw_pipeline_is_full(pass->pipeline))
+            rc = collect_block(pass, take, context, err);
+        rc = rc ? rc : lw_stop_check(err);
+        rc = rc ? rc : begin_block(pass, k, channel, n_channels, &reading, err);
+        if (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0 && lw_pipeline_is_full(pass->pipeline))
+            rc = collect_block(pass, take, context, err);
+        rc = rc ? rc : submit_block(pass, setup->mask, &reading, err);
+    }
+    while (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0)
+        rc = collect_block(pass, take, context, err);
+    return rc;
+}

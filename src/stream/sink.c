@@ -1,0 +1,88 @@
+#include "stream/sink.h"
+
+#include "base/integers.h"
+
+#include <string.h>
+
+void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
+                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])
+{
+    const struct lw_product *const p = &job->products[product];
+    for (int d = 0; d < p->dataset.n_dims; d++) {
+        first[d] = 0;
+        count[d] = p->dataset.dims[d];
+    }
+    first[p->axis_dim] = lw_op_first_output(op, product, block);
+    count[p->axis_dim] = lw_op_outputs(op, product, block);
+    if (p->channel_dim >= 0) {
+        first[p->channel_dim] = block->channel;
+        count[p->channel_dim] = block->n_channels;
+    }
+}
+
+/* The checksums of an array first, of what the memory holds. */
+static void begin_sums(const struct lw_sinks *sinks, const struct lw_slot *slot, int product, struct lw_write *write)
+{
+    struct lw_sums_part part;
+    if (!sinks->sums)
+        return;
+    lw_sums_compute(sinks->sums, slot, product, &part);
+    if (slot->block.count == 0)
+        memset(part.count, 0, sizeof part.count);
+    lw_writer_begin(sinks->writer, part.dataset, part.first, part.count, part.values, write);
+}
+
+void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes)
+{
+    if (sinks->sums)
+        lw_sums_next(sinks->sums);
+    for (int p = 0; p < sinks->job->n_products; p++) {
+        int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
+        if (sinks->op->products[p].n_planes == 0)
+            continue;
+        begin_sums(sinks, slot, p, &writes->sums[p]);
+        lw_sink_place(sinks->job, sinks->op, p, &slot->block, first, count);
+        lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
+    }
+}
+
+/* Of several that fail, the first one's error counts; all are waited for. */
+int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int p = 0; p < sinks->job->n_products; p++) {
+        const int its_rc = lw_writer_end(sinks->writer, &writes->products[p], rc ? NULL : err);
+        rc = rc ? rc : its_rc;
+        const int sums_rc = lw_writer_end(sinks->writer, &writes->sums[p], rc ? NULL : err);
+        rc = rc ? rc : sums_rc;
+    }
+    return rc;
+}
+
+/* One run, from row `at` of the table on: the rank that has it writes, the others take part. */
+static int write_run(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, int64_t run, int64_t at, void *buffer,
+                     int64_t buffer_rows, struct lw_error *err)
+{
+    const bool is_mine = rows->is_mine(rows->context, run);
+    const int64_t all = rows->count(rows->context, run);
+    int rc = LW_OK;
+    for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
+        const int64_t count = is_mine ? min64(buffer_rows, all - first) : 0;
+        if (is_mine)
+            rows->fill(rows->context, run, first, count, buffer);
+        rc = lw_writer_write(writer, dataset, &(int64_t){is_mine ? at + first : 0}, &count, buffer, err);
+    }
+    return rc;
+}
+
+int lw_sink_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
+                 struct lw_error *err)
+{
+    int64_t at = 0;
+    int rc = LW_OK;
+    for (int64_t run = 0; run < rows->n_runs && rc == LW_OK; run++) {
+        rc = write_run(writer, dataset, rows, run, at, buffer, buffer_rows, err);
+        at += rows->count(rows->context, run);
+    }
+    return rc;
+}

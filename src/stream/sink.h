@@ -1,0 +1,49 @@
+/* sink.h - where products go: an array's part of a finished block to its place in the result, the rows of a table to their turn
+ * behind those of others. */
+#ifndef LW_STREAM_SINK_H
+#define LW_STREAM_SINK_H
+
+#include "engine/engine.h"
+#include "io/write/writer.h"
+#include "job/job.h"
+#include "stream/sums/sums.h"
+
+/* All borrowed. */
+struct lw_sinks {
+    const struct lw_job *job;
+    const struct lw_op_plan *op;
+    struct lw_writer *writer;           /* whose datasets are the job's products */
+    struct lw_sums *sums;               /* NULL: the arrays have no checksums */
+};
+
+/** Where a block's part of product number `product` lies in the result: first[] and count[] of its dimensions. */
+void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
+                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS]);
+
+/* A finished block on its way to the file. */
+struct lw_sink_writes {
+    struct lw_write products[LW_OP_PRODUCTS];
+    struct lw_write sums[LW_OP_PRODUCTS];
+};
+
+/** Hand each array of a finished block to its sink (tables go their own way, see stream/search/candidates.h); the slot's memory is
+ * the sinks' until end. An empty block takes part. Collective. */
+void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
+
+/** Wait until all products are written; where nothing has begun, at once. Not collective: errors are those of lw_writer_end. */
+int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);
+
+/* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
+struct lw_table_rows {
+    int64_t n_runs;
+    const void *context;                /* borrowed, the first argument of: */
+    int64_t (*count)(const void *context, int64_t run);         /* rows of a run; every rank knows */
+    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has them */
+    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so: some of them */
+};
+
+/** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
+int lw_sink_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
+                 struct lw_error *err);
+
+#endif

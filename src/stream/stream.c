@@ -1,0 +1,222 @@
+/* stream.c - a run that takes all samples of its input, block by block: what comes before its rounds and after them. */
+#include "base/leave.h"
+#include "base/memory.h"
+#include "stream/loop.h"
+#include "stream/measure.h"
+#include "resume/stop.h"
+#include "stream/resume.h"
+#include "stream/search/noise.h"
+#include "stream/search/power_spectrum.h"
+#include "stream/plan_text.h"
+#include "setup/timeline.h"
+
+#include <inttypes.h>
+
+struct stream {
+    struct lw_setup setup;
+    struct lw_plan plan;
+    struct lw_result result;
+    struct lw_report report;
+    struct lw_streamed streamed;
+    struct lw_loop *loop;
+};
+
+static void announce(const struct stream *run)
+{
+    const struct lw_plan *const plan = &run->plan;
+    const struct lw_rounds *const rounds = &plan->rounds;
+    char host[24], limit[24];
+    lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
+    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text,
+                rounds->n_rounds, rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks,
+                rounds->n_ranks == 1 ? "" : "s");
+    lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
+                  lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+}
+
+/* ---- progress, in output samples ----------------------------------------------------------------------------------- */
+
+static int show_progress(void *context, const struct lw_written *written, struct lw_error *err)
+{
+    struct stream *const run = context;
+    (void)err;
+    lw_progress_show(&run->report.progress, written->n_outputs * run->plan.op.n_values);
+    return LW_OK;
+}
+
+static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error *err)
+{
+    static const char *const stages[LW_REPORT_STAGES] = {
+        [LW_LOOP_READ] = "read", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute", [LW_LOOP_WRITE] = "write",
+    };
+    return lw_report_open(&run->report, comm, stages, err);
+}
+
+/* The stage ends, well or not. */
+static int ended(enum lw_start_stage stage, int rc)
+{
+    lw_timeline_end(stage);
+    return rc;
+}
+
+static int open_loop(struct stream *run, struct lw_error *err)
+{
+    struct lw_loop_spec spec = {
+        .setup = &run->setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report,
+        .n_rows = run->streamed.n_rows, .flaws = run->streamed.flaws,
+    };
+    lw_listeners_add(&spec.listeners, show_progress, run);
+    lw_listeners_add(&spec.listeners, lw_streamed_listen, &run->streamed);
+    const int rc = lw_streamed_start(&run->streamed, run->result.writer, &run->plan.rounds, err);
+    return rc ? rc : lw_loop_create(&spec, &run->loop, err);
+}
+
+/* The file is new, or what an earlier run has left. */
+static int open_result(struct stream *run, struct lw_error *err)
+{
+    run->result.n_runs = run->streamed.checkpoint.n_runs;
+    return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
+}
+
+/* What stands in the result from the start. */
+static int write_given(struct stream *run, struct lw_error *err)
+{
+    static const int64_t none[LW_MAX_DIMS];
+    const struct lw_job *const job = &run->setup.job;
+    const bool writes = lw_comm_rank(run->setup.comm) == 0;
+    int rc = LW_OK;
+    for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
+        rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values, err);
+    return rc;
+}
+
+/* The noise is part of the operation that the loop creates. */
+static int find_noise(struct stream *run, struct lw_error *err)
+{
+    const int rc = lw_noise_is_measured(&run->setup.job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
+    return rc ? rc : write_given(run, err);
+}
+
+/* ---- after the last round ------------------------------------------------------------------------------------------ */
+
+static void summarize(struct stream *run, const struct lw_flaws *flaws)
+{
+    const struct lw_plan *const plan = &run->plan;
+    const struct lw_job *const job = &run->setup.job;
+    const double done = (double)lw_rounds_all_outputs(&plan->rounds), part = done / ((double)job->n_outputs * (double)job->op.n_channels);
+    const double outputs = done * (double)plan->op.n_values;
+    const int64_t bytes_read = (int64_t)(part * (double)plan->input_bytes), bytes_written = (int64_t)(part * (double)plan->output_bytes);
+    char read[24], written[24];
+    lw_report_stages(&run->report);
+    const double elapsed = lw_report_elapsed(&run->report);
+    lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
+                outputs / elapsed / 1e6, lw_bytes_text(bytes_read, read), lw_bytes_text(bytes_written, written),
+                (double)(bytes_read + bytes_written) / elapsed / 1e6);
+    lw_report_memory(&run->report);
+    lw_result_warn(&run->result, flaws);
+}
+
+static int finish(struct stream *run, struct lw_error *err)
+{
+    struct lw_flaws flaws = *lw_loop_flaws(run->loop);
+    int rc = lw_loop_finish(run->loop, err);
+    lw_stop_end();
+    if (rc == LW_OK)
+        rc = lw_result_finish(&run->result, &flaws, err);
+    lw_progress_end(&run->report.progress);
+    if (rc == LW_OK)
+        summarize(run, &flaws);
+    return rc;
+}
+
+/* The rounds have failed, or were told to stop. What is being computed is left, what is being written waited for. */
+static void save(struct stream *run, int rc, struct lw_error *err)
+{
+    const struct lw_written written = *lw_loop_written(run->loop);
+    lw_leave_ask("the run ends");
+    lw_loop_destroy(run->loop);
+    lw_stop_end();
+    run->loop = NULL;
+    lw_progress_end(&run->report.progress);
+    lw_streamed_save(&run->streamed, &written, rc, err);
+}
+
+static void close_run(struct stream *run)
+{
+    lw_loop_destroy(run->loop);
+    lw_streamed_close(&run->streamed);
+    lw_result_close(&run->result);
+    lw_report_close(&run->report);
+    lw_setup_close(&run->setup);
+}
+
+int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  const char *command_line, struct lw_error *err)
+{
+    struct stream run = {0};
+    int rc;
+    if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
+        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
+        (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+        (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
+        (rc = lw_spectrum_whiten(&run.setup, err)) ||
+        (rc = ended(LW_START_RESULT, open_result(&run, err))) ||
+        (rc = find_noise(&run, err)) ||
+        (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
+        goto done;
+    announce(&run);
+    lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * run.plan.op.n_values,
+                      run.plan.input_bytes + run.plan.output_bytes);
+    if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
+        rc = finish(&run, err);
+    else
+        save(&run, rc, err);
+done:
+    close_run(&run);
+    return rc;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------------------------- */
+
+static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
+{
+    struct lw_measure measured;
+    const int rc = lw_measure(&run->setup, &run->plan, &run->report, &measured, err);
+    if (rc == LW_OK && planned->prints)
+        lw_plan_print_measured(&run->plan, &measured, lw_report_longest(&run->report));
+    planned->start_seconds = measured.start_seconds;
+    planned->measured_seconds = measured.rounds_seconds + measured.disk_seconds;
+    return rc;
+}
+
+static void keep_numbers(const struct stream *run, struct lw_planned *planned)
+{
+    const struct lw_plan *const plan = &run->plan;
+    planned->host_bytes = lw_plan_host_bytes(plan);
+    planned->device_bytes = plan->bytes.device;
+    planned->read_bytes = plan->input_bytes;
+    planned->written_bytes = plan->output_bytes;
+    planned->seconds = lw_plan_seconds(plan);
+    planned->serial_seconds = lw_plan_serial_seconds(plan);
+    planned->start_seconds = lw_report_elapsed(&run->report);
+}
+
+int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err)
+{
+    struct stream run = {0};
+    int rc;
+    if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
+        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
+        goto done;
+    keep_numbers(&run, planned);
+    if (planned->prints)
+        lw_plan_print(&run.setup, &run.plan);
+    if (lw_options_flag(options, "measure"))
+        rc = measure(&run, planned, err);
+done:
+    close_run(&run);
+    return rc;
+}

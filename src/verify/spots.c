@@ -1,0 +1,137 @@
+#include "verify/spots.h"
+
+#include "base/integers.h"
+#include "sfft/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- random orders ----------------------------------------------------------------------------------------------- */
+
+struct lw_verify_deck lw_verify_shuffle(struct lw_verify *verify, int64_t n)
+{
+    return (struct lw_verify_deck){lw_random_bits(verify->seed, verify->n_drawn++), n};
+}
+
+/* A Feistel network of four rounds orders the numbers of 2 `half` bits; those that are too large are passed over. */
+int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i)
+{
+    int half = 1;
+    while (half < 31 && (int64_t)1 << (2 * half) < deck->n)
+        half++;
+    const uint64_t mask = ((uint64_t)1 << half) - 1;
+    uint64_t number = (uint64_t)i;
+    do {
+        uint64_t left = number >> half, right = number & mask;
+        for (uint64_t round = 0; round < 4; round++) {
+            const uint64_t next = left ^ (lw_random_bits(deck->seed + round, right) & mask);
+            left = right;
+            right = next;
+        }
+        number = left << half | right;
+    } while (number >= (uint64_t)deck->n);
+    return (int64_t)number;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static int64_t pieces_of_channel(const struct lw_verify_pieces *pieces) { return divide_up(pieces->choice.n_rows, pieces->rows); }
+
+struct lw_verify_pieces lw_verify_choose(struct lw_verify *verify, const struct lw_verify_choice *choice)
+{
+    struct lw_verify_pieces pieces = {.choice = *choice};
+    const int64_t span = min64(choice->n_rows, max64(1, choice->span)), all = lw_verify_all(&pieces);
+    const int64_t n = max64(1, min64(min64(verify->n_wanted, all), LW_VERIFY_PRODUCTS / max64(1, choice->products)));
+    const int64_t readable = max64(1, LW_VERIFY_VALUES / max64(1, choice->rows_read * verify->shape.columns));
+    const int64_t useful = 4 * choice->n_channels * divide_up(choice->n_rows, span);
+    const bool is_alone = n <= min64(readable, useful) && n < all && !verify->shape.is_image;
+    pieces.rows = is_alone ? 1 : span;
+    pieces.deck = lw_verify_shuffle(verify, choice->n_channels * pieces_of_channel(&pieces));
+    pieces.n = min64(pieces.deck.n, max64(2, min64(n, readable)));
+    pieces.n_each = n == all ? pieces.rows * choice->in_row : divide_up(n, pieces.n);
+    return pieces;
+}
+
+int64_t lw_verify_all(const struct lw_verify_pieces *pieces)
+{
+    return pieces->choice.n_channels * pieces->choice.n_rows * pieces->choice.in_row;
+}
+
+/* Number of a piece: those of a channel lie behind each other. */
+static int64_t number_of_end(struct lw_verify *verify, const struct lw_verify_pieces *pieces, bool is_last)
+{
+    const int64_t n = pieces_of_channel(pieces), channel = lw_verify_draw(verify, pieces->choice.n_channels);
+    return channel * n + (is_last ? n - 1 : 0);
+}
+
+/* Its number: the ends first, then the cards of the deck that are not these. */
+static int64_t deal(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
+{
+    if (i < 2)
+        pieces->ends[i] = number_of_end(verify, pieces, i == 1);
+    if (i == 0 || (i == 1 && pieces->ends[1] != pieces->ends[0]))
+        return pieces->ends[i];
+    int64_t number;
+    do
+        number = lw_verify_card(&pieces->deck, pieces->n_dealt++);
+    while (number == pieces->ends[0] || number == pieces->ends[1]);
+    return number;
+}
+
+struct lw_verify_piece lw_verify_next(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
+{
+    const int64_t number = deal(verify, pieces, i), n = pieces_of_channel(pieces);
+    struct lw_verify_piece piece = {.channel = number / n, .first = number % n * pieces->rows};
+    piece.rows = min64(pieces->rows, pieces->choice.n_rows - piece.first);
+    piece.deck = lw_verify_shuffle(verify, piece.rows * pieces->choice.in_row);
+    piece.n = min64(pieces->n_each, piece.deck.n);
+    return piece;
+}
+
+int64_t lw_verify_row_of(const struct lw_verify_pieces *pieces, const struct lw_verify_piece *piece, int64_t k, int64_t *rest)
+{
+    const int64_t element = lw_verify_card(&piece->deck, k);
+    *rest = element % pieces->choice.in_row;
+    return piece->first + element / pieces->choice.in_row;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel,
+                     int64_t row, int64_t column, int64_t place[LW_MAX_DIMS])
+{
+    const struct lw_writer_dataset *const dataset = &product->dataset;
+    memset(place, 0, LW_MAX_DIMS * sizeof *place);
+    if (strcmp(dataset->dim_names[0], "filter") == 0)
+        place[0] = filter;
+    if (product->channel_dim >= 0)
+        place[product->channel_dim] = channel;
+    place[product->axis_dim] = row;
+    if (verify->shape.is_image)
+        place[product->axis_dim + 1] = column;
+}
+
+const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
+                            char text[160])
+{
+    int used = 0;
+    row -= verify->job.search.lead;
+    if (verify->shape.is_image)
+        snprintf(text, 160, "image %" PRId64 ", row %" PRId64 ", column %" PRId64, channel, row, column);
+    else {
+        if (filter >= 0)
+            used = snprintf(text, 160, "filter %" PRId64 ", ", filter);
+        snprintf(text + used, 160 - (size_t)used, "channel %" PRId64 ", index %" PRId64, channel, row);
+    }
+    return text;
+}
+
+const char *lw_verify_number(double complex value, bool is_complex, char text[64])
+{
+    if (is_complex)
+        snprintf(text, 64, "%.9g%+.9gi", creal(value), cimag(value));
+    else
+        snprintf(text, 64, "%.9g", creal(value));
+    return text;
+}

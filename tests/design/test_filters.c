@@ -1,0 +1,309 @@
+/* The mathematics of `lapwing filters` against slow, obvious references in double precision: integrals and sums by definition. */
+#include "design/kaiser.h"
+#include "design/response.h"
+#include "design/taps.h"
+
+#include "../check.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define PI 3.14159265358979323846
+enum { MOST_TAPS = 1024 };
+
+/* A number in -1..1 that looks random. */
+static double scatter(int64_t i)
+{
+    return 2 * fmod(fabs(sin(12.9898 * (double)i + 1) * 43758.5453), 1) - 1;
+}
+
+/* ---- references ---- */
+
+/* (1 / pi) times the integral of exp(x cos t) from 0 to pi: the midpoint rule converges at once for a periodic function. */
+static double bessel_by_integral(double x)
+{
+    enum { STEPS = 400 };
+    double sum = 0;
+    for (int i = 0; i < STEPS; i++)
+        sum += exp(x * cos(PI * (i + 0.5) / STEPS));
+    return sum / STEPS;
+}
+
+static double response_by_sum(const double *taps, int64_t n, int parts, double frequency)
+{
+    double complex sum = 0;
+    for (int64_t m = 0; m < n; m++)
+        sum += (taps[m * parts] + (parts == 2 ? I * taps[m * parts + 1] : 0)) * cexp(-2 * PI * I * frequency * (double)m);
+    return cabs(sum);
+}
+
+/* Largest response from low to high at 4000 points, the ends included. */
+static double largest_response(const double *taps, int64_t n, double low, double high)
+{
+    double most = 0;
+    for (int i = 0; i <= 4000; i++)
+        most = fmax(most, response_by_sum(taps, n, 1, low + (high - low) * i / 4000));
+    return most;
+}
+
+/* ---- Kaiser ---- */
+
+static void test_bessel(void)
+{
+    for (double x = 0; x < 30; x += 0.37) {
+        const double got = lw_bessel_i0(x), wanted = bessel_by_integral(x);
+        CHECK(fabs(got - wanted) <= 1e-14 * 10 * wanted, "I0(%g) = %.17g, not %.17g", x, got, wanted);
+    }
+}
+
+static void test_window(void)
+{
+    for (int64_t n = 1; n < 40; n++)
+        for (int64_t m = 0; m < n; m++) {
+            const double w = lw_kaiser_window(6, m, n), mirrored = lw_kaiser_window(6, n - 1 - m, n);
+            CHECK(w > 0 && w <= 1 && fabs(w - mirrored) < 1e-14, "sample %d of %d is %g, its mirror %g", (int)m, (int)n, w, mirrored);
+        }
+    CHECK(lw_kaiser_window(6, 20, 41) == 1, "the middle is %g", lw_kaiser_window(6, 20, 41));
+    CHECK(fabs(lw_kaiser_window(6, 0, 41) - 1 / bessel_by_integral(6)) < 1e-15, "the end is %g", lw_kaiser_window(6, 0, 41));
+    CHECK(lw_kaiser_window(0, 3, 41) == 1, "without beta sample 3 is %g", lw_kaiser_window(0, 3, 41));
+}
+
+/* Length and attenuation belong together: with the length for a transition, the response beyond it has the attenuation within
+ * 1 dB, which is what Kaiser claims for the formulas. */
+static void test_attenuation(void)
+{
+    static double taps[MOST_TAPS];
+    for (double wanted = 30; wanted <= 90; wanted += 10)
+        for (double transition = 0.02; transition < 0.1; transition += 0.03) {
+            const double cut = 0.22, length = lw_kaiser_length(wanted, transition);
+            const int64_t n = (int64_t)length;
+            CHECK(n > 2 && n <= MOST_TAPS && lw_kaiser_transition(wanted, n) <= transition * (1 + 1e-12) &&
+                  lw_kaiser_transition(wanted, n - 1) > transition, "%g taps for %g dB and %g", length, wanted, transition);
+            lw_taps_band(0, cut, lw_kaiser_beta(wanted), n, taps);
+            const double reached = -20 * log10(largest_response(taps, n, cut + transition / 2, 0.5) /
+                                               response_by_sum(taps, n, 1, 0));
+            CHECK(fabs(reached - wanted) < 1, "%g dB wanted, %g reached with %d taps", wanted, reached, (int)n);
+        }
+}
+
+/* ---- taps ---- */
+
+static void test_band(void)
+{
+    static double low[MOST_TAPS], high[MOST_TAPS], band[MOST_TAPS], all[MOST_TAPS];
+    for (int64_t n = 3; n < 130; n += n < 10 ? 1 : 7) {
+        lw_taps_band(0, 0.1, 5, n, low);
+        lw_taps_band(0.3, 0.5, 5, n, high);
+        lw_taps_band(0.1, 0.3, 5, n, band);
+        lw_taps_band(0, 0.5, 5, n, all);
+        for (int64_t m = 0; m < n; m++) {
+            CHECK(fabs(band[m] - band[n - 1 - m]) < 1e-15, "tap %d of %d is not symmetric", (int)m, (int)n);
+            CHECK(fabs(low[m] + band[m] + high[m] - all[m]) < 1e-15, "tap %d of %d: the bands are not all", (int)m, (int)n);
+            if (n % 2 == 1)
+                CHECK(all[m] == (m == n / 2 ? 1 : 0), "tap %d of %d of what passes all is %g", (int)m, (int)n, all[m]);
+        }
+    }
+    lw_taps_band(0, 0.1, 0, 101, low);
+    for (int64_t m = 0; m < 101; m++) {
+        const double t = (double)(m - 50), wanted = m == 50 ? 0.2 : sin(2 * PI * 0.1 * t) / (PI * t);
+        CHECK(fabs(low[m] - wanted) < 1e-15, "tap %d is %g, not %g", (int)m, low[m], wanted);
+    }
+}
+
+static double same(const double *x, int n, const double *taps, int n_taps, int i)
+{
+    double sum = 0;
+    for (int m = 0; m < n_taps; m++) {
+        const int at = i + (n_taps - 1) / 2 - m;
+        sum += at >= 0 && at < n ? taps[m] * x[at] : 0;
+    }
+    return sum;
+}
+
+/* Padded to any length a boxcar gives with the mode `same` what it gives alone, and each output is the sum that is promised. */
+static void test_boxcar(void)
+{
+    enum { N = 40, MOST = 13 };
+    double x[N], alone[MOST], padded[MOST];
+    for (int i = 0; i < N; i++)
+        x[i] = floor(100 * scatter(i));
+    for (int n = 1; n <= MOST; n++)
+        for (int width = 1; width <= n; width++) {
+            lw_taps_boxcar(width, width, alone);
+            lw_taps_boxcar(width, n, padded);
+            CHECK(lw_taps_energy(padded, n) == width, "width %d of %d has %g ones", width, n, lw_taps_energy(padded, n));
+            for (int i = 0; i < N; i++) {
+                double sum = 0;
+                for (int j = i - width / 2; j < i - width / 2 + width; j++)
+                    sum += j >= 0 && j < N ? x[j] : 0;
+                CHECK(same(x, N, padded, n, i) == sum && same(x, N, alone, width, i) == sum, "width %d of %d, output %d: %g, %g, %g",
+                      width, n, i, same(x, N, padded, n, i), same(x, N, alone, width, i), sum);
+            }
+        }
+}
+
+/* The continuous pulses' spectra, which samples closer than the pulse is wide share. */
+static void test_pulses(void)
+{
+    static double taps[MOST_TAPS];
+    lw_taps_gaussian(7.5, 151, taps);
+    for (double f = 0; f < 0.08; f += 0.003) {
+        const double z = 2 * PI * 7.5 * f, wanted = 7.5 * sqrt(2 * PI) * exp(-z * z / 2);
+        CHECK(fabs(response_by_sum(taps, 151, 1, f) - wanted) < 1e-4, "Gaussian at %g: %g, not %g", f,
+              response_by_sum(taps, 151, 1, f), wanted);
+    }
+    CHECK(taps[75] == 1 && fabs(taps[75 - 15] - exp(-2)) < 1e-15, "Gaussian: %g, %g", taps[75], taps[60]);
+    lw_taps_ricker(0.05, 151, taps);
+    const double peak = response_by_sum(taps, 151, 1, 0.05);
+    for (double f = 0; f < 0.2; f += 0.003) {
+        const double a = f * f / (0.05 * 0.05), wanted = peak * a * exp(1 - a);
+        CHECK(fabs(response_by_sum(taps, 151, 1, f) - wanted) < 1e-4 * peak, "Ricker at %g: %g, not %g", f,
+              response_by_sum(taps, 151, 1, f), wanted);
+    }
+    CHECK(taps[75] == 1 && fabs(taps[74] - taps[76]) == 0, "Ricker: %g, %g, %g", taps[74], taps[75], taps[76]);
+}
+
+static void test_chirp(void)
+{
+    static double taps[2 * MOST_TAPS];
+    for (int hann = 0; hann < 2; hann++)
+        for (int n = 2; n < 1000; n = 2 * n + 1) {
+            const double from = 0.31, to = 0.07;
+            lw_taps_chirp(from, to, hann, n, taps);
+            for (int m = 0; m < n; m++) {
+                const double t = n - 1 - m, window = hann ? pow(sin(PI * (t + 0.5) / n), 2) : 1;
+                const double complex wanted = conj(window * cexp(2 * PI * I * (from * t + (to - from) * t * t / (2 * n))));
+                CHECK(cabs(taps[2 * m] + I * taps[2 * m + 1] - wanted) < 1e-11, "tap %d of %d is (%g, %g), not (%g, %g)", m, n,
+                      taps[2 * m], taps[2 * m + 1], creal(wanted), cimag(wanted));
+            }
+        }
+}
+
+/* M. Maggiore, Gravitational Waves, volume 1: eq. 4.21 has 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns, and eq. 4.40 2.2 kHz
+ * for the last orbit of one Sun. The wave's phase grows by the frequency that its time left stands for. */
+static void test_inspiral(void)
+{
+    static double taps[2 * MOST_TAPS];
+    const double sun = 4.925491e-6, rate = 4096, chirp_mass = 20 * sun * rate;
+    const int n = 801, middle = 400;
+    CHECK(fabs(lw_inspiral_time_left(1.21 * sun, 100) - 2.18) < 0.01, "time left %g", lw_inspiral_time_left(1.21 * sun, 100));
+    CHECK(fabs(lw_inspiral_last_frequency(sun) / 2 - 2200) < 10, "last frequency %g", lw_inspiral_last_frequency(sun));
+    lw_taps_inspiral(chirp_mass, 350.5, 9.5, n, taps);
+    for (int m = 0; m < n; m++) {
+        const int tau = m - middle;
+        const double size = hypot(taps[2 * m], taps[2 * m + 1]), wanted = tau >= 10 && tau <= 350 ? pow(tau, -0.25) : 0;
+        CHECK(fabs(size - wanted) < 1e-15, "%d samples before the end the size is %g, not %g", tau, size, wanted);
+        if (tau < 40 || tau >= 350)
+            continue;
+        const double complex here = taps[2 * m] - I * taps[2 * m + 1], before = taps[2 * m + 2] - I * taps[2 * m + 3];
+        const double frequency = carg(here / before) / (2 * PI);        /* in the middle between two samples */
+        CHECK(fabs(lw_inspiral_time_left(chirp_mass, frequency) / (tau + 0.5) - 1) < 1e-3, "%d samples before the end %g", tau, frequency);
+    }
+}
+
+/* ---- response ---- */
+
+static void test_magnitudes(void)
+{
+    static double taps[2 * 600];
+    for (int64_t i = 0; i < 1200; i++)
+        taps[i] = scatter(i);
+    for (int parts = 1; parts <= 2; parts++)
+        for (int64_t n = 1; n <= 600; n = 3 * n + 2) {
+            const int64_t points = lw_response_points(n);
+            CHECK(points >= 16 * n && points >= 4096 && (points & (points - 1)) == 0, "%d points", (int)points);
+            double *const work = calloc((size_t)lw_response_work(points), sizeof *work);
+            lw_response_magnitudes(taps, n, parts, points, work);
+            for (int64_t k = 0; k < points; k += 61) {
+                const double f = (double)k / (double)points, wanted = response_by_sum(taps, n, parts, f);
+                CHECK(fabs(work[k] - wanted) < 1e-11, "%d taps, point %d: %g, not %g", (int)n, (int)k, work[k], wanted);
+                CHECK(fabs(lw_response_at(taps, n, parts, f) - wanted) < 1e-11, "%d taps at %g: %g, not %g", (int)n, f,
+                      lw_response_at(taps, n, parts, f), wanted);
+            }
+            free(work);
+        }
+}
+
+/* Figures against the response at many more points. */
+static void test_figures(void)
+{
+    enum { N = 129 };
+    double taps[N];
+    const struct lw_filter_bands bands = {0.14, 0.26, 0.06, 0.34};
+    double *const work = calloc((size_t)lw_response_work(lw_response_points(N)), sizeof *work);
+    lw_taps_band(0.1, 0.3, 2, N, taps);
+    struct lw_filter_figures got;
+    lw_response_measure(taps, N, 1, 0.2, &bands, work, &got);
+    const double gain = response_by_sum(taps, N, 1, 0.2);
+    const double stop = fmax(largest_response(taps, N, 0, 0.06), largest_response(taps, N, 0.34, 0.5));
+    double most = 0, deviation = 0;
+    for (int i = 0; i <= 4000; i++) {
+        const double ratio = response_by_sum(taps, N, 1, 0.14 + 0.12 * i / 4000) / gain;
+        deviation = fmax(deviation, fabs(20 * log10(ratio)));
+    }
+    most = largest_response(taps, N, 0, 0.5);
+    CHECK(fabs(got.gain - gain) < 1e-14, "gain %g, not %g", got.gain, gain);
+    CHECK(fabs(got.attenuation_db + 20 * log10(stop / gain)) < 0.003, "attenuation %g", got.attenuation_db);
+    CHECK(fabs(got.ripple_db - deviation) < 0.01 * deviation, "ripple %g, not %g", got.ripple_db, deviation);
+    CHECK(fabs(response_by_sum(taps, N, 1, got.edge_low) / most - sqrt(0.5)) < 1e-3, "lower edge %g", got.edge_low);
+    CHECK(fabs(response_by_sum(taps, N, 1, got.edge_high) / most - sqrt(0.5)) < 1e-3, "upper edge %g", got.edge_high);
+    CHECK(got.edge_low > 0.09 && got.edge_low < 0.11 && got.edge_high > 0.29 && got.edge_high < 0.31, "edges %g, %g",
+          got.edge_low, got.edge_high);
+
+    const struct lw_filter_bands none = {0.2, 0.1, -0.1, 0.6};
+    lw_response_measure(taps, N, 1, 0.2, &none, work, &got);
+    CHECK(isnan(got.ripple_db) && isnan(got.attenuation_db), "without bands: %g, %g", got.ripple_db, got.attenuation_db);
+    free(work);
+}
+
+/* A side lobe's top seldom lies on a point of the grid; here the attenuation is that of one top after the other. */
+static void test_tops(void)
+{
+    enum { N = 255 };
+    double taps[N], *const work = calloc((size_t)lw_response_work(lw_response_points(N)), sizeof *work);
+    lw_taps_band(0, 0.1, 3, N, taps);
+    for (double low = 0.11; low < 0.15; low += 0.001) {
+        struct lw_filter_figures got;
+        lw_response_measure(taps, N, 1, 0, &(struct lw_filter_bands){0, 0.09, -1, low}, work, &got);
+        const double wanted = -20 * log10(largest_response(taps, N, low, low + 0.01) / response_by_sum(taps, N, 1, 0));
+        CHECK(fabs(got.attenuation_db - wanted) < 0.003, "attenuation from %g on: %g, not %g", low, got.attenuation_db, wanted);
+    }
+    free(work);
+}
+
+/* Complex taps have negative frequencies of their own. */
+static void test_complex_edges(void)
+{
+    enum { N = 128 };
+    double taps[2 * N];
+    double *const work = calloc((size_t)lw_response_work(lw_response_points(N)), sizeof *work);
+    for (int m = 0; m < N; m++) {
+        const double w = lw_kaiser_window(5, m, N);
+        taps[2 * m] = w * cos(-2 * PI * 0.2 * m);
+        taps[2 * m + 1] = w * sin(-2 * PI * 0.2 * m);
+    }
+    struct lw_filter_figures got;
+    lw_response_measure(taps, N, 2, -0.2, NULL, work, &got);
+    CHECK(got.edge_low > -0.21 && got.edge_high < -0.19 && got.edge_low < got.edge_high &&
+          fabs(got.edge_low + got.edge_high + 0.4) < 1e-6, "edges %g, %g", got.edge_low, got.edge_high);
+    CHECK(fabs(got.energy - lw_taps_energy(taps, 2 * N)) == 0 && got.gain > 1, "energy %g, gain %g", got.energy, got.gain);
+    free(work);
+}
+
+int main(void)
+{
+    test_bessel();
+    test_window();
+    test_attenuation();
+    test_band();
+    test_boxcar();
+    test_pulses();
+    test_chirp();
+    test_inspiral();
+    test_magnitudes();
+    test_figures();
+    test_tops();
+    test_complex_edges();
+    return check_result("filters");
+}

@@ -1,0 +1,153 @@
+/* The memory budget over many shapes and limits: a plan never exceeds its limit, a refusal names it and is justified (the
+ * smallest legal round does exceed it), more memory never gives smaller rounds, and nothing but the rounds depends on it. */
+#include "../check.h"
+#include "io/write/writer.h"
+#include "stream/plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An engine that computes nothing and takes a known number of bytes. */
+static int plan_op(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err)
+{
+    (void)engine;
+    (void)err;
+    *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .unit = 1000, .channel_unit = spec->n_channels > 1 ? 2 : 1,
+                                .input_width = 1, .segment = 2048, .seconds_per_output = 1e-9};
+    lw_op_ols_products(spec, plan);
+    return LW_OK;
+}
+
+static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
+{
+    (void)engine;
+    const int64_t in = lw_op_input_bytes(spec, plan, count, n_channels);
+    const int64_t out = lw_op_product_bytes(plan, 0, count, n_channels);
+    return (struct lw_bytes){.host = depth * (in + out) + 100000, .device = in + out};
+}
+
+static const struct lw_engine_ops fake_ops = {.name = "fake", .op_plan = plan_op, .op_bytes = op_bytes};
+static const struct lw_job_ops fake_job = {.remedy = "less of it"};
+static const struct lw_engine fake = {.ops = &fake_ops, .depth = 2, .n_workers = 1};
+
+static void make_job(struct lw_job *job, int64_t n, int64_t n_channels, int64_t n_taps, enum lw_layout layout)
+{
+    *job = (struct lw_job){.ops = &fake_job, .n_samples = n, .n_outputs = n, .look_ahead = (n_taps - 1) / 2,
+                           .boundary = LW_BOUNDARY_REFLECT};
+    job->op = (struct lw_op_spec){.input.scalar = LW_INT16, .output.scalar = LW_FLOAT32, .layout = layout,
+                                  .n_channels = n_channels, .ols = {.n_filters = 3, .n_taps = n_taps}};
+}
+
+/* Host bytes of a plan with the smallest rounds there are. */
+static int64_t smallest_bytes(const struct lw_plan_spec *spec, struct lw_plan plan)
+{
+    const struct lw_grid grid = plan.rounds.grid;
+    plan.rounds = lw_rounds_make(&grid, plan.rounds.n_ranks, plan.rounds.split, 1, 1);
+    const struct lw_halo_spec halo = lw_plan_halo(&plan, spec->job);
+    const struct lw_window_spec window = lw_plan_window(&plan, spec->job, NULL);
+    plan.bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
+    plan.bytes.engine = op_bytes(&fake, &spec->job->op, &plan.op, plan.rounds.slice, plan.rounds.group, plan.depth).host;
+    return lw_plan_host_bytes(&plan);
+}
+
+static void check_limits(struct lw_plan_spec spec)
+{
+    int64_t before = 0;
+    for (int64_t memory = 1 << 20; memory < INT64_C(1) << 36; memory *= 2) {
+        struct lw_plan plan;
+        struct lw_error err = {0};
+        lw_limits_find(spec.comm, spec.engine, memory, 0, &spec.limits);
+        const int rc = lw_plan_make(&spec, &plan, &err);
+        const struct lw_rounds *const r = &plan.rounds;
+        const int64_t now = rc == LW_OK ? r->slice * r->group : 0;
+        if (rc == LW_OK)
+            CHECK(lw_plan_host_bytes(&plan) <= memory, "%" PRId64 " bytes above the limit %" PRId64,
+                  lw_plan_host_bytes(&plan), memory);
+        else
+            CHECK(rc == LW_ECONFIG && strstr(err.message, "--memory") && smallest_bytes(&spec, plan) > memory,
+                  "refused %" PRId64 " though %" PRId64 " would do: %s", memory, smallest_bytes(&spec, plan), err.message);
+        CHECK(now >= before, "%" PRId64 " bytes give rounds of %" PRId64 ", less gave %" PRId64, memory, now, before);
+        before = now;
+    }
+    CHECK(before > 0, "64 GiB are not enough");
+}
+
+/* With the least memory that there is a plan for, slices are one part long: one of eight threads works, and rounds are many. */
+static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
+{
+    struct lw_engine threads = fake;
+    struct lw_job job;
+    struct lw_error err = {0};
+    struct lw_plan least, most;
+    threads.n_workers = 8;
+    make_job(&job, 100000000, 1, 257, LW_TIME_FAST);
+    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &threads, .reader = reader};
+    lw_limits_find(comm, &threads, 1 << 20, 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &least, &err) == LW_ECONFIG, "1 MiB is enough");
+    spec.limits.host = lw_comm_max(comm, smallest_bytes(&spec, least));     /* above the base that was measured with 1 MiB */
+    CHECK(lw_plan_make(&spec, &least, &err) == LW_OK, "%s", err.message);
+    lw_limits_find(comm, &threads, INT64_C(1) << 36, 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &most, &err) == LW_OK, "%s", err.message);
+    const int64_t parts = least.rounds.slice / 1000;
+    CHECK(parts < 8 && least.compute_seconds > 0.99 * most.compute_seconds * 8 / (double)parts, "slices of %d parts take %g s, large ones %g s",
+          (int)parts, least.compute_seconds, most.compute_seconds);
+    CHECK(least.round_seconds > 5e-5 * (double)least.rounds.n_rounds && least.round_seconds > 1000 * most.round_seconds,
+          "%d rounds take %g s of their own, %d take %g s", (int)least.rounds.n_rounds, least.round_seconds, (int)most.rounds.n_rounds,
+          most.round_seconds);
+}
+
+static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
+{
+    static const int64_t lengths[] = {1, 999, 100000, 10000000, INT64_C(3) << 31};
+    static const int64_t channels[] = {1, 2, 7, 832, 100000};
+    static const int64_t taps[] = {1, 257, 5000, 1000000};
+    for (int layout = LW_TIME_FAST; layout <= LW_TIME_SLOW; layout++)
+        for (int split = LW_SPLIT_AUTO; split <= LW_SPLIT_CHANNELS; split++)
+            for (int n = 0; n < 5; n++)
+                for (int c = 0; c < 5; c++)
+                    for (int m = 0; m < 4; m++) {
+                        struct lw_job job;
+                        make_job(&job, lengths[n], channels[c], taps[m], (enum lw_layout)layout);
+                        check_limits((struct lw_plan_spec){.comm = comm, .job = &job, .engine = &fake, .reader = reader,
+                                                           .split = (enum lw_split)split});
+                    }
+}
+
+static struct lw_reader *open_small_file(struct lw_comm *comm, const char *file)
+{
+    const struct lw_writer_dataset dataset = {.path = "/x", .n_dims = 1, .dims = {4}, .dim_names = {"time"},
+                                              .type = {.scalar = LW_INT16}};
+    const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = &dataset, .n_datasets = 1};
+    struct lw_error err;
+    struct lw_writer *writer = NULL;
+    struct lw_reader *reader = NULL;
+    CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK && lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s",
+          err.message);
+    lw_writer_destroy(writer);
+    char name[100];
+    snprintf(name, sizeof name, "%s:/x", file);
+    CHECK(lw_reader_open(comm, name, &reader, &err) == LW_OK, "%s", err.message);
+    return reader;
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+    int pid = (int)getpid();
+    lw_comm_broadcast(comm, &pid, sizeof pid);
+    char file[64];
+    snprintf(file, sizeof file, "plan-%d.h5", pid);
+    struct lw_reader *const reader = open_small_file(comm, file);
+    check_shapes(comm, reader);
+    check_seconds(comm, reader);
+    lw_reader_close(reader);
+    if (lw_comm_rank(comm) == 0)
+        remove(file);
+    const int failed = (int)lw_comm_max(comm, check_failed);
+    const int result = check_result("plan");
+    lw_comm_stop(comm);
+    return result || failed;
+}
