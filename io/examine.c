@@ -1,7 +1,7 @@
 #include "io/examine.h"
 
-#include "io/format.h"
 #include "io/axis.h"
+#include "io/format.h"
 #include "io/shield.h"
 
 #include <errno.h>

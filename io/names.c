@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "options/words.h"
 #include "io/object.h"
+#include "options/words.h"
 
 #include <ctype.h>
 #include <errno.h>

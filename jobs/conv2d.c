@@ -1,13 +1,15 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
 #include "jobs/conv2d.h"
 
-#include "options/parse.h"
-#include "jobs/aliasing.h"
+#include "jobs/jobs.h"
+
 #include "job/choose.h"
-#include "jobs/conv2d_kernel.h"
 #include "job/coordinates.h"
-#include "job/selection.h"
 #include "job/search.h"
+#include "job/selection.h"
+#include "jobs/aliasing.h"
+#include "jobs/conv2d_kernel.h"
+#include "options/parse.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -314,6 +316,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 
 const struct lw_job_ops lw_job_conv2d = {
     .name = "conv2d",
+    .way = LW_WAY_STREAMED,
     .title = "convolve a large image, or a stack of images, with a kernel",
     .description =
         "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that need not be "
@@ -337,7 +340,5 @@ const struct lw_job_ops lw_job_conv2d = {
                "    --output smooth.fits",
     .prepare = prepare,
     .release = lw_job_release_taps,
-    .run = lw_stream_run,
-    .plan = lw_stream_plan,
     .synth = lw_conv2d_synth,
 };

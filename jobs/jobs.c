@@ -1,5 +1,6 @@
-/* jobs.c - the jobs that there are. A further one is a further line here. */
-#include "job/job.h"
+#include "jobs/jobs.h"
+
+#include <string.h>
 
 const struct lw_job_ops *const lw_jobs[] = {
     &lw_job_ols,
@@ -7,3 +8,11 @@ const struct lw_job_ops *const lw_jobs[] = {
     &lw_job_sfft,
     NULL,
 };
+
+const struct lw_job_ops *lw_job_find(const char *name)
+{
+    for (int i = 0; lw_jobs[i]; i++)
+        if (strcmp(lw_jobs[i]->name, name) == 0)
+            return lw_jobs[i];
+    return NULL;
+}

@@ -1,14 +1,16 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
 #include "jobs/ols.h"
 
-#include "jobs/aliasing.h"
+#include "jobs/jobs.h"
+
 #include "job/choose.h"
+#include "job/search.h"
+#include "job/selection.h"
+#include "jobs/aliasing.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/ols_filters.h"
 #include "jobs/ols_result.h"
-#include "job/selection.h"
-#include "job/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -229,6 +231,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 
 const struct lw_job_ops lw_job_ols = {
     .name = "ols",
+    .way = LW_WAY_STREAMED,
     .title = "filter a long signal with a bank of FIR filters (overlap-save)",
     .description =
         "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
@@ -253,7 +256,5 @@ const struct lw_job_ops lw_job_ols = {
     .prepare = prepare,
     .release = lw_ols_release,
     .whiten = whiten,
-    .run = lw_stream_run,
-    .plan = lw_stream_plan,
     .synth = lw_ols_synth,
 };

@@ -2,8 +2,8 @@
 
 #include "job/choose.h"
 #include "job/coordinates.h"
-#include "jobs/ols_filters.h"
 #include "job/search.h"
+#include "jobs/ols_filters.h"
 #include "signal/convolution.h"
 
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
 #include "jobs/sfft.h"
 
+#include "job/line_rows.h"
+#include "jobs/jobs.h"
+
 #include "base/integers.h"
 #include "base/memory.h"
 #include "job/choose.h"
@@ -220,6 +223,7 @@ static void release(struct lw_job *job)
 
 const struct lw_job_ops lw_job_sfft = {
     .name = "sfft",
+    .way = LW_WAY_SPARSE,
     .title = "find the largest Fourier coefficients of a very long signal (sparse FFT)",
     .description =
         "Finds the K largest Fourier coefficients of each channel of a time series whose spectrum has few strong lines, from "
@@ -245,7 +249,5 @@ const struct lw_job_ops lw_job_sfft = {
                "    --output lines.h5",
     .prepare = prepare,
     .release = release,
-    .run = lw_sparse_run,
-    .plan = lw_sparse_plan,
     .synth = lw_sfft_synth,
 };

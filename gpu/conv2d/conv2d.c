@@ -13,8 +13,8 @@
 #include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
-#include "gpu/host/op.h"
 #include "gpu/host/noise_scales.h"
+#include "gpu/host/op.h"
 
 struct conv2d {
     struct lw_conv2d_prepared prepared;

@@ -3,8 +3,8 @@
 #define LW_GPU_CONV2D_PREPARED_H
 
 #include "gpu/conv2d/block.h"
-#include "gpu/conv2d/direct.h"
 #include "gpu/conv2d/choose.h"
+#include "gpu/conv2d/direct.h"
 
 #include <cuda_runtime_api.h>
 

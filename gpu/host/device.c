@@ -1,7 +1,7 @@
 #include "gpu/host/device.h"
 
-#include "gpu/host/error.h"
 #include "gpu/host/device_code.h"
+#include "gpu/host/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

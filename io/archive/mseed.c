@@ -8,12 +8,12 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "options/parse.h"
 #include "io/archive/listing.h"
 #include "io/archive/mseed_index.h"
 #include "io/archive/mseed_unpack.h"
 #include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

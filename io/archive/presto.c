@@ -4,15 +4,15 @@
  *
  * Nothing in NAME.dat tells what it is; the first line of the text does. Bins that PRESTO has filled up ("breaks", and up to a
  * length that is good to transform) are taken as they lie, as PRESTO does. (src/ioinf.c of PRESTO writes and reads the text.) */
-#include "io/archive/listing.h"
 #include "io/archive/flat.h"
+#include "io/archive/listing.h"
 #include "io/notes/recorder.h"
 
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "options/parse.h"
 #include "io/bytes/transfer.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "io/format.h"
 
 #include "base/memory.h"
-#include "io/archive/listing.h"
 #include "io/archive/field.h"
+#include "io/archive/listing.h"
 #include "io/archive/segy_header.h"
 #include "io/archive/segy_samples.h"
 #include "io/bytes/box.h"

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "options/parse.h"
 #include "io/notes/recorder.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

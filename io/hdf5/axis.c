@@ -1,10 +1,10 @@
 #include "io/hdf5/axis.h"
 
+#include "io/axis.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/scale.h"
 #include "io/notes/recorder.h"
-#include "io/axis.h"
 
 #include <math.h>
 #include <stdio.h>

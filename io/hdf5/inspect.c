@@ -1,11 +1,11 @@
 #include "io/hdf5/inspect.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/axis.h"
+#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/listing.h"
-#include "io/hdf5/axis.h"
 #include "io/hdf5/virtual.h"
 
 #include <errno.h>

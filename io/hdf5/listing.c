@@ -1,14 +1,14 @@
 #include "io/hdf5/listing.h"
 
-#include "options/parse.h"
+#include "io/axis.h"
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/axis.h"
+#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/packing.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/inspect.h"
-#include "io/hdf5/axis.h"
 #include "io/hdf5/type.h"
-#include "io/axis.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
-#include "io/hdf5/error.h"
 #include "io/hdf5/chunk_filters.h"
+#include "io/hdf5/error.h"
 
 #include <string.h>
 #include <sys/stat.h>

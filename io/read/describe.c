@@ -3,11 +3,11 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/axis.h"
 #include "io/examine.h"
 #include "io/read/convert.h"
 #include "io/read/overlap.h"
 #include "io/read/pieces.h"
-#include "io/axis.h"
 #include "io/shield.h"
 
 #include <errno.h>

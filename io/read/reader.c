@@ -2,9 +2,9 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "options/words.h"
 #include "io/read/convert.h"
 #include "io/read/describe.h"
+#include "options/words.h"
 
 #include <assert.h>
 #include <inttypes.h>

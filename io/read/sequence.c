@@ -2,8 +2,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/notes/recorder.h"
 #include "io/axis.h"
+#include "io/notes/recorder.h"
 
 #include <inttypes.h>
 #include <math.h>

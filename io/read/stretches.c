@@ -1,9 +1,9 @@
 #include "io/read/stretches.h"
 
 #include "base/memory.h"
-#include "options/words.h"
 #include "io/examine.h"
 #include "io/read/describe.h"
+#include "options/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

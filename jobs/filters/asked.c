@@ -1,8 +1,8 @@
 #include "jobs/filters/asked.h"
 
 #include "base/memory.h"
-#include "options/parse.h"
 #include "jobs/filters/band.h"
+#include "options/parse.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 #ifndef LW_JOBS_FILTERS_BANK_H
 #define LW_JOBS_FILTERS_BANK_H
 
-#include "options/parse.h"
 #include "design/kaiser.h"
 #include "design/response.h"
 #include "io/write/writer.h"
 #include "jobs/filters/kinds.h"
+#include "options/parse.h"
 
 #define LW_BANK_MOST_TAPS (1 << 20)                     /* of one filter */
 #define LW_BANK_MOST_FILTERS LW_ATTRIBUTE_MOST_REALS    /* each has a place in the attributes */

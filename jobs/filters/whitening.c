@@ -1,10 +1,10 @@
 #include "jobs/filters/whitening.h"
 
 #include "base/memory.h"
-#include "job/coordinates.h"
-#include "jobs/filters/asked.h"
 #include "design/welch.h"
 #include "design/whiten.h"
+#include "job/coordinates.h"
+#include "jobs/filters/asked.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/synth/random.h"
 #include "jobs/ols.h"
+#include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
 
 #include <inttypes.h>

@@ -4,16 +4,16 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/standard.h"
-#include "options/words.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
 #include "io/names.h"
 #include "io/read/describe.h"
 #include "job/hints.h"
+#include "options/words.h"
 #include "plot/plot.h"
 #include "run/each.h"
-#include "stream/plan_text.h"
+#include "run/run.h"
 #include "verify/verify.h"
 
 #include <inttypes.h>
@@ -546,7 +546,7 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     log_start(cli);
     if (lw_options_given(cli->options, "each"))
         return lw_each_run(comm, cli->job, cli->options, cli->command_line, err);
-    return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);
+    return lw_run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
 static int execute_info(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)

@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 
-#include "options/parse.h"
 #include "engine/registry.h"
 #include "job/hints.h"
 #include "job/selection.h"
+#include "options/parse.h"
 #include "plot/plot.h"
 #include "verify/verify.h"
 
@@ -486,14 +486,6 @@ const struct lw_command *lw_command_find(const char *name)
     for (const struct lw_command *command = lw_commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command;
-    return NULL;
-}
-
-const struct lw_job_ops *lw_job_find(const char *name)
-{
-    for (int i = 0; lw_jobs[i]; i++)
-        if (strcmp(lw_jobs[i]->name, name) == 0)
-            return lw_jobs[i];
     return NULL;
 }
 

@@ -2,8 +2,8 @@
 #ifndef LW_CLI_COMMANDS_H
 #define LW_CLI_COMMANDS_H
 
-#include "job/job.h"
 #include "jobs/filters/kinds.h"
+#include "jobs/jobs.h"
 #include "options/options.h"
 
 #include <stdbool.h>
@@ -47,9 +47,8 @@ enum { LW_COMMAND_TABLES = 5 };
 void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                        const struct lw_option *tables[LW_COMMAND_TABLES]);
 
-/** The command, job or kind of filters of that name; NULL if there is none. */
+/** The command or kind of filters of that name; NULL if there is none. */
 const struct lw_command *lw_command_find(const char *name);
-const struct lw_job_ops *lw_job_find(const char *name);
 const struct lw_filter_kind *lw_filter_kind_find(const char *name);
 
 /** The command or job whose name is near to what was typed; NULL if none is. The same for kinds of filters. */

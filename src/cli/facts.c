@@ -2,10 +2,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/axis.h"
 #include "io/examine.h"
 #include "io/list.h"
 #include "io/notes/recorder.h"
-#include "io/axis.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 #include "cli/jobfile.h"
 
-#include "options/expand.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "options/expand.h"
 
 #include <errno.h>
 #include <ini.h>

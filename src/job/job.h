@@ -107,20 +107,15 @@ struct lw_job {
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 
-/* What a plan says of a run, in numbers: of seconds, those of rank 0 count. */
-struct lw_planned {
-    bool prints;                        /* given, by rank 0: the plan is printed on standard output, too */
-    bool is_sparse;                     /* written_bytes are the most there can be, and seconds are those of reading alone */
-    int64_t host_bytes, device_bytes;   /* on each rank */
-    int64_t read_bytes, written_bytes;  /* by all ranks; tables of streamed runs, of which nobody knows the length, not counted */
-    double seconds;                     /* after the start, as estimated */
-    double serial_seconds;              /* likewise, were nothing done at the same time; 0: not known */
-    double start_seconds;               /* that it took to get here; with --measure, until the first round */
-    double measured_seconds;            /* with --measure: after the start; else 0 */
+/* The order in which a run takes its samples. */
+enum lw_way {
+    LW_WAY_STREAMED,            /* all of them, block by block through slots (src/stream) */
+    LW_WAY_SPARSE,              /* few, of the job's own choice (src/sparse) */
 };
 
 struct lw_job_ops {
     const char *name;                   /* "ols" */
+    enum lw_way way;
     const char *title;                  /* one line for the list of commands */
     const char *description;            /* a paragraph for --help and the man page */
     const char *remedy;                 /* what makes its smallest round smaller: "fewer --channels"; NULL: it has no rounds */
@@ -143,12 +138,6 @@ struct lw_job_ops {
     /** Make the taps of job->whitening, whose spectrum has been measured. By rank 0. NULL: the job whitens nothing. */
     int (*whiten)(struct lw_job *job, int n_threads, struct lw_error *err);
 
-    /** Run it from the input file to the finished result, or say how it would run: one of the pairs below. Collective; every rank returns the same code. @param command_line  as typed, for the provenance */
-    int (*run)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
-               struct lw_error *err);
-    int (*plan)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
-                struct lw_error *err);
-
     /** Make a synthetic survey with input and filters for this job, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
 };
@@ -166,27 +155,11 @@ void lw_job_note_text(struct lw_job *job, const char *name, const char *text);
 void lw_job_note_int(struct lw_job *job, const char *name, int64_t value);
 void lw_job_note_real(struct lw_job *job, const char *name, double value);
 
-/** The two orders in which a job takes its samples, of which src/run knows the way: all of them, block by block through slots
- * (src/stream/stream.c), and few, of its own choice (src/sparse/sparse.c). */
-int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  const char *command_line, struct lw_error *err);
-int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
-                   struct lw_error *err);
-int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  const char *command_line, struct lw_error *err);
-int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
-                   struct lw_error *err);
-
 /** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);
 
 /** After the last read: refuse inputs of one file (lw_reader_check_unchanged sees to the others) whose size or modification time
  * is no longer what it was when they were opened, since what was read may be of either state. LW_EDATA. By one process. */
 int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err);
-
-extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;
-
-/** The jobs, NULL-ended. */
-extern const struct lw_job_ops *const lw_jobs[];
 
 #endif

@@ -1,8 +1,8 @@
 #include "job/selection.h"
 
 #include "base/integers.h"
-#include "options/parse.h"
 #include "io/axis.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 #include "options/options.h"
 
-#include "options/expand.h"
 #include "base/memory.h"
+#include "options/expand.h"
 #include "options/parse.h"
-#include "options/words.h"
 #include "options/value.h"
+#include "options/words.h"
 
 #include <assert.h>
 #include <ctype.h>

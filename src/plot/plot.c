@@ -2,11 +2,11 @@
 
 #include "base/integers.h"
 #include "base/log.h"
-#include "options/parse.h"
 #include "io/examine.h"
 #include "io/read/describe.h"
 #include "job/hints.h"
 #include "job/selection.h"
+#include "options/parse.h"
 #include "plot/gnuplot.h"
 #include "plot/kinds.h"
 #include "plot/picture.h"

@@ -10,8 +10,8 @@
 #ifndef LW_PLOT_SCRIPT_H
 #define LW_PLOT_SCRIPT_H
 
-#include "plot/raster.h"
 #include "plot/labels.h"
+#include "plot/raster.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #define LW_RESUME_CHECKPOINT_H
 
 #include "io/journal/journal.h"
-#include "stream/flaws.h"
+#include "setup/flaws.h"
 #include "setup/setup.h"
 
 struct lw_checkpoint {

@@ -3,13 +3,13 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "options/words.h"
 #include "io/list.h"
 #include "io/object.h"
-#include "io/write/result_file.h"
-#include "io/shield.h"
 #include "io/read/stretches.h"
-#include "stream/plan_text.h"
+#include "io/shield.h"
+#include "io/write/result_file.h"
+#include "options/words.h"
+#include "run/run.h"
 #include "setup/setup.h"
 
 #include <assert.h>
@@ -322,7 +322,7 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
         return LW_OK;
     }
     lw_log_info("%s (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
-    const int code = ops->run(each->comm, ops, options, command_line, err);
+    const int code = lw_run(each->comm, ops, options, command_line, err);
     return code == LW_EIO && !lw_options_flag(options, "overwrite") && is_left(each, name) ? LW_OK : code;
 }
 
@@ -424,7 +424,7 @@ static int plan_one(const struct each *each, const struct lw_job_ops *ops, struc
     if (planned.prints)
         lw_plan_row("plan of", name);
     lw_log_hush(totals->n > 0);
-    rc = ops->plan(each->comm, ops, options, &planned, err);
+    rc = lw_run_plan(each->comm, ops, options, &planned, err);
     lw_log_hush(false);
     if (rc)
         return rc;

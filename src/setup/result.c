@@ -3,8 +3,8 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/notes/kept.h"
 #include "io/axis.h"
+#include "io/notes/kept.h"
 #include "io/shield.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 
 #include "io/notes/said.h"
 #include "io/write/writer.h"
-#include "stream/flaws.h"
+#include "setup/flaws.h"
 #include "setup/provenance.h"
 #include "setup/setup.h"
 

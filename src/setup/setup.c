@@ -4,14 +4,12 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "engine/registry.h"
-#include "io/codecs/hash.h"
 #include "io/format.h"
-#include "io/write/result_file.h"
 #include "io/shield.h"
+#include "io/write/result_file.h"
 #include "job/hints.h"
 #include "setup/devices.h"
 #include "setup/report.h"
-#include "stream/sums/sums.h"
 #include "setup/timeline.h"
 
 #include <assert.h>
@@ -177,30 +175,14 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     return lw_comm_agree(setup->comm, rc, err);
 }
 
-static int choose_sums(struct lw_setup *setup, struct lw_error *err)
-{
-    if (!lw_options_flag(setup->options, "checksum"))
-        return LW_OK;
-    if (!lw_hash_is_there())
-        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's "
-                       "libxxhash-dev)");
-    if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
-        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as "
-                       "NAME.h5");
-    lw_sums_want(&setup->job);
-    return LW_OK;
-}
-
-static int open_files(struct lw_setup *setup, struct lw_error *err)
+static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_error *err)
 {
     struct lw_job *const job = &setup->job;
     int rc = open_input(setup, err);
     if (rc)
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
-    rc = rc ? rc : choose_sums(setup, err);
-    if ((rc = lw_comm_agree(setup->comm, rc, err)) ||
-        (rc = lw_mask_open(setup->comm, setup->reader, job, &setup->mask, err)))
+    if ((rc = lw_comm_agree(setup->comm, rc, err)) || (rc = open_more ? open_more(setup, err) : LW_OK))
         return rc;
     return open_pool(setup, err);
 }
@@ -221,12 +203,12 @@ static void stop_guards(const struct lw_comm *comm)
 }
 
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  struct lw_setup *setup, struct lw_error *err)
+                  int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err)
 {
     *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
     lw_formats_start();         /* sets environment variables: not while the engine gets ready */
     choose_engine(setup);
-    int rc = open_files(setup, err);
+    int rc = open_files(setup, open_more, err);
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
@@ -245,7 +227,6 @@ void lw_setup_close(struct lw_setup *setup)
     if (setup->job.ops)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
-    lw_mask_close(setup->mask);
     lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
 }

@@ -8,14 +8,15 @@
 #include "engine/warm_up.h"
 #include "job/job.h"
 #include "setup/limits.h"
-#include "stream/search/mask.h"
+
+struct lw_mask;
 
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
     struct lw_reader *reader;           /* reads with them */
-    struct lw_mask *mask;               /* of --mask; NULL: none */
+    struct lw_mask *mask;               /* of a streamed run's --mask, which opens and closes it; NULL: none */
     const struct lw_engine_type *engine_type;
     int given_cores;                /* that this rank was started with */
     struct lw_engine_spec engine_spec;
@@ -32,9 +33,10 @@ struct lw_setup {
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err);
 
-/** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */
+/** Collective; every rank returns the same code. `setup` may be closed whatever the outcome.
+ * @param open_more  what a way of running opens beside the input, once the job is prepared; collective; NULL: nothing */
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                  struct lw_setup *setup, struct lw_error *err);
+                  int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
 /** The format of the result: --output-format, or what the name of --output ends with. */

@@ -2,8 +2,8 @@
 #ifndef LW_SPARSE_COLLECT_H
 #define LW_SPARSE_COLLECT_H
 
-#include "sparse/state.h"
 #include "sfft/reading.h"
+#include "sparse/state.h"
 
 /** List the samples that this rank reads for the first n_attempts attempts of a layout, and what is read for them at one go.
  * `samples` may be released whatever the outcome. Not collective. */

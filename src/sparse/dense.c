@@ -1,11 +1,11 @@
 #include "sparse/dense.h"
 
 #include "base/memory.h"
+#include "sfft/tones/dense_fit.h"
 #include "sparse/collect.h"
 #include "sparse/outcome.h"
 #include "sparse/refine.h"
 #include "sparse/resume.h"
-#include "sfft/tones/dense_fit.h"
 
 static int transform(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {

@@ -2,8 +2,8 @@
 #ifndef LW_SPARSE_FETCH_H
 #define LW_SPARSE_FETCH_H
 
-#include "sparse/state.h"
 #include "sfft/reading.h"
+#include "sparse/state.h"
 
 /** Read the listed samples of channels [channel, channel + n_channels). Shows the progress. LW_EIO; not collective.
  * @param values  [n_channels][samples->total](re, im): each sample goes to its place, other places stay as they are */

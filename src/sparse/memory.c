@@ -2,13 +2,13 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "stream/plan_text.h"
+#include "setup/planned.h"
+#include "sfft/tones/dense_fit.h"
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
-#include "sparse/stages.h"
 #include "sparse/resume.h"
+#include "sparse/stages.h"
 #include "sparse/table.h"
-#include "sfft/tones/dense_fit.h"
 
 #include <stdio.h>
 

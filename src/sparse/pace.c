@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "stream/plan_text.h"
+#include "setup/planned.h"
 
 #include <inttypes.h>
 #include <stdio.h>

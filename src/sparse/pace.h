@@ -3,8 +3,8 @@
 #ifndef LW_SPARSE_PACE_H
 #define LW_SPARSE_PACE_H
 
-#include "sparse/state.h"
 #include "sfft/reading.h"
+#include "sparse/state.h"
 
 /** Whether the I/O threads can read the samples where they lie: sets is_raw and place, alike on all ranks. Collective. */
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);

@@ -3,11 +3,11 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/select.h"
+#include "sfft/probe.h"
 #include "sparse/collect.h"
 #include "sparse/memory.h"
 #include "sparse/refine.h"
 #include "sparse/stages.h"
-#include "sfft/probe.h"
 
 /* Channels that are tried, evenly among all. */
 enum { MOST_CHANNELS = 64 };

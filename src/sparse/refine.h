@@ -3,8 +3,8 @@
 #ifndef LW_SPARSE_REFINE_H
 #define LW_SPARSE_REFINE_H
 
-#include "sparse/state.h"
 #include "sfft/tones/tones.h"
+#include "sparse/state.h"
 
 /* What a search uses beside its solver. */
 struct lw_sparse_refine {

@@ -1,16 +1,18 @@
 /* sparse.c - the order in which a sparse transform is made of a file: the method's search, then densely, or not at all, for
  * what it does not explain. Ranks agree on failure before each collective step. */
+#include "sparse/sparse.h"
+
 #include "base/integers.h"
 #include "base/memory.h"
-#include "stream/plan_text.h"
 #include "resume/stop.h"
+#include "setup/planned.h"
+#include "sfft/tones/dense_fit.h"
 #include "sparse/dense.h"
 #include "sparse/memory.h"
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
 #include "sparse/resume.h"
 #include "sparse/table.h"
-#include "sfft/tones/dense_fit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +74,7 @@ static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw
                     struct lw_error *err)
 {
     int rc;
-    if ((rc = lw_setup_open(comm, ops, options, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
+    if ((rc = lw_setup_open(comm, ops, options, NULL, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
         (rc = lw_comm_agree(comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
         return rc;
     return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;

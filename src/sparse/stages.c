@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "sfft/probe.h"
 #include "sparse/collect.h"
 #include "sparse/memory.h"
 #include "sparse/outcome.h"
@@ -9,7 +10,6 @@
 #include "sparse/probe.h"
 #include "sparse/refine.h"
 #include "sparse/resume.h"
-#include "sfft/probe.h"
 
 #include <inttypes.h>
 #include <math.h>

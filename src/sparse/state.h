@@ -18,8 +18,9 @@
 
 #include "engine/sparse.h"
 #include "io/bytes/scatter.h"
-#include "setup/report.h"
 #include "resume/checkpoint.h"
+#include "setup/planned.h"
+#include "setup/report.h"
 #include "setup/result.h"
 #include "setup/setup.h"
 #include "sfft/sfft.h"

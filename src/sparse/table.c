@@ -2,8 +2,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "jobs/sfft.h"
-#include "stream/sink.h"
+#include "io/write/table_rows.h"
+#include "job/line_rows.h"
 #include "sparse/outcome.h"
 
 #include <math.h>
@@ -131,9 +131,9 @@ static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *er
     const int64_t bytes = lw_sparse_table_bytes(run);
     const struct lw_table_rows lines = {run->n_channels, run, count_lines, has_lines, fill_lines};
     const struct lw_table_rows channels = {1, run, count_channels, has_channels, fill_channels};
-    const int rc = lw_sink_rows(run->result.writer, LW_SFFT_SPECTRUM, &lines, buffer,
+    const int rc = lw_writer_rows(run->result.writer, LW_SFFT_SPECTRUM, &lines, buffer,
                                 bytes / row_bytes(run, sizeof(struct lw_sfft_line_row)), err);
-    return rc ? rc : lw_sink_rows(run->result.writer, LW_SFFT_CHANNELS, &channels, buffer,
+    return rc ? rc : lw_writer_rows(run->result.writer, LW_SFFT_CHANNELS, &channels, buffer,
                                   bytes / row_bytes(run, sizeof(struct lw_sfft_channel_row)), err);
 }
 

@@ -1,4 +1,4 @@
-/* table.h - the result of a sparse run: a table of lines, and one of channels (jobs/sfft.h has their rows). */
+/* table.h - the result of a sparse run: a table of lines, and one of channels (job/line_rows.h has their rows). */
 #ifndef LW_SPARSE_TABLE_H
 #define LW_SPARSE_TABLE_H
 

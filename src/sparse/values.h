@@ -2,8 +2,8 @@
 #ifndef LW_SPARSE_VALUES_H
 #define LW_SPARSE_VALUES_H
 
-#include "sparse/state.h"
 #include "sfft/reading.h"
+#include "sparse/state.h"
 
 /* What a read brought: sample i of channel c is in the bytes from memory + i x axis_bytes + c x channel_bytes on. */
 struct lw_sparse_block {

@@ -2,7 +2,7 @@
 #ifndef LW_STREAM_LISTENER_H
 #define LW_STREAM_LISTENER_H
 
-#include "stream/flaws.h"
+#include "setup/flaws.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -10,12 +10,14 @@
  * products of the blocks that the engine has finished before this one. Ranks agree on failure before each collective step. */
 #include "stream/loop.h"
 
+#include "stream/not_finite.h"
+
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
-#include "stream/search/candidates.h"
-#include "stream/pipeline.h"
 #include "setup/timeline.h"
+#include "stream/pipeline.h"
+#include "stream/search/candidates.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -157,19 +159,19 @@ static struct lw_flaws *early_of(struct lw_loop *loop, const struct lw_slot *slo
     return &loop->early[lw_pipeline_number(loop->pipeline, slot)];
 }
 
-static struct lw_flaws_view view_of(const struct lw_loop *loop, const struct lw_window_part *part)
+static struct lw_samples_view view_of(const struct lw_loop *loop, const struct lw_window_part *part)
 {
-    return (struct lw_flaws_view){&loop->setup->job.op, loop->plan->op.input_width, part};
+    return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
 /* Samples that the engine does not count as a slice's own: those before the first one. */
 static int64_t note_prologue(struct lw_loop *loop, const struct lw_window_part *part, int64_t begin, int64_t end)
 {
-    const struct lw_flaws_view view = view_of(loop, part);
-    const int64_t bad = lw_flaws_count(&view, begin, end);
+    const struct lw_samples_view view = view_of(loop, part);
+    const int64_t bad = lw_not_finite_count(&view, begin, end);
     struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);
     if (bad > 0)
-        lw_flaws_locate(&view, begin, end, loop->setup->job.view.start, flaws);
+        lw_not_finite_locate(&view, begin, end, loop->setup->job.view.start, flaws);
     flaws->n_not_finite += bad;
     return bad;
 }
@@ -242,9 +244,9 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
         return loop->reading.rc;
     }
     const int rc = lw_window_end(loop->window, err);
-    const struct lw_flaws_view view = view_of(loop, part);
+    const struct lw_samples_view view = view_of(loop, part);
     if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
-        early_of(loop, loop->reading.slot)->n_not_finite -= lw_flaws_count(&view, max64(part->begin, job->n_samples), part->end);
+        early_of(loop, loop->reading.slot)->n_not_finite -= lw_not_finite_count(&view, max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
@@ -310,8 +312,8 @@ static void locate_flaws(struct lw_loop *loop, const struct lw_slot *slot)
         .begin = begin, .end = begin + block->count, .channel = block->channel, .n_channels = block->n_channels,
         .into = slot->input, .into_axis = halo + block->count, .into_first = halo,
     };
-    const struct lw_flaws_view view = view_of(loop, &part);
-    lw_flaws_locate(&view, begin + slot->not_finite_sample, min64(part.end, job->n_samples), job->view.start, &loop->flaws);
+    const struct lw_samples_view view = view_of(loop, &part);
+    lw_not_finite_locate(&view, begin + slot->not_finite_sample, min64(part.end, job->n_samples), job->view.start, &loop->flaws);
 }
 
 static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)

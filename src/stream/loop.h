@@ -4,11 +4,11 @@
 #ifndef LW_STREAM_LOOP_H
 #define LW_STREAM_LOOP_H
 
-#include "stream/listener.h"
-#include "stream/plan.h"
 #include "setup/report.h"
 #include "setup/result.h"
 #include "setup/setup.h"
+#include "stream/listener.h"
+#include "stream/plan.h"
 #include "stream/sink.h"
 
 /* Stages of a report whose seconds the loop counts. */

@@ -1,8 +1,8 @@
 #include "stream/measure.h"
 
 #include "base/integers.h"
-#include "stream/loop.h"
 #include "setup/result.h"
+#include "stream/loop.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 

@@ -3,9 +3,9 @@
 #ifndef LW_STREAM_MEASURE_H
 #define LW_STREAM_MEASURE_H
 
-#include "stream/plan.h"
 #include "setup/report.h"
 #include "setup/setup.h"
+#include "stream/plan.h"
 
 /* About so long, unless the whole run is shorter. */
 #define LW_MEASURE_SECONDS 4.0

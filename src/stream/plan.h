@@ -8,8 +8,8 @@
 #include "job/job.h"
 #include "setup/limits.h"
 #include "setup/setup.h"
-#include "stream/window.h"
 #include "signal/rounds.h"
+#include "stream/window.h"
 
 /* Host bytes of one rank by what they are for, on top of limits.base; pinned and device bytes stand beside them. */
 struct lw_plan_bytes {
@@ -49,9 +49,6 @@ struct lw_plan_spec {
 
 /** Host bytes per rank, all together. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);
-
-/* Until all ranks have started: assumed. */
-#define LW_PLAN_START_SECONDS 1.0
 
 /** Seconds after the start: computing, and reading and writing at the same time. */
 double lw_plan_seconds(const struct lw_plan *plan);

@@ -1,40 +1,9 @@
 #include "stream/plan_text.h"
 
-#include "base/log.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-void lw_plan_row(const char *name, const char *text)
-{
-    printf("%-16s%s\n", name, text);
-}
-
-void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
-{
-    char size[24];
-    printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
-}
-
-void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
-{
-    const struct lw_job *const job = &setup->job;
-    const struct lw_dataset_info *const input = &job->inputs[0];
-    char type[40], name[2 * sizeof(struct lw_name)];
-    lw_plan_row("job", job->ops->name);
-    printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
-           lw_escape(lw_dataset_name(input).text, "", name, sizeof name),
-           lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
-           job->op.n_channels == 1 ? "" : "s");
-    if (width > 1)
-        printf(", %" PRId64 " pixels a row\n", width);
-    else
-        printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
-    lw_plan_row("", job->summary);
-    lw_plan_row("engine", setup->engine_text);
-    lw_plan_row("algorithm", setup->algorithm);
-}
 
 static void print_rounds(const struct lw_setup *setup, const struct lw_plan *plan)
 {
@@ -98,20 +67,6 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (plan->round_seconds >= 0.5)
         printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds, plan->round_seconds);
     printf("\n");
-}
-
-void lw_plan_print_slurm(double seconds)
-{
-    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
-}
-
-int lw_plan_one(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
-{
-    struct lw_planned planned = {.prints = lw_comm_rank(comm) == 0};
-    const int rc = ops->plan(comm, ops, options, &planned, err);
-    if (rc == LW_OK && planned.serial_seconds > 0 && planned.prints)
-        lw_plan_print_slurm(planned.serial_seconds);
-    return rc;
 }
 
 void lw_plan_print_measured(const struct lw_plan *plan, const struct lw_measure *measure, const char *longest)

@@ -9,9 +9,9 @@
 #ifndef LW_STREAM_RESUME_H
 #define LW_STREAM_RESUME_H
 
-#include "stream/listener.h"
 #include "resume/checkpoint.h"
 #include "signal/rounds.h"
+#include "stream/listener.h"
 
 struct lw_streamed {
     struct lw_checkpoint checkpoint;

@@ -33,17 +33,4 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
 /** Wait until all products are written; where nothing has begun, at once. Not collective: errors are those of lw_writer_end. */
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);
 
-/* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
-struct lw_table_rows {
-    int64_t n_runs;
-    const void *context;                /* borrowed, the first argument of: */
-    int64_t (*count)(const void *context, int64_t run);         /* rows of a run; every rank knows */
-    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has them */
-    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so: some of them */
-};
-
-/** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
-int lw_sink_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
-                 struct lw_error *err);
-
 #endif

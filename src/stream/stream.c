@@ -1,14 +1,16 @@
-/* stream.c - a run that takes all samples of its input, block by block: what comes before its rounds and after them. */
+#include "stream/stream.h"
+
 #include "base/leave.h"
 #include "base/memory.h"
+#include "resume/stop.h"
+#include "setup/timeline.h"
 #include "stream/loop.h"
 #include "stream/measure.h"
-#include "resume/stop.h"
+#include "stream/open.h"
+#include "stream/plan_text.h"
 #include "stream/resume.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
-#include "stream/plan_text.h"
-#include "setup/timeline.h"
 
 #include <inttypes.h>
 
@@ -147,7 +149,7 @@ static void close_run(struct stream *run)
     lw_streamed_close(&run->streamed);
     lw_result_close(&run->result);
     lw_report_close(&run->report);
-    lw_setup_close(&run->setup);
+    lw_stream_close(&run->setup);
 }
 
 int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -156,7 +158,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_stream_open(comm, ops, options, &run.setup, err)) ||
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
@@ -208,7 +210,7 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_stream_open(comm, ops, options, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
         goto done;
     keep_numbers(&run, planned);

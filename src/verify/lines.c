@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "jobs/sfft.h"
+#include "job/line_rows.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"
 

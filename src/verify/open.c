@@ -6,8 +6,8 @@
 #include "base/proc.h"
 #include "io/format.h"
 #include "io/object.h"
-#include "stream/search/noise.h"
 #include "sfft/number.h"
+#include "stream/search/noise.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+#include "jobs/jobs.h"
 #include "verify/state.h"
 
 #include "base/integers.h"

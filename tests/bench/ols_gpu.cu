@@ -14,8 +14,8 @@
  * these, too, and the relative L2 difference of the whole outputs. */
 #include "cufft_ols.cuh"
 #include "direct_steps.cuh"
-#include "gpu_bench.cuh"
 #include "gpu/ols/long/method.h"
+#include "gpu_bench.cuh"
 #include "rivals/library.h"
 #include "rivals/search.cuh"
 

@@ -1,6 +1,6 @@
 /* ols.c - the suite that every engine must pass, against direct sums in double precision. */
-#include "suites.h"
 #include "ols_parts.h"
+#include "suites.h"
 
 #include "../check.h"
 #include "trial.h"

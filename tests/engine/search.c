@@ -1,7 +1,7 @@
 /* search.c - what is found in a filtered series, on every engine: against the definitions, and the same bits for all cuts. */
-#include "suites.h"
 #include "ols_parts.h"
 #include "search_truth.h"
+#include "suites.h"
 
 #include "../check.h"
 #include "base/integers.h"

@@ -1,8 +1,8 @@
 /* raw.c - what a user says of a file: lines with --raw, --start-time, --sample-rate and --channel-spacing, then the file. */
 #include "target.h"
 
-#include "options/parse.h"
 #include "dataset.h"
+#include "options/parse.h"
 
 extern const struct lw_format lw_format_raw;
 

@@ -2,12 +2,12 @@
  * read it. */
 #include "target.h"
 
-#include "options/expand.h"
 #include "base/instant.h"
 #include "base/memory.h"
+#include "io/object.h"
+#include "options/expand.h"
 #include "options/parse.h"
 #include "options/words.h"
-#include "io/object.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "../check.h"
 #include "base/integers.h"
-#include "io/format.h"
 #include "io/axis.h"
+#include "io/format.h"
 
 #include <stdbool.h>
 #include <stdint.h>

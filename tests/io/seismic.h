@@ -5,8 +5,8 @@
 
 #include "../check.h"
 #include "base/memory.h"
-#include "io/format.h"
 #include "io/axis.h"
+#include "io/format.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Options: every kind of value, every error and its message, defaults, the resolved configuration. */
 #include "../check.h"
 #include "base/memory.h"
-#include "options/parse.h"
 #include "options/options.h"
+#include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>

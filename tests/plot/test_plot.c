@@ -1,7 +1,7 @@
 /* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
-#include "plot/raster.h"
 #include "plot/labels.h"
 #include "plot/picture.h"
+#include "plot/raster.h"
 #include "plot/script.h"
 
 #include "../check.h"

@@ -4,9 +4,9 @@
 #include "../check.h"
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "sfft/number.h"
 #include "sparse/collect.h"
 #include "sparse/pace.h"
-#include "sfft/number.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -113,7 +113,7 @@ static void open_run(struct lw_sparse *run, struct lw_comm *comm, const struct l
     static const char *const stages[LW_REPORT_STAGES] = {"read"};
     struct lw_error err;
     *run = (struct lw_sparse){.rank = lw_comm_rank(comm), .n_ranks = lw_comm_size(comm)};
-    CHECK(lw_setup_open(comm, &lw_job_sfft, options, &run->setup, &err) == LW_OK && lw_sparse_locate(run, &err) == LW_OK &&
+    CHECK(lw_setup_open(comm, &lw_job_sfft, options, NULL, &run->setup, &err) == LW_OK && lw_sparse_locate(run, &err) == LW_OK &&
               lw_report_open(&run->report, comm, stages, &err) == LW_OK, "%s", err.message);
     CHECK(run->is_raw == way->is_raw, "%s %s: read from its place: %d", way->dataset, way->io, run->is_raw);
     run->request = *(const struct lw_sfft_request *)run->setup.job.request;

@@ -1,7 +1,7 @@
 /* Where samples that are not finite lie: found in every layout as a search of all of them finds it, bounded, and over ranks. */
 #include "../check.h"
 #include "comm/comm.h"
-#include "stream/flaws.h"
+#include "stream/not_finite.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -33,10 +33,10 @@ static void check_one(enum lw_layout layout, int64_t width, const int64_t *posit
     const struct lw_op_spec op = {.layout = layout, .input = {.scalar = LW_FLOAT32}};
     const struct lw_window_part part = {.begin = BEFORE, .end = BEFORE + LENGTH, .n_channels = CHANNELS, .into = samples,
                                         .into_axis = HALO + LENGTH, .into_first = HALO};
-    const struct lw_flaws_view view = {&op, width, &part};
+    const struct lw_samples_view view = {&op, width, &part};
     struct lw_flaws flaws = {0};
-    CHECK(lw_flaws_count(&view, BEFORE + begin, BEFORE + LENGTH) == n, "layout %d: count", (int)layout);
-    lw_flaws_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &flaws);
+    CHECK(lw_not_finite_count(&view, BEFORE + begin, BEFORE + LENGTH) == n, "layout %d: count", (int)layout);
+    lw_not_finite_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &flaws);
     if (n == 0)
         CHECK(flaws.end == 0, "layout %d: nothing is found, but %lld", (int)layout, (long long)flaws.end);
     else
@@ -46,7 +46,7 @@ static void check_one(enum lw_layout layout, int64_t width, const int64_t *posit
 
     /* once enough has been looked at, the end is rough, but never before the last one */
     struct lw_flaws tired = {.n_sought = (int64_t)1 << 30};
-    lw_flaws_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &tired);
+    lw_not_finite_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &tired);
     CHECK(n == 0 || (tired.first == flaws.first && tired.end >= flaws.end && (tired.is_rough || tired.end == flaws.end)),
           "layout %d: a rough end %lld before %lld", (int)layout, (long long)tired.end, (long long)flaws.end);
     CHECK(n == 0 || last >= LENGTH - 8192 || tired.is_rough, "layout %d: the search for %lld does not end", (int)layout,

@@ -2,6 +2,7 @@
  * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. The rows of a table stand run by run, whatever rank has them. */
 #include "../check.h"
 #include "io/read/reader.h"
+#include "io/write/table_rows.h"
 #include "stream/sink.h"
 
 #include <hdf5.h>
@@ -173,7 +174,7 @@ static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_r
     struct lw_writer *writer = NULL;
     struct row buffer[8], found[64];
     CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK &&
-              lw_sink_rows(writer, 0, &rows, buffer, buffer_rows, &err) == LW_OK &&
+              lw_writer_rows(writer, 0, &rows, buffer, buffer_rows, &err) == LW_OK &&
               lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
 

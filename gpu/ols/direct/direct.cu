@@ -1,7 +1,8 @@
 /* direct.cu - choice, bank and launcher of the direct kernels. */
 #include "gpu/ols/direct/direct.h"
-#include "gpu/ols/direct/sum.cuh"
+
 #include "gpu/ols/direct/compiled.h"
+#include "gpu/ols/direct/sum.cuh"
 
 #include <climits>
 

@@ -2,8 +2,8 @@
 #ifndef LW_GPU_OLS_DIRECT_INSTANCE_CUH
 #define LW_GPU_OLS_DIRECT_INSTANCE_CUH
 
-#include "gpu/ols/direct/sum.cuh"
 #include "gpu/ols/direct/compiled.h"
+#include "gpu/ols/direct/sum.cuh"
 
 template <class Sample, class Tap, int PAD> DirectKernel direct_kernel()
 {

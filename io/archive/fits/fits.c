@@ -7,8 +7,8 @@
 #include "io/archive/fits/origin.h"
 #include "io/archive/fits/tiles.h"
 #include "io/archive/fits/unpacked.h"
-#include "io/notes/recorder.h"
 #include "io/axis.h"
+#include "io/notes/recorder.h"
 
 #include "base/memory.h"
 

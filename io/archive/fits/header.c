@@ -2,9 +2,9 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "options/parse.h"
 #include "io/archive/fits/unpacked.h"
 #include "io/bytes/transfer.h"
+#include "options/parse.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/archive/fits/cards.h"
-#include "io/archive/fits/wcs.h"
 #include "io/archive/fits/header.h"
 #include "io/archive/fits/image.h"
+#include "io/archive/fits/wcs.h"
 #include "io/bytes/transfer.h"
 
 #include <ctype.h>

@@ -5,8 +5,8 @@
 #include "io/archive/fits/hcompress.h"
 #include "io/archive/fits/plio.h"
 #include "io/archive/fits/rice.h"
-#include "io/codecs/gunzip.h"
 #include "io/bytes/transfer.h"
+#include "io/codecs/gunzip.h"
 
 #include <inttypes.h>
 #include <math.h>

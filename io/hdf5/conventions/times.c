@@ -1,9 +1,9 @@
 #include "io/hdf5/conventions/times.h"
 
 #include "base/memory.h"
+#include "io/axis.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/place.h"
-#include "io/axis.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "io/write/structure.h"
 
 #include "io/hdf5/collective.h"
-#include "io/hdf5/start.h"
 #include "io/hdf5/result/structure.h"
+#include "io/hdf5/start.h"
 
 #include <hdf5.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef LW_CPU_CONV2D_LANE_H
 #define LW_CPU_CONV2D_LANE_H
 
-#include "cpu/conv2d/nan.h"
 #include "cpu/conv2d/kernel.h"
+#include "cpu/conv2d/nan.h"
 #include "cpu/conv2d/pixels.h"
 #include "cpu/crossings.h"
 #include "cpu/lanes.h"

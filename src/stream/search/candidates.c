@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "base/select.h"
 #include "job/search.h"
+#include "signal/peaks.h"
 #include "stream/listener.h"
 #include "stream/search/touch.h"
-#include "signal/peaks.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -10,9 +10,9 @@
 
 #include "engine/engine.h"
 #include "io/write/writer.h"
+#include "setup/setup.h"
 #include "stream/pipeline.h"
 #include "stream/search/mask.h"
-#include "setup/setup.h"
 
 struct lw_candidates;
 

@@ -2,10 +2,10 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "signal/convolution.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 #include "stream/search/good.h"
-#include "signal/convolution.h"
 
 #include <inttypes.h>
 #include <string.h>

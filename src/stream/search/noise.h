@@ -15,8 +15,8 @@
 #ifndef LW_STREAM_SEARCH_NOISE_H
 #define LW_STREAM_SEARCH_NOISE_H
 
-#include "stream/plan.h"
 #include "setup/setup.h"
+#include "stream/plan.h"
 
 #define LW_NOISE_LENGTH (1 << 14)
 #define LW_NOISE_OUTPUTS (1 << 20)

@@ -7,9 +7,9 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "signal/spread.h"
 #include "stream/search/noise.h"
 #include "stream/search/noise_count.h"
-#include "signal/spread.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "resume/stop.h"
+#include "stream/search/mask.h"
 
 /* Blocks on their way at a time, at most. */
 enum { MOST_DEPTH = 4 };

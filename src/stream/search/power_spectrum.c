@@ -1,13 +1,14 @@
-#include "resume/stop.h"
 #include "stream/search/power_spectrum.h"
+#include "resume/stop.h"
 
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/proc.h"
-#include "stream/plan.h"
 #include "design/welch.h"
 #include "design/whiten.h"
+#include "stream/plan.h"
+#include "stream/search/mask.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #ifndef LW_STREAM_SUMS_SUMS_H
 #define LW_STREAM_SUMS_SUMS_H
 
-#include "stream/plan.h"
 #include "setup/setup.h"
+#include "stream/plan.h"
 #include "stream/sums/block_sums.h"
 
 #define LW_SUMS_GROUP "/checksums"

@@ -16,10 +16,10 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "io/shield.h"
-#include "stream/loop.h"
-#include "stream/pipeline.h"
 #include "setup/result.h"
 #include "storage_rates.h"
+#include "stream/loop.h"
+#include "stream/pipeline.h"
 
 #include <inttypes.h>
 #include <libgen.h>
@@ -180,7 +180,7 @@ static void prepare(struct bench *b, int argc, char **argv)
 {
     struct lw_error err;
     const struct lw_job_ops *const ops = lw_job_find(argv[2]);
-    if (!ops || ops->run != lw_stream_run) {
+    if (!ops || ops->way != LW_WAY_STREAMED) {
         lw_fail(&err, LW_EUSAGE, "'%s' is no job that is run block by block", argv[2]);
         stop(b, &err);
     }
@@ -191,7 +191,7 @@ static void prepare(struct bench *b, int argc, char **argv)
     if (lw_options_create(tables, &b->options, &err) ||
         lw_options_set(b->options, "output", b->output, "OUTPUT_FOLDER", &err) ||
         lw_options_parse(b->options, argc - 3, argv + 3, &used, &err) ||
-        lw_setup_open(b->comm, ops, b->options, &b->setup, &err) ||
+        lw_setup_open(b->comm, ops, b->options, NULL, &b->setup, &err) ||
         lw_plan_make_for(&b->setup, &b->plan, &err))
         stop(b, &err);
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "cli/commands.h"
+#include "run/run.h"
 #include "trial.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static int run(struct lw_comm *comm, int argc, char **argv, struct lw_error *err
         (rc = lw_options_set(options, "overwrite", "yes", "overwrite", err)) ||
         (rc = lw_options_parse(options, argc - 3, argv + 3, &used, err)))
         return rc;
-    rc = lw_job_sfft.run(comm, &lw_job_sfft, options, "bench_sfft_read", err);
+    rc = lw_run(comm, &lw_job_sfft, options, "bench_sfft_read", err);
     lw_options_destroy(options);
     return rc;
 }

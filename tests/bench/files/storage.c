@@ -8,8 +8,8 @@
 #include "storage_rates.h"
 
 #include "base/memory.h"
-#include "options/parse.h"
 #include "base/proc.h"
+#include "options/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *
  * cuFFT may use the output of its inverse transforms on the way, so they are given a space of their own to write to. A kernel of
  * one thread tells the callbacks before each batch where its image and output are. */
-#include "tests/bench/cufft_image.cuh"
 #include "divide.cuh"
+#include "tests/bench/cufft_image.cuh"
 
 #include <cufftXt.h>
 

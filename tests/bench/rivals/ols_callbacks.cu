@@ -3,8 +3,8 @@
  * only the static library has). Rows of the inverse transforms are counted as if they lay a power of two apart: what lies where is
  * the callbacks' affair. Where cuFFT takes more than one kernel it leaves values between them in the arrays that it was called
  * with, which therefore are work space of that size. A chunk's spectra stay in the L2, where the filters find them. */
-#include "tests/bench/cufft_ols.cuh"
 #include "divide.cuh"
+#include "tests/bench/cufft_ols.cuh"
 
 #include <cufftXt.h>
 

@@ -6,8 +6,8 @@
 #define OLS_CUFFTDX_CUH
 
 #define CUFFTDX_DISABLE_CUTLASS_DEPENDENCY
-#include "ols_cufftdx.h"
 #include "gpu/device/ptx.cuh"
+#include "ols_cufftdx.h"
 
 #include <cufftdx.hpp>
 

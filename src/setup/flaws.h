@@ -1,10 +1,9 @@
 /* flaws.h - what a run finds wrong with its data: how much, and where on the axis samples that are not finite lie. */
-#ifndef LW_STREAM_FLAWS_H
-#define LW_STREAM_FLAWS_H
+#ifndef LW_SETUP_FLAWS_H
+#define LW_SETUP_FLAWS_H
 
 #include "comm/comm.h"
 #include "engine/engine.h"
-#include "stream/window.h"
 
 /* Counted by each rank. */
 struct lw_flaws {
@@ -16,19 +15,8 @@ struct lw_flaws {
     struct lw_loss loss;
 };
 
-/* Samples in memory. All borrowed during the call. */
-struct lw_flaws_view {
-    const struct lw_op_spec *op;
-    int64_t width;                      /* values of one sample of the axis of a channel */
-    const struct lw_window_part *part;  /* where they lie */
-};
-
-/** How many of the samples of window positions [begin, end) are not finite. */
-int64_t lw_flaws_count(const struct lw_flaws_view *view, int64_t begin, int64_t end);
-
-/** Note where among them the first and the last lie. What this takes is bounded: once a run has sought for a tenth of a second, the
- * last one's place becomes rough. @param start  sample of the input at window position 0 */
-void lw_flaws_locate(const struct lw_flaws_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws);
+/** Samples that are not finite lie in [first, end) of the axis of the whole input, too. @param is_rough  they end somewhere before `end` */
+void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_rough);
 
 /** Count what was found elsewhere, too. */
 void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more);

@@ -1,0 +1,37 @@
+#include "setup/flaws.h"
+
+#include "base/integers.h"
+
+void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_rough)
+{
+    flaws->first = flaws->end > 0 ? min64(flaws->first, first) : first;
+    if (end > flaws->end || (end == flaws->end && !is_rough)) {
+        flaws->end = end;
+        flaws->is_rough = is_rough;
+    }
+}
+
+void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more)
+{
+    flaws->n_not_finite += more->n_not_finite;
+    flaws->n_sought += more->n_sought;
+    flaws->n_out_of_range += more->n_out_of_range;
+    flaws->loss.n_saturated += more->loss.n_saturated;
+    flaws->loss.n_nan += more->loss.n_nan;
+    if (more->end > 0)
+        lw_flaws_widen(flaws, more->first, more->end, more->is_rough);
+}
+
+/* ---- all ranks ----------------------------------------------------------------------------------------------------- */
+
+void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws)
+{
+    flaws->n_not_finite = lw_comm_sum(comm, flaws->n_not_finite);
+    flaws->n_out_of_range = lw_comm_sum(comm, flaws->n_out_of_range);
+    flaws->loss.n_saturated = lw_comm_sum(comm, flaws->loss.n_saturated);
+    flaws->loss.n_nan = lw_comm_sum(comm, flaws->loss.n_nan);
+    const int64_t end = lw_comm_max(comm, flaws->end);
+    flaws->first = lw_comm_min(comm, flaws->end > 0 ? flaws->first : INT64_MAX);
+    flaws->is_rough = lw_comm_min(comm, flaws->end < end || flaws->is_rough) > 0;
+    flaws->end = end;
+}

@@ -1,0 +1,42 @@
+#include "setup/planned.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void lw_plan_row(const char *name, const char *text)
+{
+    printf("%-16s%s\n", name, text);
+}
+
+void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
+{
+    char size[24];
+    printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
+}
+
+void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
+{
+    const struct lw_job *const job = &setup->job;
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    char type[40], name[2 * sizeof(struct lw_name)];
+    lw_plan_row("job", job->ops->name);
+    printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
+           lw_escape(lw_dataset_name(input).text, "", name, sizeof name),
+           lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
+           job->op.n_channels == 1 ? "" : "s");
+    if (width > 1)
+        printf(", %" PRId64 " pixels a row\n", width);
+    else
+        printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
+    lw_plan_row("", job->summary);
+    lw_plan_row("engine", setup->engine_text);
+    lw_plan_row("algorithm", setup->algorithm);
+}
+
+void lw_plan_print_slurm(double seconds)
+{
+    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
+}

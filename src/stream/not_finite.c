@@ -1,0 +1,81 @@
+#include "stream/not_finite.h"
+
+#include "base/integers.h"
+#include "base/type.h"
+
+int64_t lw_not_finite_count(const struct lw_samples_view *view, int64_t begin, int64_t end)
+{
+    const struct lw_op_spec *const op = view->op;
+    const struct lw_window_part *const part = view->part;
+    const bool slow = op->layout == LW_TIME_SLOW;
+    const int64_t n_rows = slow ? 1 : part->n_channels;
+    const int64_t width = slow ? part->n_channels : view->width;
+    int64_t found = 0, lowest;
+    for (int64_t row = 0; begin < end && row < n_rows; row++) {
+        const int64_t index = (row * part->into_axis + part->into_first + begin - part->begin) * width;
+        const char *const samples = (const char *)part->into + (size_t)index * lw_type_bytes(op->input);
+        found += lw_type_not_finite(op->input, op->precision, samples, (end - begin) * width, &lowest);
+    }
+    return found;
+}
+
+/* ---- where --------------------------------------------------------------------------------------------------------- */
+
+enum { CHUNK_VALUES = 1 << 13, MOST_VALUES = 1 << 24 };
+
+static int64_t chunk_of(const struct lw_samples_view *view)
+{
+    return max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
+}
+
+/* The last position of [begin, end) with such a sample, of which there is one. */
+static int64_t narrow_last(const struct lw_samples_view *view, int64_t begin, int64_t end)
+{
+    while (end - begin > 1) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (lw_not_finite_count(view, middle, end) > 0)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static int64_t narrow_first(const struct lw_samples_view *view, int64_t begin, int64_t end)
+{
+    while (end - begin > 1) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (lw_not_finite_count(view, begin, middle) > 0)
+            end = middle;
+        else
+            begin = middle;
+    }
+    return begin;
+}
+
+/* Behind the last one. @param n_sought  values looked at so far, in the end more */
+static int64_t find_end(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t *n_sought, bool *is_rough)
+{
+    const int64_t chunk = chunk_of(view);
+    *is_rough = false;
+    for (; end - begin > chunk && lw_not_finite_count(view, end - chunk, end) == 0; end -= chunk) {
+        *n_sought += CHUNK_VALUES;
+        *is_rough = *n_sought > MOST_VALUES;
+        if (*is_rough)
+            return end - chunk;
+    }
+    return narrow_last(view, max64(begin, end - chunk), end) + 1;
+}
+
+void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws)
+{
+    const int64_t chunk = chunk_of(view);
+    while (begin < end && lw_not_finite_count(view, begin, min64(end, begin + chunk)) == 0)
+        begin += chunk;
+    if (begin >= end)
+        return;
+    bool is_rough;
+    const int64_t first = narrow_first(view, begin, min64(end, begin + chunk));
+    const int64_t behind = find_end(view, first, end, &flaws->n_sought, &is_rough);
+    lw_flaws_widen(flaws, start + first, start + behind, is_rough);
+}
