@@ -68,7 +68,7 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
 static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), info, &job->taps, err);
+    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), 2, info, &job->taps, err);
     if (rc)
         return rc;
     job->input_names[job->n_inputs++] = "kernel";

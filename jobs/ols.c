@@ -1,14 +1,14 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
 #include "jobs/ols.h"
 
-#include "jobs/jobs.h"
-
+#include "base/integers.h"
 #include "job/choose.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "jobs/aliasing.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
+#include "jobs/jobs.h"
 #include "jobs/ols_filters.h"
 #include "jobs/ols_result.h"
 #include "signal/convolution.h"
@@ -56,6 +56,11 @@ static const struct lw_option options[] = {
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
              "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
              "whatever --decimate makes of it."},
+    {.name = "noise-every", .kind = LW_OPTION_STRETCH, .argument = "TIME", .minimum = 1, .maximum = 9e18,
+     .help = "With --noise measured: measure it anew for each stretch of TIME (a number without a unit: of samples, 4096 at least), for data "
+             "whose noise changes. Stretches are counted from the data's first sample, whatever the window. One that a window cuts is "
+             "measured in what the window has of it; less than half of one has the noise of the stretch beside it. Default: one noise "
+             "for the whole run."},
     LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
                       "positive with --boxcar and --baseline, and for input that a result's --post made power or amplitude; else both"),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
@@ -164,7 +169,49 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
     if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
         return lw_fail(err, LW_EUSAGE, "--cluster-filters goes with --products peaks only");
-    return lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err);
+    return LW_OK;
+}
+
+/* The noise of fewer outputs is uncertain by more than 2%, and numbers of stretches, channels and filters are kept in memory. */
+#define LEAST_STRETCH ((int64_t)1 << 12)
+#define MOST_SIGMAS ((int64_t)1 << 27)
+
+static int check_stretches(const struct lw_options *given, const struct lw_job *job, int64_t length, struct lw_error *err)
+{
+    const int64_t most = max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)), all = divide_up(job->n_outputs, length);
+    if (length < LEAST_STRETCH)
+        return lw_fail(err, LW_ECONFIG, "--noise-every %s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64 " is uncertain: give "
+                       "a longer time", lw_options_text(given, "noise-every"), length, length == 1 ? "" : "s", LEAST_STRETCH);
+    if (all > most)
+        return lw_fail(err, LW_ECONFIG, "--noise-every %s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more than %" PRId64
+                       " numbers: give a time %" PRId64 " times as long", lw_options_text(given, "noise-every"), all, job->op.n_channels,
+                       job->op.ols.n_filters, MOST_SIGMAS, divide_up(all, most));
+    return LW_OK;
+}
+
+static int choose_stretches(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    int64_t length;
+    int rc;
+    if (!lw_options_given(given, "noise-every"))
+        return LW_OK;
+    if (!(job->op.ols.search.products & (LW_PEAKS | LW_BEST)))
+        return lw_fail(err, LW_EUSAGE, "--noise-every goes with --products peaks or best only");
+    if (job->search.noise != LW_NOISE_MEASURED)
+        return lw_fail(err, LW_EUSAGE, "--noise-every goes with --noise measured only%s",
+                       job->whitening ? "; behind --whiten say --noise measured, too" : "");
+    if ((rc = lw_job_count_samples(given, "noise-every", &job->inputs[0], &length, err)) ||
+        (rc = check_stretches(given, job, length, err)))
+        return rc;
+    lw_search_part(&job->op.ols.search, length, job->first_input - job->search.lead, job->n_outputs);
+    return LW_OK;
+}
+
+static int choose_noise(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_ols_spec *const ols = &job->op.ols;
+    const int rc = choose_stretches(given, job, err);
+    return rc ? rc : lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err);
 }
 
 static const char *real_text(const struct lw_ols_spec *ols)
@@ -221,7 +268,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = lw_ols_get_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
-        (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
+        (rc = choose_noise(given, job, err)) || (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
     lw_ols_shape_result(given, job);

@@ -83,7 +83,7 @@ static void warn_of_data(const struct lw_dataset_info *info, const struct lw_ols
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), info, &job->taps, err);
+    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), 2, info, &job->taps, err);
     if (rc)
         return rc;
     job->input_names[job->n_inputs++] = "filters";

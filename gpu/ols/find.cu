@@ -27,9 +27,12 @@ template <typename Value> __device__ static const Value *values_of(const lw_seri
     return static_cast<const Value *>(s.values);
 }
 
-template <typename Value> __device__ static auto scale_of(const lw_series &s, int64_t channel, int filter)
+/* First scale of a channel, at an output of the axis. */
+template <typename Value> __device__ static auto scales_of(const lw_series &s, int64_t channel, int64_t index)
 {
-    return static_cast<const RealPart<Value> *>(s.scales)[(s.channel + channel) * s.n_filters + filter];
+    const int64_t number = s.stretch > 0 && index > s.first_stretch ? (index - s.first_stretch) / s.stretch : 0;
+    const int64_t row = min(number, s.last_stretch) * s.all_channels;
+    return static_cast<const RealPart<Value> *>(s.scales) + (row + s.channel + channel) * s.n_filters;
 }
 
 /* Output o of a channel, in a plane of `count` outputs of each. */
@@ -51,7 +54,7 @@ template <typename Value> __global__ void find_crossings(lw_series s, lw_crossin
         const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / s.count;
         const int64_t index = s.first + (is_slow ? in_plane / s.n_channels : in_plane % s.count);
         const Value y = values_of<Value>(s)[filter * plane + in_plane];
-        if (index >= table.first && index < table.end && crosses(y, scale_of<Value>(s, channel, filter)) &&
+        if (index >= table.first && index < table.end && crosses(y, scales_of<Value>(s, channel, index)[filter]) &&
             has_sign(table.sign, real_of(y)))
             append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
     }
@@ -79,12 +82,13 @@ __global__ void find_best(lw_series s, int64_t first, int64_t count, Value *valu
         const bool is_slow = s.layout == LW_TIME_SLOW;
         const int64_t channel = is_slow ? i % s.n_channels : i / count, o = is_slow ? i / s.n_channels : i % count;
         const Value *const y = values_of<Value>(s) + place_of(s, channel, first - s.first + o, s.count);
+        const auto *const scales = scales_of<Value>(s, channel, first + o);
         Value best = not_a_number<Value>();
         double strongest = -CUDART_INF;
         int32_t number = -1;
         for (int filter = 0; filter < s.n_filters; filter++) {
             const Value value = y[filter * plane];
-            const double strength = strength_of(value, scale_of<Value>(s, channel, filter), s.sign);
+            const double strength = strength_of(value, scales[filter], s.sign);
             if (strength > strongest) {
                 strongest = strength;
                 best = value;

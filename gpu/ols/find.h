@@ -21,7 +21,11 @@ struct lw_series {
     int64_t count, n_channels;
     int64_t first;                  /* on the axis: of its first output */
     int64_t channel;                /* of the data set: its first */
-    const void *scales;             /* device, [channels of the data set][n_filters], see lw_ols_scales */
+    const void *scales;             /* device, [stretches][all_channels][n_filters], see lw_ols_scales */
+    int64_t stretch;                /* outputs of one; 0: there is one alone */
+    int64_t first_stretch;          /* output at which number 0 begins, see signal/search.h */
+    int64_t last_stretch;           /* number */
+    int64_t all_channels;           /* of the data set */
     enum lw_sign sign;              /* that counts */
 };
 

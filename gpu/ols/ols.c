@@ -440,6 +440,8 @@ int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
         .bank = ols->memory,
         .not_finite = &work->report->flag,
         .count = piece->count,
+        .more = piece->more,
+        .best_pitch = piece->pitch,
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
         .n_channels = piece->n_channels,

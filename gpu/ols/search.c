@@ -10,7 +10,10 @@
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-static int64_t n_scales(const struct lw_op_spec *spec) { return spec->n_channels * spec->ols.n_filters; }
+/* Channels that have scales of their own, in each stretch of the axis. */
+static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
+
+static int64_t n_scales(const struct lw_op_spec *spec) { return n_rows(spec) * spec->ols.n_filters; }
 
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec)
 {
@@ -41,12 +44,12 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
 {
     const struct lw_search *const search = &spec->ols.search;
     const int64_t n_filters = spec->ols.n_filters;
-    for (int64_t channel = 0; channel < spec->n_channels && lw_ols_strengths_bytes(spec) > 0; channel++) {
+    for (int64_t row = 0; row < n_rows(spec) && lw_ols_strengths_bytes(spec) > 0; row++) {
         double strongest = 0;
         for (int64_t f = 0; f < n_filters; f++)
-            strongest = fmax(strongest, lw_cuda_scale_of(search, channel * n_filters + f) * norm_of(&spec->ols, f));
+            strongest = fmax(strongest, lw_cuda_scale_of(search, row * n_filters + f) * norm_of(&spec->ols, f));
         for (int64_t f = 0; f < n_filters; f++) {
-            const int64_t i = channel * n_filters + f;
+            const int64_t i = row * n_filters + f;
             const double scale = lw_cuda_scale_of(search, i), strength = scale / (strongest > 0 ? strongest : 1);
             lw_cuda_put_scale(spec->precision, strengths, i,
                               scale == 0 ? NAN : search->sign == LW_SIGN_NEGATIVE ? -strength : strength);
@@ -94,6 +97,10 @@ static struct lw_series series_of(const struct lw_op *op, const struct lw_block 
         .first = piece->first,
         .channel = block->channel + piece->channel,
         .scales = ((const struct lw_ols_state *)op->state)->scales,
+        .stretch = op->spec.ols.search.stretch,
+        .first_stretch = op->spec.ols.search.first_stretch,
+        .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1,
+        .all_channels = op->spec.n_channels,
         .sign = op->spec.ols.search.sign,
     };
 }
@@ -189,47 +196,120 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
 
 static bool finds(const struct lw_op *op) { return ((const struct lw_ols_state *)op->state)->resolved.kernel.finds; }
 
-static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work,
-                                           const struct lw_ols_piece *piece)
+/* The outputs of a piece that are of one stretch, and those before them in the first of their segments. */
+struct part {
+    struct lw_ols_piece piece;
+    int64_t stretch, before;
+};
+
+/* The part that ends before output `end`. Its last segment has its samples behind that, so that it gives the same bits in any part. */
+static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *piece, int64_t end)
 {
+    const struct lw_search *const search = &op->spec.ols.search;
+    const int64_t stretch = lw_search_stretch(search, end - 1);
+    const int64_t begin = stretch == 0 ? piece->first : max64(piece->first, search->first_stretch + stretch * search->stretch);
+    const int64_t before = (begin - piece->first) % op->plan.unit;
+    struct part part = {.piece = *piece, .stretch = stretch, .before = before};
+    part.piece.first = begin - before;
+    part.piece.count = end - part.piece.first;
+    part.piece.skip += part.piece.first - piece->first;
+    part.piece.more = piece->first + piece->count - end;
+    part.piece.pitch = piece->count;
+    return part;
+}
+
+/* @param scales  of all stretches */
+static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
+                                           const void *scales)
+{
+    const int64_t first = part->stretch * op->spec.n_channels * op->spec.ols.n_filters;
     return (struct lw_cuda_ols_search){
-        .scales = ((const struct lw_ols_state *)op->state)->scales,
+        .scales = (const char *)scales + (size_t)first * (op->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double)),
         .n_filters = op->spec.ols.n_filters,
-        .channel = work->block.channel + piece->channel,
-        .index = piece->first,
+        .channel = work->block.channel + part->piece.channel,
+        .index = part->piece.first,
         .table = {.end_filter = op->spec.ols.n_filters},
     };
+}
+
+static int launch_part_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
+                                 const struct lw_crossings *table, struct lw_error *err)
+{
+    struct lw_cuda_ols_search search = search_of(op, work, part, ((const struct lw_ols_state *)op->state)->scales);
+    search.table = *table;
+    search.table.first = max64(table->first, part->piece.first + part->before);
+    return lw_ols_filter(op, work, &part->piece, NULL, &search, err);
 }
 
 /* Crossings that what is not a number has touched are known when all have been found. */
 static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                             struct lw_crossings table, struct lw_error *err)
 {
-    struct lw_cuda_ols_search search = search_of(op, work, piece);
-    search.table = table;
-    const int rc = lw_ols_filter(op, work, piece, NULL, &search, err);
+    int rc = LW_OK;
+    for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
+        const struct part part = part_of(op, piece, end);
+        rc = launch_part_crossings(op, work, &part, &table, err);
+        end = part.piece.first + part.before;
+    }
     if (rc || op->spec.nan == LW_NAN_ZERO)
         return rc;
     const struct lw_repair repair = lw_ols_repair(op, work, piece, NULL);
-    return lw_cuda_check(lw_cuda_spoil_crossings(&repair, &table, search.index, search.channel, work->stream),
+    return lw_cuda_check(lw_cuda_spoil_crossings(&repair, &table, piece->first, work->block.channel + piece->channel, work->stream),
                          "dropping what is not a number", err);
+}
+
+/* The arrays of the best of a piece. */
+struct best {
+    char *values, *filters;
+    size_t value_bytes;
+    int64_t count;              /* outputs of a channel */
+};
+
+/* All bits of some bytes of each row. */
+static cudaError_t set_bits(void *memory, size_t pitch, size_t bytes, size_t rows, cudaStream_t stream)
+{
+    return rows == 1 ? cudaMemsetAsync(memory, 0xff, bytes, stream) : cudaMemset2DAsync(memory, pitch, 0xff, bytes, rows, stream);
+}
+
+/* Forget the best of outputs [at, at + n) of each channel. */
+static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at, int64_t n)
+{
+    const bool is_together = op->spec.layout == LW_TIME_SLOW || n == best->count;
+    const size_t width = (size_t)(is_together ? work->block.n_channels : 1), rows = is_together ? 1 : (size_t)work->block.n_channels;
+    const size_t first = (size_t)at * width, each = (size_t)n * width, pitch = (size_t)best->count, of_filter = sizeof(int32_t);
+    if (n == 0)
+        return cudaSuccess;
+    const cudaError_t status = set_bits(best->values + first * best->value_bytes, pitch * best->value_bytes, each * best->value_bytes,
+                                        rows, work->stream);
+    return status != cudaSuccess ? status
+                                 : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
+}
+
+/* A part's first segment may write outputs of the stretch before, whose part then makes them anew. */
+static int launch_part_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
+                            const struct part *part, struct lw_error *err)
+{
+    struct lw_cuda_ols_search search = search_of(op, work, part, ((const struct lw_ols_state *)op->state)->strengths);
+    const size_t first = (size_t)(op->spec.layout == LW_TIME_SLOW ? at * work->block.n_channels : at);
+    search.values = best->values + first * best->value_bytes;
+    search.filters = (int32_t *)(void *)(best->filters + first * sizeof(int32_t));
+    search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
+    const int rc = lw_ols_filter(op, work, &part->piece, NULL, &search, err);
+    return rc ? rc : lw_cuda_check(clear(op, work, best, at, part->before), "clearing the best filter", err);
 }
 
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
     const int value = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), filter = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    const size_t n = (size_t)(piece->count * piece->n_channels);
-    struct lw_cuda_ols_search search = search_of(op, work, piece);
-    search.scales = ((const struct lw_ols_state *)op->state)->strengths;
-    search.values = work->products[value];
-    search.filters = work->products[filter];
-    search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
-    cudaError_t status = cudaMemsetAsync(search.values, 0xff, n * lw_type_bytes(op->plan.products[value].type), work->stream);
-    if (status == cudaSuccess)
-        status = cudaMemsetAsync(search.filters, 0xff, n * sizeof *search.filters, work->stream);
-    const int rc = lw_cuda_check(status, "clearing the best filter", err);
-    return rc ? rc : lw_ols_filter(op, work, piece, NULL, &search, err);
+    const struct best best = {work->products[value], work->products[filter], lw_type_bytes(op->plan.products[value].type), piece->count};
+    int rc = lw_cuda_check(clear(op, work, &best, 0, piece->count), "clearing the best filter", err);
+    for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
+        const struct part part = part_of(op, piece, end);
+        rc = launch_part_best(op, work, &best, part.piece.first - piece->first, &part, err);
+        end = part.piece.first + part.before;
+    }
+    return rc;
 }
 
 /* What is not a number is reported, and spoils the best of its outputs. */

@@ -28,6 +28,7 @@ struct lw_ols_piece {
     int64_t first, count;           /* on the axis */
     int64_t channel, n_channels;    /* of the block */
     int64_t skip;                   /* samples of a channel of the block's input before the first that is needed */
+    int64_t more, pitch;            /* of a search, see struct lw_cuda_ols_block */
 };
 
 /** The type in which outputs are computed. */

@@ -1,6 +1,7 @@
 /* transform.cu - the sparse transform's planes (transform.cuh), one block a plane; long planes take the blocks of a cluster, where
  * there are such. */
 #include "gpu/sfft/transform.cuh"
+
 #include "gpu/device/dependent.cuh"
 #include "gpu/sfft/launch.h"
 

@@ -83,17 +83,18 @@ static int64_t count_doubles(const struct lw_dataset_info *info)
     return count;
 }
 
-static int check_shape(const struct lw_dataset_info *info, struct lw_error *err)
+static int check_shape(const struct lw_dataset_info *info, int most_dims, struct lw_error *err)
 {
-    if (info->n_dims > 2 || info->n_dims < 1)
-        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 or 2", lw_dataset_name(info).text, info->n_dims);
+    if (info->n_dims > most_dims || info->n_dims < 1)
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 %s %d", lw_dataset_name(info).text, info->n_dims,
+                       most_dims > 2 ? "to" : "or", most_dims);
     if (count_doubles(info) < 0)
-        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 " elements: more than any memory holds",
-                       lw_dataset_name(info).text, info->dims[0], info->dims[1]);
+        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 "%s elements: more than any memory holds",
+                       lw_dataset_name(info).text, info->dims[0], info->dims[1], info->n_dims > 2 ? " x .." : "");
     return LW_OK;
 }
 
-static int read_alone(const char *name, struct lw_dataset_info *info, double **values, struct lw_error *err)
+static int read_alone(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
 {
     const struct lw_format *format;
     struct lw_dataset_info described;
@@ -101,8 +102,8 @@ static int read_alone(const char *name, struct lw_dataset_info *info, double **v
     if (rc)
         return rc;
     *info = described;
-    lw_source_squeeze(info, 1, 2, NULL);
-    if ((rc = check_shape(info, err)))
+    lw_source_squeeze(info, 1, most_dims, NULL);
+    if ((rc = check_shape(info, most_dims, err)))
         return rc;
     *values = lw_alloc_array(count_doubles(info), sizeof **values, lw_dataset_name(info).text, err);
     if (!*values)
@@ -111,13 +112,13 @@ static int read_alone(const char *name, struct lw_dataset_info *info, double **v
     return rc;
 }
 
-int lw_reader_read_numbers(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,
+int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info, double **values,
                            struct lw_error *err)
 {
     const bool reads = lw_comm_rank(comm) == 0;
     struct lw_dataset_info found = {0};
     double *all = NULL;
-    int rc = lw_comm_agree(comm, reads ? read_alone(name, &found, &all, err) : LW_OK, err);
+    int rc = lw_comm_agree(comm, reads ? read_alone(name, most_dims, &found, &all, err) : LW_OK, err);
     if (rc)
         goto fail;
     lw_comm_broadcast(comm, &found, sizeof found);

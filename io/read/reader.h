@@ -176,10 +176,10 @@ bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *pl
 
 int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank, so far, stored type */
 
-/** A small dataset (filters, kernels) of rank 1 or 2 as float64, or complex float64 pairs, on every rank: rank 0 reads and
+/** A small dataset (filters, kernels) of rank 1 to `most_dims` as float64, or complex float64 pairs, on every rank: rank 0 reads and
  * broadcasts; any integer or floating type. Collective.
- * @param values  returned, [dims[0] x dims[1]] row-major (x 2 if complex), release with lw_free */
-int lw_reader_read_numbers(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,
+ * @param values  returned, [dims[0] x dims[1] ..] row-major (x 2 if complex), release with lw_free */
+int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info, double **values,
                            struct lw_error *err);
 
 #endif

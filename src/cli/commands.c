@@ -98,7 +98,8 @@ const struct lw_command lw_commands[] = {
             "one farthest from zero, and above 32 samples their rms value. Complex samples are shown by their magnitudes. "
             "Without a dataset, the file's first result is drawn, or what its convention calls the data. Files of all formats"
             " are drawn. Several names, patterns and lists @FILE are one axis, as for --input of a job; times that no file "
-            "has stay white. FITS images have row 0 at the bottom, others at the top. Of what is larger than --read, a part "
+            "has stay white. FITS images have row 0 at the bottom, others at the top; over images with "
+            "coordinates of the sky are lines of right ascension and declination. Of what is larger than --read, a part "
             "is drawn that is spread evenly. One process does it.",
         .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
                    "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"

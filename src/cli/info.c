@@ -12,6 +12,7 @@
 #include "io/codecs/hash.h"
 #include "io/object.h"
 #include "io/write/writer.h"
+#include "plot/sky.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -79,6 +80,7 @@ void lw_info_build(const struct lw_comm *comm)
     row("HDF5", lw_hdf5_text());
     print_decoders();
     row("checksums", lw_hash_is_there() ? "xxHash" : "none: built without xxHash");
+    row("sky", lw_sky_library());
     for (int e = 0; lw_engines[e]; e++)
         print_engine(lw_engines[e], comm);
     print_machine(comm);

@@ -98,7 +98,7 @@ struct lw_job {
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask"; static storage */
     int n_inputs;
     double *taps;                       /* owned; op.ols.taps or op.conv2d.kernel points to it */
-    double *noise;                      /* owned; op.ols.search.noise points to it; NULL: none */
+    double *noise;                      /* owned, as struct lw_search has it; op.ols.search.noise points to it; NULL: none */
     struct lw_made_filters *made;       /* owned; what is known of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; what the taps wait for; NULL: they are as they were read or made */
     char defaults[64];                  /* "name = value" lines: defaults that follow from the input, for the result's configuration */

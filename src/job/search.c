@@ -151,7 +151,8 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
 {
     if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
         return LW_OK;
-    job->noise = lw_alloc_array(job->op.n_channels * n_filters, sizeof *job->noise, "the noise of channels and filters", err);
+    job->noise = lw_alloc_array(lw_search_stretches(search) * job->op.n_channels * n_filters, sizeof *job->noise,
+                                "the noise of channels and filters", err);
     if (!job->noise)
         return LW_ESYSTEM;
     search->noise = job->noise;
@@ -161,6 +162,27 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
             job->noise[c * n_filters + f] = sigma;
     }
     return LW_OK;
+}
+
+/* [stretch][channel][filter], where a stretch has the time of the input's sample with which it begins. */
+static void shape_stretches(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)
+{
+    const double rate_hz = job->inputs[0].axis.sample_rate_hz;
+    const int64_t first = search->first_stretch - job->search.lead;
+    product->dataset.n_dims = 3;
+    product->dataset.dims[2] = product->dataset.dims[1];
+    product->dataset.dims[1] = product->dataset.dims[0];
+    product->dataset.dims[0] = search->n_stretches;
+    product->dataset.dim_names[0] = "stretch";
+    product->dataset.dim_names[1] = "channel";
+    product->dataset.dim_names[2] = "filter";
+    product->axis_dim = 0;
+    product->channel_dim = 1;
+    lw_coordinates_set(job, (struct lw_steps){.first = job->first_input + first, .every = search->stretch, .rate = 1}, product);
+    lw_product_note_int(product, "stretch_length", search->stretch);
+    if (rate_hz > 0)
+        lw_product_note_real(product, "stretch_s", (double)search->stretch / rate_hz);
+    lw_product_note_int(product, "first_output", first);
 }
 
 void lw_search_shape_noise(struct lw_job *job)
@@ -176,7 +198,10 @@ void lw_search_shape_noise(struct lw_job *job)
     };
     product->axis_dim = -1;
     product->channel_dim = 0;
-    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    if (lw_op_search(&job->op)->stretch > 0)
+        shape_stretches(job, lw_op_search(&job->op), product);
+    else
+        lw_coordinates_set(job, (struct lw_steps){0}, product);
     lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
 }
 

@@ -21,8 +21,8 @@ struct lw_plot {
     const struct lw_options *given;
     enum lw_plot_kind kind;
     struct lw_subject subject;
-    struct lw_subject input;             /* what the result was made of, if has_input */
-    bool has_input;
+    struct lw_subject input;            /* what the result was made of; without notes: not known, or not there */
+    bool has_input;                     /* it is shown */
     bool is_log;
     double low, high;                   /* of colours: --limits; NaN: as the values are */
     int64_t n_files;                    /* of the subject */

@@ -193,11 +193,11 @@ static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
     const bool is_given = lw_options_given(plot->given, "with-input");
     const bool is_wanted = lw_options_flag(plot->given, "with-input");
-    if (is_given && !is_wanted)
+    if (is_given && !is_wanted && !plot->subject.is_image)
         return LW_OK;
     struct lw_error reason;
     const int rc = open_input(plot, &reason);
-    plot->has_input = rc == LW_OK;
+    plot->has_input = rc == LW_OK && (is_wanted || !is_given);
     if (rc == LW_OK)
         return LW_OK;
     lw_subject_release(&plot->input);

@@ -98,7 +98,7 @@ enum { TOP = 44, TOP_WITH_TITLES = 64, BOTTOM = 62 };
 
 static int top_of(const struct lw_panels *panels)
 {
-    return panels->has_titles ? TOP_WITH_TITLES : TOP;
+    return (panels->has_titles ? TOP_WITH_TITLES : TOP) + panels->over;
 }
 
 int lw_panels_width(const struct lw_script *script, const struct lw_panels *panels)
@@ -200,7 +200,8 @@ void lw_script_panel(const struct lw_script *script, const struct lw_panels *pan
     if (panel->title) {
         fputs("set label 3 ", script->file);
         lw_script_line(script, panel->title, width);
-        fprintf(script->file, " at graph 0, graph 1 left offset 0,0.6 font ',10' textcolor rgb '#505050'\n");
+        fprintf(script->file, " at graph 0, screen %.6f left offset 0,0.6 font ',10' textcolor rgb '#505050'\n",
+                (place.top + panels->over) / script->height);
     }
 }
 
@@ -229,10 +230,10 @@ void lw_script_colours(const struct lw_script *script, const struct lw_panels *p
     fprintf(script->file, "%s logscale cb\nset cbrange [%.9g:%.9g]\nset format cb '%%g'\n", is_log ? "set" : "unset", colours->low,
             colours->high);
     fprintf(script->file, "set colorbox user origin screen %.6f,%.6f size screen %.6f,%.6f\n",
-            (place.right + DISTANCE) / script->width, place.bottom / script->height, (double)WIDTH / script->width,
+            (place.right + panels->beside + DISTANCE) / script->width, place.bottom / script->height, (double)WIDTH / script->width,
             (place.top - place.bottom) / script->height);
     fputs("set label 4 ", script->file);
     lw_script_line(script, label, script->width / 2);
     fprintf(script->file, " at screen %.6f,%.6f right font ',10' textcolor rgb '#505050'\n",
-            (place.right + panels->right - 12) / script->width, (place.top + 12) / script->height);
+            (place.right + panels->right - 12) / script->width, (place.top + panels->over + 12) / script->height);
 }

@@ -32,6 +32,7 @@ struct lw_panels {
     int count;
     int left, right;            /* room beside them, for labels and the scale of colours */
     int gap;                    /* between two */
+    int over, beside;           /* room for labels between a panel and what stands above it, and its scale of colours */
     bool has_titles;            /* of their own */
     double aspect;              /* height of one divided by its width; 0: as it fits */
 };

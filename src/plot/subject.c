@@ -119,7 +119,7 @@ static void choose_image(struct lw_subject *subject)
 
 static int find_axis(const struct lw_subject *subject)
 {
-    static const char *const names[] = {"time", "tap"};
+    static const char *const names[] = {"time", "tap", "stretch"};
     int axis = subject->info.metadata_axis;
     for (size_t n = 0; n < sizeof names / sizeof *names && axis < 0; n++)
         axis = find_dimension(subject, names[n]);

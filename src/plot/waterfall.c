@@ -1,8 +1,10 @@
-/* waterfall.c - values as colours: channels over the axis, and images. */
+/* waterfall.c - values as colours: channels over the axis, and images, with lines of right ascension and declination. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "plot/graticule.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,7 @@ struct tile {
     enum lw_show show;
     struct lw_colours colours;
     int data;
+    struct lw_graticule graticule;      /* of an image */
     char title[400];
 };
 
@@ -87,6 +90,40 @@ static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *er
     for (int64_t i = z.begin; i < z.end; i += z.step)
         add_result(plot, tiles, &y, i);
     return LW_OK;
+}
+
+/* Coordinates that cannot be read are a warning: the picture is of the pixels. */
+static int read_sky(const struct lw_subject *subject, struct lw_sky *sky, struct lw_error *err)
+{
+    struct lw_error reason;
+    struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
+    const int rc = header ? lw_said_collect(&subject->info, header, err) : LW_ESYSTEM;
+    if (rc == LW_OK && lw_sky_open(header, sky, &reason) != LW_OK) {
+        lw_log_warn("%.400s: its coordinates of the sky are not drawn: %s", subject->name, reason.message);
+        lw_sky_close(sky);
+    }
+    lw_free(header);
+    return rc;
+}
+
+/* Results in HDF5 have those of their input. */
+static int open_sky(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
+{
+    struct lw_graticule *const graticule = &tile->graticule;
+    struct lw_input_map map = {.step = 1, .channels.step = 1};
+    int rc = read_sky(tile->subject, &graticule->sky, err);
+    if (rc == LW_OK && !graticule->sky.wcs && tile->subject != &plot->input && plot->input.notes) {
+        lw_plot_map_input(plot, &map);
+        rc = read_sky(&plot->input, &graticule->sky, err);
+    }
+    const double row_step = (double)map.channels.step, half_row = 0.5 * (double)tile->y.step;
+    const double last_row = (double)(tile->y.begin + (tile->y.end - 1 - tile->y.begin) / tile->y.step * tile->y.step);
+    graticule->low[0] = map.first + ((double)tile->x.begin - 0.5) * map.step;
+    graticule->high[0] = map.first + ((double)tile->x.end - 0.5) * map.step;
+    graticule->low[1] = (double)map.channels.begin + ((double)tile->y.begin - half_row) * row_step;
+    graticule->high[1] = (double)map.channels.begin + (last_row + half_row) * row_step;
+    graticule->is_downward = !lw_subject_is_upward(&plot->subject);
+    return rc;
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -166,9 +203,12 @@ static int gather(struct lw_plot *plot, const struct tiles *tiles, struct tile *
     if (rc)
         return rc;
     choose_show(plot, tile);
-    if ((rc = choose_colours(plot, tile, err)) == LW_OK)
-        write_data(plot, tile);
-    return rc;
+    if ((rc = choose_colours(plot, tile, err)))
+        return rc;
+    write_data(plot, tile);
+    if (tile->graticule.sky.wcs)
+        lw_graticule_make(&tile->graticule, &plot->script);
+    return LW_OK;
 }
 
 /* ---- picture ------------------------------------------------------------------------------------------------------- */
@@ -188,8 +228,9 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
     struct lw_plot_axis y;
     char label[200];
     lw_subject_label_y(tile->subject, &y);
-    const double x_low = lw_plot_axis_at(&tiles->axis, tile->first + (double)tile->x.begin * tile->step - (is_image ? 0.5 : 0));
-    const double x_high = lw_plot_axis_at(&tiles->axis, tile->first + (double)tile->x.end * tile->step - (is_image ? 0.5 : 0));
+    const double half = is_image ? 0.5 : 0;
+    const double x_low = lw_plot_axis_at(&tiles->axis, tile->first + ((double)tile->x.begin - half) * tile->step);
+    const double x_high = lw_plot_axis_at(&tiles->axis, tile->first + ((double)tile->x.end - half) * tile->step);
     const double first_row = (double)tile->y.begin - 0.5 * (double)tile->y.step;
     const double y_low = lw_plot_axis_at(&y, first_row);
     const double y_high = lw_plot_axis_at(&y, first_row + (double)(tile->gathered.n_channels * tile->y.step));
@@ -197,16 +238,23 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
     const struct lw_panel panel = {
         .number = number, .title = tile->title[0] ? tile->title : NULL, .x = &tiles->axis,
         .x_label = is_last ? tiles->axis.label : NULL, .y_label = y.label,
-        .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - (is_image ? 0.5 : 0)),
-        .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - (is_image ? 0.5 : 0)),
+        .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - half),
+        .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - half),
         .y_low = is_downward ? fmax(y_low, y_high) : is_image ? y_low : fmin(y_low, y_high),
         .y_high = is_downward ? fmin(y_low, y_high) : is_image ? y_high : fmax(y_low, y_high),
     };
     lw_subject_label_values(tile->subject, show_text(plot, tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
     lw_script_panel(&plot->script, &tiles->panels, &panel);
-    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image\n", tile->data,
+    const bool has_sky = tile->graticule.sky.wcs;
+    const double low[2] = {x_low, y_low}, high[2] = {x_high, y_high};
+    if (has_sky)
+        lw_graticule_write_labels(&tile->graticule, low, high, &plot->script);
+    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image", tile->data,
             x_low + dx / 2, dx, y_low + dy / 2, dy);
+    if (has_sky)
+        lw_graticule_write_lines(&tile->graticule, low, high, &plot->script);
+    fputs(has_sky ? "\nunset label\n" : "\n", plot->script.file);
 }
 
 static void note(struct lw_plot *plot, const struct tiles *tiles)
@@ -219,25 +267,39 @@ static void note(struct lw_plot *plot, const struct tiles *tiles)
     if (tiles->left_out > 0)
         snprintf(plot->script.note + used, sizeof plot->script.note - used, "%sthe first %d of %lld panels", used ? "; " : "",
                  tiles->count, (long long)(tiles->count + tiles->left_out));
+    const struct lw_sky *const sky = &tiles->list[tiles->count - 1].graticule.sky;
+    const size_t so_far = strlen(plot->script.note);
+    if (sky->wcs)
+        snprintf(plot->script.note + so_far, sizeof plot->script.note - so_far, "%slines: %s", so_far ? "; " : "", sky->text);
 }
 
-static void choose_frame(struct lw_plot *plot, struct tiles *tiles)
+static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
 {
     const bool is_image = plot->kind == LW_PLOT_IMAGE;
+    int rc = LW_OK;
     tiles->panels = (struct lw_panels){.count = tiles->count, .left = is_image ? 72 : 110, .right = is_image ? 100 : 120, .gap = 36,
                                        .has_titles = tiles->list[0].title[0] != '\0'};
     if (is_image) {
         const struct tile *const tile = &tiles->list[tiles->count - 1];
         tiles->panels.aspect = (double)(tile->y.end - tile->y.begin) / (double)(tile->x.end - tile->x.begin);
     }
+    for (int t = 0; t < tiles->count && is_image && rc == LW_OK; t++) {
+        rc = open_sky(plot, &tiles->list[t], err);
+        if (tiles->list[t].graticule.sky.wcs && !tiles->panels.over) {
+            tiles->panels.over = 16;
+            tiles->panels.beside = 72;
+            tiles->panels.gap += tiles->panels.over;
+            tiles->panels.right += tiles->panels.beside;
+        }
+    }
     const int height = is_image ? 640 : tiles->count == 1 ? 500 : 400;
     lw_plot_frame(plot, is_image ? 900 : 1200, 120 + height * tiles->count);
+    return rc;
 }
 
 static int draw_all(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
 {
-    int rc = LW_OK;
-    choose_frame(plot, tiles);
+    int rc = choose_frame(plot, tiles, err);
     lw_script_begin(&plot->script);
     for (int t = 0; t < tiles->count && rc == LW_OK; t++)
         rc = gather(plot, tiles, &tiles->list[t], err);
@@ -257,7 +319,9 @@ int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err)
     int rc = choose(plot, &tiles, err);
     if (rc == LW_OK)
         rc = draw_all(plot, &tiles, err);
-    for (int t = 0; t < tiles.count; t++)
+    for (int t = 0; t < tiles.count; t++) {
         lw_gathered_release(&tiles.list[t].gathered);
+        lw_sky_close(&tiles.list[t].graticule.sky);
+    }
     return rc;
 }

@@ -6,7 +6,8 @@
 static double noise_of(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
 {
     const double *const noise = spec->search->noise;
-    return noise ? noise[(int64_t)c->channel * spec->n_filters + c->filter] : 1;
+    const int64_t row = lw_search_stretch(spec->search, c->index) * spec->n_channels + c->channel;
+    return noise ? noise[row * spec->n_filters + c->filter] : 1;
 }
 
 double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *c)

@@ -19,6 +19,7 @@ struct lw_peak {
 /* The crossings of a piece of the axis, of some channels and filters. */
 struct lw_peaks_spec {
     const struct lw_search *search;     /* with its noise; borrowed during the call */
+    int64_t n_channels;                 /* of the whole data set, where the noise has stretches */
     int n_filters;                      /* of the whole data set */
     int64_t first, end;                 /* of the piece: crossings up to `cluster` outputs before and after it are there, too */
     bool is_image;                      /* an output is a pixel, `index` its row: neighbours lie within +- cluster rows and columns

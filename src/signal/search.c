@@ -16,6 +16,29 @@ const char *lw_sign_text(enum lw_sign sign)
     return texts[sign];
 }
 
+/* Whether a part of a stretch is too short for a sigma of its own. */
+static bool is_short(const struct lw_search *search, int64_t count) { return count < search->stretch - search->stretch / 2; }
+
+void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n)
+{
+    const int64_t rest = before % length, into = rest < 0 ? rest + length : rest, first = length - into;
+    search->stretch = length;
+    search->first_stretch = is_short(search, first) && first < n ? first : -into;
+    const int64_t its = n - search->first_stretch, left = its % length;
+    search->n_stretches = max64(1, its / length + (left > 0 && !is_short(search, left) ? 1 : 0));
+}
+
+void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t stretch, int64_t *begin, int64_t *end)
+{
+    const int64_t first = search->first_stretch + stretch * search->stretch;
+    *begin = search->stretch > 0 ? max64(0, first) : 0;
+    *end = search->stretch > 0 ? min64(n, first + search->stretch) : n;
+    if (lw_search_stretches(search) == 1 && is_short(search, *end - *begin)) {
+        *begin = 0;
+        *end = n;
+    }
+}
+
 int64_t lw_search_reach(const struct lw_search *search, int64_t n)
 {
     return lw_search_products(search) & LW_PEAKS ? min64(search->cluster, n) : 0;

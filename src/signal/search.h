@@ -1,7 +1,8 @@
 /* search.h - what is made of a filtered series beside the series itself: candidates, the best filter, statistics of blocks.
  *
  * y[f][c][i], 0 <= i < n, is the series that mode and boundary define, before signal/post.h makes anything of it. With sigma[c][f],
- * the noise of a channel behind a filter, |y| / sigma is the signal-to-noise ratio (SNR); where sigma is 0 nothing is found.
+ * the noise of a channel behind a filter, |y| / sigma is the signal-to-noise ratio (SNR); where sigma is 0 nothing is found. The
+ * noise may be another one in each stretch of the axis.
  * Of real outputs a sign may be asked for: outputs of the other one then are no crossings, so nobody's neighbours, and the best
  * filter is that of the largest y / sigma (negative: -y / sigma).
  *
@@ -42,8 +43,12 @@ enum lw_sign { LW_SIGN_BOTH, LW_SIGN_POSITIVE, LW_SIGN_NEGATIVE };
 
 struct lw_search {
     unsigned products;          /* 0 counts as LW_FILTERED */
-    const double *noise;        /* sigma [n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until op_create
-                                   returns; NULL: 1 everywhere. For peaks and best */
+    const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until
+                                   op_create returns; NULL: 1 everywhere. For peaks and best */
+    int64_t stretch;            /* outputs on the axis with a sigma of their own; 0: sigma is one for the whole axis, and these do not count: */
+    int64_t n_stretches;
+    int64_t first_stretch;      /* output at which the first one begins, > -stretch; outputs before it are of that one, too, and those
+                                   behind the last one are of the last */
     double threshold;           /* > 0 */
     enum lw_sign sign;          /* of complex outputs LW_SIGN_BOTH */
     int64_t cluster;            /* 0 .. LW_SEARCH_MOST_CLUSTER */
@@ -56,6 +61,32 @@ unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
 
 /** Whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
+
+/** Part an axis of n outputs into stretches of `length`, counted from the data's first sample on. What is less than half a stretch at either
+ * end has the sigma of the stretch beside it.
+ * @param before  samples of the data before the one whose time output 0 has; negative: output 0 is before the data */
+void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n);
+
+/** Outputs [*begin, *end) of an axis of n whose noise is the sigma of a stretch. */
+void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t stretch, int64_t *begin, int64_t *end);
+
+/** How many sigmas a channel has behind a filter. */
+static inline int64_t lw_search_stretches(const struct lw_search *search) { return search->stretch > 0 ? search->n_stretches : 1; }
+
+/** The stretch of output i of the axis. */
+static inline int64_t lw_search_stretch(const struct lw_search *search, int64_t i)
+{
+    const int64_t number = search->stretch > 0 && i > search->first_stretch ? (i - search->first_stretch) / search->stretch : 0;
+    const int64_t last = lw_search_stretches(search) - 1;
+    return number < last ? number : last;
+}
+
+/** The output of the axis before which the sigma of output i ends; INT64_MAX: it is that of all that follow. */
+static inline int64_t lw_search_stretch_end(const struct lw_search *search, int64_t i)
+{
+    const int64_t number = lw_search_stretch(search, i);
+    return number + 1 < lw_search_stretches(search) ? search->first_stretch + (number + 1) * search->stretch : INT64_MAX;
+}
 
 /** Whether an output may be a crossing by its sign. @param re  y, or its real part */
 static inline bool lw_sign_fits(enum lw_sign sign, double re)

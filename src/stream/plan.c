@@ -160,7 +160,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job);
+    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job) +
+                         lw_noise_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, max64(engine.pinned, noise.pinned));
     plan->bytes.device = lw_comm_max(spec->comm, max64(engine.device, noise.device));
 }

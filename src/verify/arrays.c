@@ -126,10 +126,10 @@ static double rival_part(const struct lw_verify *verify, const struct lw_verify_
                          const struct lw_verify_truth *its)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const double sigma = stored < 0 ? 0 : lw_verify_sigma(verify, samples->channel, stored);
+    const double sigma = stored < 0 ? 0 : lw_verify_sigma(verify, samples->channel, stored, row);
     double worst = 0;
     for (int f = 0; f < shape->n_filters; f++) {
-        const double other = lw_verify_sigma(verify, samples->channel, f);
+        const double other = lw_verify_sigma(verify, samples->channel, f, row);
         const struct lw_verify_truth y = lw_verify_series(verify, samples, f, row, 0);
         if (f == stored || y.is_nan || other == 0)
             continue;

@@ -137,8 +137,10 @@ static int take_numbers(struct lw_verify *verify, const char *path, double *valu
 {
     struct lw_dataset_info info;
     double *numbers = NULL;
-    int rc = lw_reader_read_numbers(verify->comm, lw_verify_name(verify, path).text, &info, &numbers, err);
-    const int64_t found = rc ? 0 : info.dims[0] * (info.n_dims > 1 ? info.dims[1] : 1);
+    int rc = lw_reader_read_numbers(verify->comm, lw_verify_name(verify, path).text, 3, &info, &numbers, err);
+    int64_t found = rc ? 0 : 1;
+    for (int d = 0; rc == LW_OK && d < info.n_dims; d++)
+        found *= info.dims[d];
     if (rc == LW_OK && (found != n || info.type.is_complex))
         rc = lw_fail(err, LW_EDATA, "%s of the result has %" PRId64 " numbers instead of %" PRId64, path, found, n);
     if (rc == LW_OK)
@@ -164,7 +166,8 @@ static int take_noise(struct lw_verify *verify, struct lw_error *err)
     const struct lw_job *const job = &verify->job;
     if (!lw_noise_is_measured(job))
         return LW_OK;
-    return take_numbers(verify, "/noise", job->noise, job->op.n_channels * lw_op_filters(&job->op), err);
+    return take_numbers(verify, "/noise", job->noise,
+                        lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op), err);
 }
 
 /* ---- the operation as a convolution of images -------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
                     int64_t row, int64_t column, double its, struct neighbours *found)
 {
     struct lw_verify *const verify = table->verify;
-    const double sigma = lw_verify_sigma(verify, peak->channel, filter), threshold = verify->shape.search->threshold;
+    const double sigma = lw_verify_sigma(verify, peak->channel, filter, row), threshold = verify->shape.search->threshold;
     if (sigma == 0 || (table->has_exclusions && lw_verify_is_excluded(verify, samples, filter, row, column)))
         return;
     const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, column);
@@ -109,7 +109,7 @@ static void check_value(const struct table *table, const struct lw_verify_sample
 {
     struct lw_verify *const verify = table->verify;
     const struct lw_type type = computed_type(verify);
-    const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter), ratio = cabs(peak->value) / sigma;
+    const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter, peak->row), ratio = cabs(peak->value) / sigma;
     const double epsilon = verify->job.op.precision == LW_SINGLE ? 1e-6 : 1e-14;
     char where[160], got[64], want[64];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
@@ -131,7 +131,7 @@ static void check_neighbours(const struct table *table, const struct lw_verify_s
                              int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
     struct lw_verify *const verify = table->verify;
-    const double its = y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter) + 4 * FLT_EPSILON * peak->snr;
+    const double its = y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
     struct neighbours found = {0};
     char where[160], other[160];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);

@@ -148,8 +148,8 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
 bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
                            int64_t column);
 
-/** sigma of a channel behind a filter. */
-double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter);
+/** sigma of a channel behind a filter at an output, of images a row. */
+double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter, int64_t row);
 
 /* ---- promise.c --------------------------------------------------------------------------------------------------- */
 

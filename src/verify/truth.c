@@ -210,10 +210,12 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
 
 /* ---- searches ---------------------------------------------------------------------------------------------------- */
 
-double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter)
+double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter, int64_t row)
 {
-    const double *const noise = verify->shape.search->noise;
-    return noise ? noise[channel * verify->shape.n_filters + filter] : 1;
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const double *const noise = shape->search->noise;
+    const int64_t stretch = lw_search_stretch(shape->search, row);
+    return noise ? noise[(stretch * shape->n_channels + channel) * shape->n_filters + filter] : 1;
 }
 
 static bool counts(const struct lw_verify *verify, unsigned char marks)

@@ -147,6 +147,7 @@ static void draw(struct trial *t, uint64_t *state)
     t->search.every = conformance_pick(state, lengths, COUNT(lengths));
     t->search.values = 1 + (unsigned)(trial_random(state) % ALL_VALUES);
     t->noise = (enum trial_noise)(trial_random(state) % 3);
+    t->n_stretches = (int)(trial_random(state) % 5);
     t->search.sign = t->input.is_complex || t->taps_complex ? LW_SIGN_BOTH : (enum lw_sign)(trial_random(state) % 3);
     t->seed = trial_random(state);
 }
@@ -271,6 +272,7 @@ static void test_not_finite(void)
         t.search.cluster = (int64_t[]){0, 30, 500, 2}[variant / 4];
         t.search.every = (int64_t[]){50, 3, 1000, 224}[variant % 4];
         t.noise = (enum trial_noise)(variant % 3);
+        t.n_stretches = variant / 4;
         t.search.sign = t.input.is_complex ? LW_SIGN_BOTH : (enum lw_sign)((variant + 1) / 2 % 3);
         t.seed = trial_random(&state);
         try(&t, &(struct aim){100, spoil, false}, &state, "search, not finite");

@@ -24,17 +24,22 @@ static double snr_at(const struct search_truth *truth, int64_t filter, int64_t c
     return truth->snr[place_of(truth, filter, channel, i)];
 }
 
-static double noise_of(const struct search_truth *truth, int64_t filter, int64_t channel)
+/* Sigma at output i: each stretch has its own; outputs beyond the first and the last have theirs. */
+static double noise_of(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
+    const struct trial *const t = &truth->data->trial;
     const double *const noise = truth->data->noise;
-    return noise ? noise[channel * truth->data->trial.n_filters + filter] : 1;
+    int64_t stretch = 0;
+    while (t->search.stretch > 0 && stretch + 1 < t->search.n_stretches && i >= t->search.first_stretch + (stretch + 1) * t->search.stretch)
+        stretch++;
+    return noise ? noise[(stretch * t->n_channels + channel) * t->n_filters + filter] : 1;
 }
 
 static void make_output(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
     bool is_touched;
     const double complex y = trial_series(truth->data, filter, channel, i, &is_touched);
-    const double noise = noise_of(truth, filter, channel);
+    const double noise = noise_of(truth, filter, channel, i);
     const int64_t at = place_of(truth, filter, channel, i);
     truth->y[at] = is_touched ? CMPLX(NAN, NAN) : y;
     truth->snr[at] = is_touched || noise == 0 ? NAN : hypot(creal(y), cimag(y)) / noise;
@@ -72,7 +77,7 @@ static double y_margin(const struct search_truth *truth, int64_t filter, double 
 
 static double snr_margin(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    const double noise = noise_of(truth, filter, channel);
+    const double noise = noise_of(truth, filter, channel, i);
     return y_margin(truth, filter, snr_at(truth, filter, channel, i) * noise) / noise;
 }
 
@@ -217,7 +222,7 @@ static void check_crossings(const struct check *check)
     int64_t n = 0, n_wrong = 0, expected = 0;
     for (int64_t k = 0; k < check->found->n_crossings; k++) {
         const struct lw_crossing *const c = &check->found->crossings[k];
-        const double snr = hypot(c->re, c->im) / noise_of(check->truth, c->filter, c->channel);
+        const double snr = hypot(c->re, c->im) / noise_of(check->truth, c->filter, c->channel, c->index);
         if (!(snr >= t->search.threshold) && has_sign(check->truth, c->re))
             continue;
         n++;

@@ -43,6 +43,7 @@ struct trial {
     struct lw_post post;
     struct lw_search search;        /* its noise is the data's */
     enum trial_noise noise;
+    int n_stretches;                /* of that noise, about; 0: one */
     bool taps_complex;
     double mean, spread;            /* of the samples, before they are rounded to the stored type */
     enum trial_signal signal;
@@ -58,7 +59,7 @@ struct trial_data {
     int64_t lead;                       /* window position of own sample 0 of the first block: look-ahead and reach */
     double complex *values;         /* [channel][sample], as the stored type holds them */
     double *taps;                   /* as struct lw_ols_spec wants them */
-    double *noise;                  /* [channel][filter]; NULL: not given */
+    double *noise;                  /* [stretch][channel][filter]; NULL: not given */
     char *stored;                   /* [channel][sample] in the stored type */
 };
 

@@ -1,6 +1,8 @@
 /* trial_data.c - samples and taps of a trial. */
 #include "trial.h"
 
+#include "base/integers.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +126,13 @@ static void make_noise(struct trial_data *data)
 {
     const struct trial *const t = &data->trial;
     uint64_t state = t->seed + 1;
-    data->noise = calloc((size_t)(t->n_channels * t->n_filters), sizeof *data->noise);
+    if (t->n_stretches > 0)
+        lw_search_part(&data->trial.search, max64(1, data->n_outputs / t->n_stretches), (int64_t)(t->seed % 1000), data->n_outputs);
+    const int64_t rows = lw_search_stretches(&t->search) * t->n_channels;
+    data->noise = calloc((size_t)(rows * t->n_filters), sizeof *data->noise);
     if (!data->noise)
         abort();
-    for (int64_t c = 0; c < t->n_channels; c++)
+    for (int64_t c = 0; c < rows; c++)
         for (int64_t f = 0; f < t->n_filters; f++) {
             const double noise = t->spread * (0.4 + 0.2 * trial_uniform(&state));
             data->noise[c * t->n_filters + f] = t->noise == TRIAL_NOISE_ZEROS && c % 2 == 0 && f % 3 == 1 ? 0 : noise;

@@ -91,8 +91,8 @@ static void take_rows(const struct run *run, const struct lw_slot *slot, int pro
 {
     struct trial_found *const found = run->found;
     const struct lw_op_spec spec = trial_spec(run->data);
-    const struct lw_peaks_spec pick = {.search = &spec.ols.search, .n_filters = spec.ols.n_filters, .first = first,
-                                       .end = first + count};
+    const struct lw_peaks_spec pick = {.search = &spec.ols.search, .n_channels = spec.n_channels,
+                                       .n_filters = spec.ols.n_filters, .first = first, .end = first + count};
     struct lw_crossing *const rows = slot->products[product].data;
     const int64_t n = slot->products[product].n_rows;
     found->crossings = grow(found->crossings, found->n_crossings + n + 1, sizeof *found->crossings);

@@ -26,7 +26,8 @@ struct trial {
     bool complex_outputs;
     int64_t n_outputs;
     double complex *samples, *taps;
-    double *noise, *given_taps;
+    struct lw_search parts;         /* the stretches of the noise */
+    double *noise, *given_taps;     /* [stretch][channel][filter] */
     double complex *truth;          /* [filter][channel][output] */
     double largest;                 /* of their sizes */
 };
@@ -89,7 +90,6 @@ static void make_trial(const struct setting *s, struct trial *t)
         .n_outputs = s->n_samples + s->n_taps - 1,
         .samples = allocated(s->n_channels * s->n_samples, sizeof(double complex)),
         .taps = allocated(s->n_filters * s->n_taps, sizeof(double complex)),
-        .noise = allocated(s->n_channels * s->n_filters, sizeof(double)),
         .given_taps = allocated(s->n_filters * s->n_taps, 2 * sizeof(double)),
     };
     t->truth = allocated(s->n_filters * s->n_channels * t->n_outputs, sizeof(double complex));
@@ -109,9 +109,25 @@ static void make_trial(const struct setting *s, struct trial *t)
         if (s->taps_complex)
             t->given_taps[2 * i + 1] = im;
     }
-    for (int64_t i = 0; i < s->n_channels * s->n_filters; i++)
-        t->noise[i] = i % 5 == 3 ? 0 : s->size * (0.2 + 0.1 * (double)(i % 4));
     make_truth(t);
+}
+
+/* Another noise in each stretch; in the second one that of channel 0 is 0 behind all filters. */
+static void make_noise(struct trial *t)
+{
+    const struct setting *const s = &t->s;
+    const int64_t n = lw_search_stretches(&t->parts) * s->n_channels * s->n_filters;
+    t->noise = allocated(n, sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+        t->noise[i] = i % 5 == 3 ? 0 : s->size * (0.2 + 0.1 * (double)(i % 4));
+    for (int64_t i = s->n_channels * s->n_filters; i < n && i < (s->n_channels + 1) * s->n_filters; i++)
+        t->noise[i] = 0;
+}
+
+static double noise_of(const struct trial *t, int filter, int64_t channel, int64_t i)
+{
+    const int64_t stretch = lw_search_stretch(&t->parts, i);
+    return t->noise[(stretch * t->s.n_channels + channel) * t->s.n_filters + filter];
 }
 
 static void free_trial(struct trial *t)
@@ -142,7 +158,8 @@ static struct lw_op_spec spec_of(const struct trial *t)
         .ols = {
             .taps = t->given_taps, .n_filters = s->n_filters, .n_taps = s->n_taps, .taps_complex = s->taps_complex,
             .segment = s->segment, .post = {.rate = 1, .every = (int)s->decimation},
-            .search = {.products = s->products, .noise = t->noise, .threshold = threshold, .cluster = s->cluster, .sign = s->sign,
+            .search = {.products = s->products, .noise = t->noise, .stretch = t->parts.stretch,
+                       .first_stretch = t->parts.first_stretch, .n_stretches = t->parts.n_stretches, .threshold = threshold, .cluster = s->cluster, .sign = s->sign,
                        .every = s->every, .values = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS},
         },
     };
@@ -316,7 +333,7 @@ static void check_rows(const struct trial *t, const struct found *found)
     for (int64_t i = 0; i < t->n_outputs; i++)
         for (int32_t c = 0; c < t->s.n_channels; c++)
             for (int32_t f = 0; f < t->s.n_filters; f++) {
-                const double noise = t->noise[c * t->s.n_filters + f], limit = threshold * noise;
+                const double noise = noise_of(t, f, c, i), limit = threshold * noise;
                 const double complex y = truth_of(t, f, c, i);
                 const bool far = fabs(cabs(y) - limit) > 2 * tolerance(t);
                 const bool above = noise > 0 && cabs(y) >= limit && has_sign(t, creal(y));
@@ -339,8 +356,16 @@ static void check_rows(const struct trial *t, const struct found *found)
 static double strength(const struct trial *t, int filter, int64_t channel, int64_t i)
 {
     const double complex y = truth_of(t, filter, channel, i);
-    const double noise = t->noise[channel * t->s.n_filters + filter], size = has_sign(t, creal(y)) ? cabs(y) : -cabs(y);
+    const double noise = noise_of(t, filter, channel, i), size = has_sign(t, creal(y)) ? cabs(y) : -cabs(y);
     return noise > 0 ? size / noise : -INFINITY;
+}
+
+static bool has_best(const struct trial *t, int64_t channel, int64_t i)
+{
+    bool has = false;
+    for (int f = 0; f < t->s.n_filters; f++)
+        has = has || noise_of(t, f, channel, i) > 0;
+    return has && !isnan(creal(truth_of(t, 0, channel, i)));
 }
 
 static void check_best(const struct trial *t, const double *values, const double *filters)
@@ -350,7 +375,7 @@ static void check_best(const struct trial *t, const double *values, const double
     for (int64_t at = 0; at < t->s.n_channels * t->n_outputs; at++) {
         const int64_t c = at / t->n_outputs, i = at % t->n_outputs;
         const int filter = (int)filters[at];
-        if (isnan(creal(truth_of(t, 0, c, i)))) {
+        if (!has_best(t, c, i)) {
             CHECK(filter == -1 && isnan(values[parts * at]), "%s: output %" PRId64 ": filter %d of none", t->s.name, i, filter);
             continue;
         }
@@ -437,21 +462,43 @@ static void compare(const struct trial *t, const struct found *whole, const stru
           other->n_not_finite);
 }
 
-static void test_setting(struct lw_engine *engine, const struct setting *s)
+/* Stretches of the same noise are none: outputs where they meet have the same bits, too. */
+static void test_same_noise(struct lw_engine *engine, struct trial *t, const struct found *whole)
+{
+    const int64_t n = t->s.n_channels * t->s.n_filters;
+    struct found other;
+    double *const noise = t->noise;
+    lw_search_part(&t->parts, t->n_outputs / 7, 333, t->n_outputs);
+    t->noise = allocated(lw_search_stretches(&t->parts) * n, sizeof(double));
+    for (int64_t i = 0; i < lw_search_stretches(&t->parts) * n; i++)
+        t->noise[i] = noise[i % n];
+    run(engine, t, &(struct cut){0, 0, 0}, &other);
+    compare(t, whole, &other, -1);
+    close_found(&other);
+    free(noise);
+}
+
+static void test_setting(struct lw_engine *engine, const struct setting *s, int n_stretches, int n_cuts)
 {
     static const struct cut cuts[] = {{0, 0, 0}, {1, 0, 0}, {2, 2, 0}, {3, 1, 1}, {0, 3, 2}};
     struct trial t;
     struct found whole;
     make_trial(s, &t);
+    if (n_stretches > 1)                /* whose ends are in the middle of segments, and some not longer than these */
+        lw_search_part(&t.parts, t.n_outputs / n_stretches, 333, t.n_outputs);
+    make_noise(&t);
     run(engine, &t, &cuts[0], &whole);
     check_found(&t, &whole);
-    for (int i = 1; i < (int)(sizeof cuts / sizeof *cuts); i++) {
+    for (int i = 1; i < n_cuts; i++) {
         struct found other;
         run(engine, &t, &cuts[i], &other);
         compare(&t, &whole, &other, i);
         close_found(&other);
     }
-    printf("%s: %s, %" PRId64 " crossings\n", s->name, whole.plan.text, whole.n_rows);
+    printf("%s: %s, %" PRId64 " stretches of the noise, %" PRId64 " crossings\n", s->name, whole.plan.text,
+           lw_search_stretches(&t.parts), whole.n_rows);
+    if (n_stretches == 1)
+        test_same_noise(engine, &t, &whole);
     close_found(&whole);
     free_trial(&t);
 }
@@ -487,8 +534,11 @@ int main(int argc, char **argv)
         return missing;
     struct lw_engine *const engine = gpu_engine();
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (argc < 2 || strcmp(argv[1], settings[i].name) == 0)
-            test_setting(engine, &settings[i]);
+        if (argc < 2 || strcmp(argv[1], settings[i].name) == 0) {
+            test_setting(engine, &settings[i], 1, 2);
+            test_setting(engine, &settings[i], 3, 5);
+            test_setting(engine, &settings[i], 17, 3);
+        }
     engine->ops->destroy(engine);
     return check_result("search");
 }

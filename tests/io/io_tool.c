@@ -101,7 +101,7 @@ static int show_small(struct lw_comm *comm, char **arguments, struct lw_error *e
 {
     struct lw_dataset_info info;
     double *values;
-    const int rc = lw_reader_read_numbers(comm, arguments[0], &info, &values, err);
+    const int rc = lw_reader_read_numbers(comm, arguments[0], 2, &info, &values, err);
     if (rc)
         return rc;
     int64_t count = info.type.is_complex ? 2 : 1;

@@ -218,7 +218,7 @@ static void check_small_mistake(struct lw_comm *comm, const char *folder, const 
     struct lw_dataset_info info;
     double *values = NULL;
     snprintf(name, sizeof name, "%s/%s", folder, mistake->name);
-    const int rc = lw_reader_read_numbers(comm, name, &info, &values, &err);
+    const int rc = lw_reader_read_numbers(comm, name, 2, &info, &values, &err);
     check_message(name, mistake, rc, &err);
     CHECK(!values, "%s: no values", name);
 }

@@ -284,6 +284,80 @@ static void test_describe(void)
     }
 }
 
+/* ---- stretches ------------------------------------------------------------------------------------------------------- */
+
+static int64_t floor_of(int64_t i, int64_t length) { return i >= 0 ? i / length : -1 - (-1 - i) / length; }
+
+/* Number of output i counted from the data's first sample; what is less than half a stretch at an end counts to what is beside it. */
+static int64_t natural_stretch(int64_t length, int64_t before, int64_t n, int64_t i)
+{
+    const int64_t first = floor_of(before, length), last = floor_of(before + n - 1, length);
+    const int64_t in_first = (first + 1) * length - before, in_last = before + n - last * length;
+    int64_t begin = first, end = last;
+    if (begin < end && 2 * in_first < length)
+        begin++;
+    if (begin < end && 2 * in_last < length)
+        end--;
+    return min64(max64(floor_of(before + i, length), begin), end) - begin;
+}
+
+/* Outputs whose own stretch it is; of the only one all, where these are less than half a stretch. */
+static void check_range(const struct lw_search *search, int64_t before, int64_t n, int64_t stretch)
+{
+    const int64_t number = floor_of(before + max64(0, search->first_stretch), search->stretch) + stretch;
+    int64_t begin, end, first = n, n_own = 0;
+    for (int64_t i = n - 1; i >= 0; i--)
+        if (floor_of(before + i, search->stretch) == number) {
+            first = i;
+            n_own++;
+        }
+    if (search->n_stretches == 1 && 2 * n_own < search->stretch) {
+        first = 0;
+        n_own = n;
+    }
+    lw_search_stretch_range(search, n, stretch, &begin, &end);
+    CHECK(begin == first && end - begin == n_own, "length %d, %d before, %d outputs: stretch %d is %d .. %d, not %d of %d", (int)search->stretch,
+          (int)before, (int)n, (int)stretch, (int)begin, (int)end, (int)first, (int)n_own);
+}
+
+static void check_stretches(int64_t length, int64_t before, int64_t n)
+{
+    struct lw_search search = {.products = LW_PEAKS};
+    lw_search_part(&search, length, before, n);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t number = lw_search_stretch(&search, i), end = lw_search_stretch_end(&search, i);
+        CHECK(number == natural_stretch(length, before, n, i), "length %d, %d before, %d outputs: output %d is in stretch %d", (int)length,
+              (int)before, (int)n, (int)i, (int)number);
+        CHECK(end > i && (end >= n ? number == search.n_stretches - 1
+                                   : natural_stretch(length, before, n, end - 1) == number && natural_stretch(length, before, n, end) > number),
+              "length %d, %d before, %d outputs: the stretch of output %d ends at %d", (int)length, (int)before, (int)n, (int)i, (int)end);
+    }
+    CHECK(search.n_stretches == natural_stretch(length, before, n, n - 1) + 1, "%d stretches", (int)search.n_stretches);
+    for (int64_t k = 0; k < search.n_stretches; k++)
+        check_range(&search, before, n, k);
+}
+
+static void test_stretches(void)
+{
+    for (int64_t length = 1; length <= 9; length++)
+        for (int64_t before = -12; before <= 20; before++)
+            for (int64_t n = 1; n <= 40; n++)
+                check_stretches(length, before, n);
+}
+
+/* Peaks are ordered by the noise of their own stretch. */
+static void test_noise_of_stretches(void)
+{
+    const double noise[] = {1, 10, 2};
+    struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 5, .cluster = 30};
+    struct lw_crossing crossings[] = {{.index = 9, .re = 8}, {.index = 10, .re = 60}, {.index = 19, .re = 70}, {.index = 20, .re = 15}};
+    struct lw_peak peaks[4];
+    lw_search_part(&search, 10, 0, 30);
+    const struct lw_peaks_spec spec = {.search = &search, .n_channels = 1, .n_filters = 1, .end = 30};
+    const int64_t n = lw_peaks_pick(&spec, crossings, 4, peaks);
+    CHECK(n == 1 && peaks[0].index == 9 && peaks[0].snr == 8, "%d peaks, the first at %d of %g", (int)n, (int)peaks[0].index, peaks[0].snr);
+}
+
 int main(void)
 {
     test_rule();
@@ -292,5 +366,7 @@ int main(void)
     test_reach();
     test_products();
     test_describe();
+    test_stretches();
+    test_noise_of_stretches();
     return check_result("peaks");
 }

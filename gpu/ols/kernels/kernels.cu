@@ -116,15 +116,15 @@ static void count_strides(OlsArgs *a, const OlsKernel *k)
 }
 
 /* [channel][axis] */
-static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, int64_t pitch)
+static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const int rows_each = (int)plan->channel_unit;
-    const int64_t channel = pitch ? pitch : a->input_row;
+    const int64_t channel = block->input_pitch ? block->input_pitch : a->input_row, outputs = block->best_pitch ? block->best_pitch : a->count;
     a->pairs_hops = k->paired && rows_each == 1;
     a->input_pitch = rows_each * channel;
-    a->output_pitch = rows_each * a->count;
+    a->output_pitch = rows_each * outputs;
     a->input_second = a->pairs_hops ? plan->hop : channel;
-    a->output_second = a->pairs_hops ? plan->hop : a->count;
+    a->output_second = a->pairs_hops ? plan->hop : outputs;
     a->plane = a->n_channels * a->count;
 }
 
@@ -202,14 +202,14 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.not_finite = block->not_finite;
     a.count = block->count;
     a.n_channels = block->n_channels;
-    a.input_row = spec->n_taps - 1 + plan->reach + block->count;
+    a.input_row = spec->n_taps - 1 + plan->reach + block->count + block->more;
     a.input_scalar = spec->input;
     a.input_complex = spec->input_complex;
     a.sample_bytes = (int)lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
     if (k->layout == LW_TIME_SLOW)
         arrange_slow(&a, plan, k, block->input_pitch);
     else
-        arrange_fast(&a, plan, k, block->input_pitch);
+        arrange_fast(&a, plan, k, block);
     if (k->post)
         arrange_post(&a, plan, k, block);
     if (k->fold > 0)

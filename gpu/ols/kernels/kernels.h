@@ -122,6 +122,8 @@ struct lw_cuda_ols_block {
     unsigned *not_finite;               /* one word: set to 1 where a sample that is not finite (in the computing precision)
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs on the axis (of the series), >= 0 */
+    int64_t more;                       /* of a search: outputs behind them whose samples are there, too */
+    int64_t best_pitch;                 /* of a search, [n_channels][axis]: from one channel of the best to the next; 0: they are packed */
     int64_t input_pitch;                /* of a part: samples from one channel of the input to the next; [axis][channel]: channels
                                            of an axis sample; 0: the input is packed */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */

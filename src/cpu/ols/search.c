@@ -11,17 +11,17 @@ enum { HEAD, TAIL, N_CELLS };
 struct lw_cpu_search {
     unsigned products;
     int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of products; -1: not wanted */
-    double *noise;                      /* [n_channels of the whole data set][n_filters] */
-    double *least_noise;                /* [n_channels], of those above 0 */
+    double *noise;                      /* [stretches][n_channels of the whole data set][n_filters] */
+    double *least_noise;                /* [stretches][n_channels], of those above 0 */
     struct lw_cpu_cell *cells;          /* [n_filters][n_channels][segments of the block][N_CELLS] */
     struct lw_cpu_table table;          /* of crossings of the block */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
-static int64_t n_noises(const struct lw_op_spec *spec)
-{
-    return spec->n_channels * spec->ols.n_filters;
-}
+/* Channels that have a noise of their own, in each stretch of the axis. */
+static int64_t n_noisy(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
+
+static int64_t n_noises(const struct lw_op_spec *spec) { return n_noisy(spec) * spec->ols.n_filters; }
 
 static int64_t n_cells(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                        const struct lw_cpu_op_size *size)
@@ -35,7 +35,7 @@ int64_t lw_cpu_search_bytes(const struct lw_op_spec *spec, const struct lw_cpu_o
 {
     if (!lw_search_is_needed(&spec->ols.search))
         return 0;
-    return (int64_t)sizeof(struct lw_cpu_search) + (n_noises(spec) + spec->n_channels) * (int64_t)sizeof(double) +
+    return (int64_t)sizeof(struct lw_cpu_search) + (n_noises(spec) + n_noisy(spec)) * (int64_t)sizeof(double) +
            n_cells(spec, shape, plan, size) * (int64_t)sizeof(struct lw_cpu_cell);
 }
 
@@ -45,7 +45,7 @@ static void take_noise(const struct lw_op_spec *spec, struct lw_cpu_search *sear
     const int64_t n_filters = spec->ols.n_filters;
     for (int64_t i = 0; i < n_noises(spec); i++)
         search->noise[i] = given ? given[i] : 1;
-    for (int64_t c = 0; c < spec->n_channels; c++) {
+    for (int64_t c = 0; c < n_noisy(spec); c++) {
         search->least_noise[c] = INFINITY;
         for (int64_t f = 0; f < n_filters; f++)
             if (search->noise[c * n_filters + f] > 0)
@@ -62,7 +62,7 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
     if (!search)
         return LW_ESYSTEM;
     search->noise = lw_alloc_array(n_noises(spec), sizeof *search->noise, "the noise of the filters", err);
-    search->least_noise = lw_alloc_array(spec->n_channels, sizeof *search->least_noise, "the noise of the channels", err);
+    search->least_noise = lw_alloc_array(n_noisy(spec), sizeof *search->least_noise, "the noise of the channels", err);
     search->cells = lw_alloc_array(n_cells(spec, shape, plan, size), sizeof *search->cells, "pieces of blocks", err);
     if (!search->noise || !search->least_noise || !search->cells) {
         lw_cpu_search_destroy(search);
@@ -117,22 +117,44 @@ void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *b
 /* Reals of a sample of the series. */
 static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
+/* Outputs [begin, end) of a channel of a segment that have the same noise. */
+struct same_noise {
+    int64_t begin, end;
+    int64_t row;                        /* of the noise: the stretch's channel */
+};
+
+/* Those from output `begin` of the segment on. */
+static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int c, int64_t begin, int64_t end)
+{
+    const struct lw_search *const search = &ols->spec.ols.search;
+    const struct lw_block *const block = &segment->slot->block;
+    const int64_t first = block->first + segment->first, stretch = lw_search_stretch(search, first + begin);
+    return (struct same_noise){
+        .begin = begin, .end = min64(end, lw_search_stretch_end(search, first + begin) - first),
+        .row = stretch * ols->spec.n_channels + block->channel + segment->channel + c,
+    };
+}
+
 static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            int filter, int c, const void *y)
 {
     const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
-    const struct lw_cpu_outputs outputs = {
+    const int64_t end = min64(segment->n_outputs, segment->work->crossings_end - first);
+    struct lw_cpu_outputs outputs = {
         .kernels = ols->shape.kernels,
         .y = y,
         .width = series_width(ols),
-        .begin = max64(0, segment->work->crossings_begin - first),
-        .end = min64(segment->n_outputs, segment->work->crossings_end - first),
         .first = {.index = first, .channel = (int32_t)channel, .filter = filter},
-        .noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter],
         .threshold = ols->spec.ols.search.threshold,
         .sign = ols->spec.ols.search.sign,
     };
-    lw_cpu_crossings_find(&outputs, &lane->found, &ols->search->table);
+    for (int64_t begin = max64(0, segment->work->crossings_begin - first); begin < end; begin = outputs.end) {
+        const struct same_noise same = same_noise(ols, segment, c, begin, end);
+        outputs.begin = begin;
+        outputs.end = same.end;
+        outputs.noise = ols->search->noise[same.row * ols->spec.ols.n_filters + filter];
+        lw_cpu_crossings_find(&outputs, &lane->found, &ols->search->table);
+    }
 }
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
@@ -156,12 +178,18 @@ static void begin_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lan
 static void keep_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                       int filter, int c, const void *y)
 {
-    const int64_t channel = segment->slot->block.channel + segment->channel + c;
-    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter];
     const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
-    if (noise > 0)
-        ols->shape.kernels->keep_best(y, segment->n_outputs, series_width(ols), ols->spec.ols.search.sign,
-                                      ols->search->least_noise[channel] / noise, filter, &best);
+    const int width = series_width(ols);
+    const size_t bytes = (size_t)width * ols->shape.kernels->real_bytes;
+    for (int64_t begin = 0, end; begin < segment->n_outputs; begin = end) {
+        const struct same_noise same = same_noise(ols, segment, c, begin, segment->n_outputs);
+        const double noise = ols->search->noise[same.row * ols->spec.ols.n_filters + filter];
+        const struct lw_cpu_best its = {(char *)best.values + (size_t)begin * bytes, best.strengths + begin, best.filters + begin};
+        end = same.end;
+        if (noise > 0)
+            ols->shape.kernels->keep_best((const char *)y + (size_t)begin * bytes, end - begin, width, ols->spec.ols.search.sign,
+                                          ols->search->least_noise[same.row] / noise, filter, &its);
+    }
 }
 
 /* to[i stride] = from[i]; values of 4, 8 or 16 bytes. */

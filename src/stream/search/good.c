@@ -69,7 +69,7 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
 {
     struct lw_dataset_info info;
     double *values = NULL;
-    int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, &info, &values, err);
+    int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, 2, &info, &values, err);
     if (rc == LW_OK && (rc = check_series(&info, err)) == LW_OK)
         take_series(axis, &info, values, quality->bits);
     lw_free(values);

@@ -109,7 +109,7 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
 {
     struct lw_dataset_info info;
     double *numbers = NULL;
-    int rc = lw_reader_read_numbers(comm, name, &info, &numbers, err);
+    int rc = lw_reader_read_numbers(comm, name, 2, &info, &numbers, err);
     if (rc == LW_OK && !(mask->channels = lw_alloc_array(job->op.n_channels, sizeof *numbers, "the mask", err)))
         rc = LW_ESYSTEM;
     for (int64_t c = 0; rc == LW_OK && c < job->op.n_channels; c++) {

@@ -1,5 +1,6 @@
 #include "stream/search/noise.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "stream/search/noise_pass.h"
@@ -13,6 +14,17 @@ bool lw_noise_is_measured(const struct lw_job *job)
     return job->noise && (job->search.noise == LW_NOISE_MEASURED || job->search.noise == LW_NOISE_RMS);
 }
 
+/* Of all stretches. */
+static int64_t n_sigmas(const struct lw_job *job)
+{
+    return lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op);
+}
+
+int64_t lw_noise_kept_bytes(const struct lw_job *job)
+{
+    return lw_op_search(&job->op)->stretch > 0 ? n_sigmas(job) * (int64_t)sizeof *job->noise : 0;
+}
+
 struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
     if (!lw_noise_is_measured(spec->job))
@@ -22,9 +34,8 @@ struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_
 
 static void tell(const struct lw_job *job, const struct lw_noise_said *said, double seconds)
 {
-    const int64_t n = job->op.n_channels * lw_op_filters(&job->op);
     double least = job->noise[0], most = job->noise[0];
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n_sigmas(job); i++) {
         least = fmin(least, job->noise[i]);
         most = fmax(most, job->noise[i]);
     }
@@ -48,10 +59,11 @@ static const char *why_none(const struct lw_noise_said *said, int64_t i)
 /* By rank 0. */
 static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *said)
 {
-    const int64_t n_filters = lw_op_filters(&job->op), n = job->op.n_channels * n_filters;
+    const struct lw_search *const search = lw_op_search(&job->op);
+    const int64_t n_filters = lw_op_filters(&job->op), pairs = job->op.n_channels * n_filters;
     int64_t n_none = 0, first = 0;
-    char more[64] = "";
-    for (int64_t i = n - 1; i >= 0; i--) {
+    char more[64] = "", where[64] = "";
+    for (int64_t i = n_sigmas(job) - 1; i >= 0; i--) {
         if (is_missing(job, said, i)) {
             n_none++;
             first = i;
@@ -61,9 +73,13 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
         return;
     if (n_none > 1)
         snprintf(more, sizeof more, ", and so are %" PRId64 " others", n_none - 1);
-    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 " is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
+    if (search->stretch > 0)
+        snprintf(where, sizeof where, " in the stretch from output %" PRId64 " on",
+                 max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
+    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
                 "a value of |y|, and searches it, too", job->ops->channel,
-                job->view.channels.begin + first / n_filters * job->view.channels.step, first % n_filters, why_none(said, first), more);
+                job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,
+                why_none(said, first), more);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)
@@ -73,8 +89,7 @@ int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct 
     const double start = lw_now();
     const int rc = job->search.noise == LW_NOISE_RMS ? lw_noise_rms(setup, plan, &said, err) : lw_noise_clip(setup, plan, &said, err);
     if (rc == LW_OK) {
-        const int64_t n = job->op.n_channels * lw_op_filters(&job->op);
-        lw_comm_broadcast(setup->comm, job->noise, n * (int64_t)sizeof *job->noise);
+        lw_comm_broadcast(setup->comm, job->noise, n_sigmas(job) * (int64_t)sizeof *job->noise);
         tell(job, &said, lw_now() - start);
         if (lw_comm_rank(setup->comm) == 0)
             warn_of_none(job, &said);

@@ -8,6 +8,9 @@
  * where thousands of channels and filters have fewer than 2^21. Where noise varies, sigma of all together is near that of the quietest
  * part. So the median of the sigmas of pieces, blocks or squares of an image, takes its place where it differs by more than a tenth.
  *
+ * --noise-every TIME: each stretch of the axis (signal/search.h) is measured by itself: all of its outputs, or those in evenly spaced
+ * blocks, LW_NOISE_OF_STRETCH of them.
+ *
  * --noise rms: the median of root mean squares, see noise_rms.c.
  *
  * Where no output counts, or where more than half of them are 0, the noise is 0: nothing is found, and a warning says so. The noise
@@ -20,12 +23,16 @@
 
 #define LW_NOISE_LENGTH (1 << 14)
 #define LW_NOISE_OUTPUTS (1 << 20)
+#define LW_NOISE_OF_STRETCH (1 << 18)
 #define LW_NOISE_BLOCKS 16
 #define LW_NOISE_BOUND 8
 #define LW_NOISE_VALUES ((int64_t)1 << 29)
 
 /** Whether the job asks for it. */
 bool lw_noise_is_measured(const struct lw_job *job);
+
+/** What the noise of a job with --noise-every takes as long as it runs. */
+int64_t lw_noise_kept_bytes(const struct lw_job *job);
 
 /** What measuring takes at least while it goes on; all of it is over when the run's buffers are allocated. */
 struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan);

@@ -39,6 +39,7 @@ struct clip {
     struct lw_noise_pass pass;
     struct lw_noise_count count;
     int first_filter;           /* of those of the pass */
+    int64_t stretch;            /* of the axis that is being measured */
     double *all;                /* rank 0: the sigmas of all ranks' pieces */
     double *sums, *work;        /* [summed_of] */
 };
@@ -66,13 +67,45 @@ static int64_t side_of(const struct lw_conv2d_spec *c)
     return max64(PIECE_SIDE, PIECE_KERNELS * max64(c->kernel_rows, c->kernel_columns));
 }
 
-static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit)
+static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches(lw_op_search(&clip->pass.job->op)); }
+
+/* Outputs [begin, end) that count, of all or of a stretch; the blocks hold them, and may hold some beside them. */
+static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
+    const struct lw_search *const search = lw_op_search(&job->op);
     const int64_t of_signal = has_pixels(job) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
     const int64_t wanted = has_pixels(job) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
-    const int64_t length = round_up(wanted, unit), all = divide_up(job->n_outputs, length);
+    const int64_t longest = search->stretch > 0 ? round_up(min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
+    const int64_t length = min64(round_up(wanted, unit), longest), first = begin / unit * unit, all = divide_up(end - first, length);
     const int64_t outputs = min64(length, job->n_outputs) * width_of(job);
-    return (struct lw_noise_blocks){.length = length, .all = all, .count = count_blocks(job, all, outputs)};
+    const int64_t of_stretch = max64(1, min64(divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
+    const int64_t count = search->stretch > 0 ? min64(all, of_stretch) : count_blocks(job, all, outputs);
+    return (struct lw_noise_blocks){.begin = first, .length = length, .all = all, .count = count};
+}
+
+static void choose_stretch(struct clip *clip, int64_t stretch)
+{
+    const struct lw_job *const job = clip->pass.job;
+    clip->stretch = stretch;
+    lw_search_stretch_range(lw_op_search(&job->op), job->n_outputs, stretch, &clip->count.begin, &clip->count.end);
+    clip->pass.blocks = choose_blocks(job, clip->pass.plan.op.unit, clip->count.begin, clip->count.end);
+}
+
+/* As many blocks as any stretch has. */
+static void choose_longest(struct clip *clip)
+{
+    const struct lw_job *const job = clip->pass.job;
+    const struct lw_search *const search = lw_op_search(&job->op);
+    const int64_t unit = clip->pass.plan.op.unit, n = job->n_outputs;
+    const bool is_parted = search->stretch > 0 && search->stretch < n / 2;
+    clip->pass.blocks = choose_blocks(job, unit, 0, is_parted ? min64(n, 2 * search->stretch + unit) : n);
+}
+
+/* Place of a channel's sigma behind a filter of the pass, of the stretch. */
+static int64_t place_of(const struct clip *clip, int64_t channel, int64_t filter)
+{
+    const struct lw_job *const job = clip->pass.job;
+    return (clip->stretch * job->op.n_channels + channel) * lw_op_filters(&job->op) + clip->first_filter + filter;
 }
 
 /* Parts of about `wanted`. */
@@ -111,7 +144,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     const int rc = pass->engine->ops->op_plan(pass->engine, &pass->spec, &pass->plan.op, err);
     if (rc)
         return rc;
-    pass->blocks = choose_blocks(pass->job, pass->plan.op.unit);
+    choose_longest(clip);
     pass->group = min64(pass->plan.op.channel_unit, pass->job->op.n_channels);
     clip->count.pass = pass;
     clip->count.cells = choose_cells(pass->job, pass->blocks.length);
@@ -150,7 +183,7 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
                                 const struct lw_plan *run)
 {
     const struct lw_job *const job = clip->pass.job;
-    const int64_t pairs = clip->pass.group * n_filters(clip), all = job->op.n_channels * lw_op_filters(&job->op);
+    const int64_t pairs = clip->pass.group * n_filters(clip), all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, mask, run);
     bytes.host += lw_noise_count_bytes(&clip->count) + (2 * summed_of(clip) + all + pairs * rows_of_all(clip)) * (int64_t)sizeof(double);
     return bytes;
@@ -208,7 +241,7 @@ static struct range find_range(const struct clip *clip, struct lw_comm *comm, in
 static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
-    const int64_t its = n_filters(clip), all = lw_op_filters(&setup->job.op), n_pairs = n_channels * its;
+    const int64_t its = n_filters(clip), n_pairs = n_channels * its;
     const struct range range = find_range(clip, setup->comm, n_pairs);
     const int64_t n = range.end - range.first, together = summed_of(clip) / max64(n, 1);
     for (int64_t first = 0; first < n_pairs; first += together) {
@@ -218,7 +251,7 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
                 clip->sums[(i - first) * n + bin] = clip->count.counts[i * clip->count.bins + range.first + bin];
         lw_comm_collect(setup->comm, clip->sums, (end - first) * n, 0);
         for (int64_t i = first; i < end && lw_comm_rank(setup->comm) == 0; i++) {
-            const int64_t at = (channel + i / its) * all + clip->first_filter + i % its;
+            const int64_t at = place_of(clip, channel + i / its, i % its);
             setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, range.first, clip->sums + (i - first) * n, n,
                                                    clip->work, &said->n_finite[at]);
         }
@@ -237,7 +270,7 @@ static void take_medians(const struct clip *clip, struct lw_setup *setup, int64_
     const int64_t its = n_filters(clip), n_pairs = n_channels * its, rows = rows_of_all(clip);
     double *const values = clip->work;
     for (int64_t i = 0; i < n_pairs; i++) {
-        double *const noise = &setup->job.noise[(channel + i / its) * lw_op_filters(&setup->job.op) + clip->first_filter + i % its];
+        double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
         int64_t n = 0;
         for (int64_t row = 0; row < rows; row++)
             if (clip->all[row * n_pairs + i] >= 0)
@@ -299,11 +332,40 @@ static void close_clip(struct clip *clip)
     lw_free(clip->work);
 }
 
+/* "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)" */
+static void tell(const struct clip *clip, struct lw_noise_said *said)
+{
+    const struct lw_job *const job = clip->pass.job;
+    const struct lw_noise_blocks *const blocks = &clip->pass.blocks;
+    const struct lw_search *const search = lw_op_search(&job->op);
+    const double rate_hz = job->inputs[0].axis.sample_rate_hz;
+    char stretches[96] = "", seconds[32] = "";
+    if (search->stretch > 0 && rate_hz > 0)
+        snprintf(seconds, sizeof seconds, " (%.6g s)", (double)search->stretch / rate_hz);
+    if (search->stretch > 0)
+        snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
+                 search->stretch, seconds);
+    snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
+             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * width_of(job), job->ops->channel, stretches);
+}
+
+static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)
+{
+    const int64_t all = setup->job.op.n_channels, group = clip->pass.group;
+    int rc = LW_OK;
+    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
+        for (int64_t stretch = 0; stretch < n_stretches(clip) && rc == LW_OK; stretch++) {
+            choose_stretch(clip, stretch);
+            rc = measure_group(clip, setup, channel, min64(group, all - channel), said, err);
+        }
+    choose_stretch(clip, 0);
+    return rc;
+}
+
 /* The filters from `first` on that are measured together. @param n  set: how many they are */
 static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int first, int *n, struct lw_noise_said *said,
                            struct lw_error *err)
 {
-    const int64_t all = setup->job.op.n_channels;
     struct clip clip = clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm),
                                setup->pool ? lw_pool_threads(setup->pool) : 1);
     clip.count.pool = setup->pool;
@@ -312,19 +374,17 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
         return rc;
     choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);
-    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += clip.pass.group)
-        rc = measure_group(&clip, setup, channel, min64(clip.pass.group, all - channel), said, err);
+    rc = rc ? rc : measure_stretches(&clip, setup, said, err);
     *n = (int)n_filters(&clip);
-    snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter",
-             min64(clip.pass.blocks.count * clip.pass.blocks.length, setup->job.n_outputs) * width_of(&setup->job),
-             setup->job.ops->channel);
+    tell(&clip, said);
     close_clip(&clip);
     return rc;
 }
 
 int lw_noise_clip(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err)
 {
-    const int64_t pairs = setup->job.op.n_channels * lw_op_filters(&setup->job.op);
+    const int64_t stretches = lw_search_stretches(lw_op_search(&setup->job.op));
+    const int64_t pairs = stretches * setup->job.op.n_channels * lw_op_filters(&setup->job.op);
     said->n_finite = lw_alloc_array(pairs, sizeof *said->n_finite, "the outputs that count for the noise", err);
     int n = 0, rc = lw_comm_agree(setup->comm, said->n_finite ? LW_OK : LW_ESYSTEM, err);
     for (int first = 0; rc == LW_OK && first < lw_op_filters(&setup->job.op); first += n)

@@ -128,10 +128,11 @@ static void count_values(const struct lw_noise_count *count, const struct values
 {
     const struct lw_op_spec *const spec = &count->pass->spec;
     const int64_t width = width_of(count->pass->job), bytes = (int64_t)lw_type_bytes(spec->output), n = columns[1] - columns[0];
+    const int64_t block = count->slot->block.first, begin = max64(rows[0], count->begin - block), end = min64(rows[1], count->end - block);
     const bool are_together = n == width;
-    for (int64_t row = rows[0]; row < rows[1]; row += are_together ? rows[1] - rows[0] : 1) {
+    for (int64_t row = begin; row < end; row += are_together ? end - begin : 1) {
         const int64_t first = row * width + columns[0];
-        lw_spread_count(spec->precision, spec->output.is_complex, v->values + first * bytes, are_together ? (rows[1] - row) * n : n,
+        lw_spread_count(spec->precision, spec->output.is_complex, v->values + first * bytes, are_together ? (end - row) * n : n,
                         v->skip ? v->skip + first : NULL, counts);
     }
 }

@@ -23,6 +23,9 @@ struct lw_noise_count {
     int n_threads;
     int64_t bins;                       /* lw_spread_bins */
 
+    /* Set before begin. */
+    int64_t begin, end;                 /* outputs of the axis that count, of those in the blocks */
+
     uint32_t *counts;                   /* owned; [channels][filters][bins] */
     double *sigmas;                     /* owned; [lw_noise_count_rows][channels][filters] of pieces; -1: less than half of it counts */
     char *scratch;                      /* owned; of the threads */

@@ -107,7 +107,8 @@ static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, i
 {
     const struct lw_job *const job = pass->job;
     const struct lw_op_plan *const op = &pass->plan.op;
-    const int64_t first = place_of(&pass->blocks, k) * pass->blocks.length, count = min64(pass->blocks.length, job->n_outputs - first);
+    const int64_t first = pass->blocks.begin + place_of(&pass->blocks, k) * pass->blocks.length;
+    const int64_t count = min64(pass->blocks.length, job->n_outputs - first);
     const int64_t ahead = job->look_ahead + op->after, halo = op->halo;
     reading->block = (struct lw_block){.first = first, .count = count, .channel = channel, .n_channels = n_channels};
     reading->slot = lw_pipeline_acquire(pass->pipeline);

@@ -7,10 +7,11 @@
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 
-/* Block k of `count`, 0 <= k, is number first + k step of the axis, or, where step is 0, number (k + 1/2) all / count. */
+/* Block k of `count`, 0 <= k, is number first + k step, or, where step is 0, number (k + 1/2) all / count. */
 struct lw_noise_blocks {
-    int64_t length;             /* outputs of one on the axis; the last of the axis may be shorter */
-    int64_t all;                /* of the axis */
+    int64_t begin;              /* output of the axis with which number 0 begins, at a grid unit */
+    int64_t length;             /* outputs of one on the axis; the axis' last may be shorter */
+    int64_t all;                /* of the axis, or of a stretch */
     int64_t count;
     int64_t first, step;
 };
@@ -56,8 +57,8 @@ int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t
 
 /* How much was looked at. */
 struct lw_noise_said {
-    char text[96];              /* "72 segments of 3584 outputs" */
-    double *n_finite;           /* owned; [channels][filters] outputs that counted, on rank 0; NULL: not known */
+    char text[160];             /* "72 segments of 3584 outputs" */
+    double *n_finite;           /* owned; [stretches][channels][filters] outputs that counted, on rank 0; NULL: not known */
 };
 
 /** With the least memory. */

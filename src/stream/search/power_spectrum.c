@@ -1,4 +1,5 @@
 #include "stream/search/power_spectrum.h"
+
 #include "resume/stop.h"
 
 #include "base/integers.h"

@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from tested import check, finish, h5py, lapwing, needed_memory, np, random      # noqa: E402
+from tested import as_arguments, check, finish, h5py, lapwing, needed_memory, np, random      # noqa: E402
 
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
@@ -169,7 +169,95 @@ def bits():
     check(np.array_equal(noise, first), f"another noise with {tight}: {noise - first}")
 
 
-for part in (stars, pulses, varies, masked, gaps, none, bits):
+STRETCH, RATE, PULSES = 2 ** 16, 1000.0, [(2 ** 18 - 20, 0), (2 ** 18 + 20, 1)]
+EVERY = {"axis": 0, "sample_rate": RATE, "threshold": 6.5, "cluster": 100, "products": "peaks,best", "noise_every": f"{STRETCH / RATE}s"}
+
+
+def growing():
+    """Two channels whose noise grows tenfold where stretch 4 begins, with a pulse of 8 sigma just before that and one just behind it, and two
+    filters of norm 1. The last part of them is less than half a stretch."""
+    n, change = 8 * STRETCH + 25000, 4 * STRETCH
+    x = random.standard_normal((n, 2)) * np.where(np.arange(n) < change, 1, 10)[:, None]
+    x[change - 5:change + 5] = 0
+    for at, channel in PULSES:
+        x[at - 5:at + 5, channel] = 0
+        x[at, channel] = 8 * (1 if at < change else 10) / 0.8
+    write(x=x.astype("f4"), h=np.stack([[0.6, 0.8, 0], [0, 0.8, -0.6]]))
+
+
+def places(found, first=0):
+    return [(row["index"] + first, row["channel"]) for row in found]
+
+
+def stretches():
+    """With --noise-every the noise is that of the stretch, to the output, and so are the peaks and the best filter."""
+    growing()
+    one, _, _ = run("ols", **{**EVERY, "noise_every": "10h", "threshold": 60})
+    check(one.shape == (1, 2, 2) and not (np.abs(one - 1) < 0.02).any(), f"one noise is {one}")
+    noise, found, said = run("ols", "--cluster-filters", **EVERY)
+    with h5py.File("out.h5") as file:
+        scale, attributes = file["noise"].dims[0][0][()], dict(file["noise"].attrs)
+        best, filters = file["best/value"][()], file["best/filter"][()]
+    check(attributes["stretch_length"] == STRETCH and attributes["stretch_s"] == STRETCH / RATE and attributes["first_output"] == 0, attributes)
+    check("in each of 8 stretches of 65536 outputs (65.536 s)" in said, said)
+    check(np.array_equal(scale, np.arange(8) * STRETCH / RATE), f"stretches begin at {scale}")
+    if check(noise.shape == (8, 2, 2), f"noise of shape {noise.shape}"):
+        near("before it grows", noise[:4], 1, 0.02)
+        near("after it grew", noise[4:], 10, 0.02)
+    check(places(found) == PULSES, f"peaks {found}")
+    of_row = found["index"] // STRETCH
+    check(np.allclose(found["snr"], np.abs(found["re"]) / noise[of_row, found["channel"], found["filter"]]), f"of another noise: {found}")
+    x, h = (h5py.File("in.h5")[name][()].astype("f8") for name in "xh")
+    y = np.array([[np.convolve(x[:, c], taps, "same") for c in range(2)] for taps in h])
+    snr = np.abs(y) / np.repeat(noise, STRETCH, 0)[np.minimum(np.arange(len(x)), 8 * STRETCH - 1)].transpose(2, 1, 0)
+    is_clear = np.abs(snr[0] - snr[1]) > 1e-4 * (snr[0] + snr[1])
+    check(np.array_equal(filters.T[is_clear], snr.argmax(0)[is_clear]), "another best filter")
+    check(np.abs(best.T - np.take_along_axis(y, filters.T[None], 0)[0]).max() < 1e-4, "the best are others' values")
+    lapwing(1, "verify", "out.h5")
+    with h5py.File("out.h5", "r+") as file:
+        file["noise"][4] *= 1.5
+    lapwing(1, "verify", "out.h5", code=65)
+
+
+def stretches_again():
+    """The bits are the same on any ranks, with any memory and when a run goes on. A window's stretches are those of the whole."""
+    growing()
+    noise, found, _ = run("ols", "--cluster-filters", **EVERY)
+    tight = needed_memory(run("ols", "--cluster-filters", **EVERY, memory="1M", code=78))
+    for ranks, more in ((3, {"split": "axis"}), (2, {"split": "channels"}), (1, {"memory": tight}), (1, {"time_limit": 0.001})):
+        if "time_limit" in more:
+            run("ols", "--cluster-filters", **EVERY, **more, code=75)
+            more = {}
+        again, others, _ = run("ols", "--cluster-filters", ranks=ranks, threads=1, **EVERY, **more)
+        check(np.array_equal(again, noise) and np.array_equal(others, found), f"other bits on {ranks} ranks {more}")
+    first, count = STRETCH + STRETCH // 3, 4 * STRETCH
+    windowed, cut, _ = run("ols", "--cluster-filters", **EVERY, start=first, count=count)
+    with h5py.File("out.h5") as file:
+        scale, begin = file["noise"].dims[0][0][()], file["noise"].attrs["first_output"]
+    check(np.array_equal(scale, np.arange(1, 5) * STRETCH / RATE) and begin == STRETCH - first, f"a window's stretches begin at {scale}, {begin}")
+    check(len(windowed) == 4 and np.allclose(windowed[1:], noise[2:5], rtol=1e-5), f"a window's noise is {windowed}, not {noise[1:5]}")
+    near("a stretch that a window cuts", windowed[0], 1, 0.02)
+    check(places(cut, first) == places(found) and np.allclose(cut["snr"], found["snr"], rtol=1e-5), f"a window's peaks {cut}")
+    lapwing(1, "verify", "out.h5")
+
+
+def no_stretches():
+    write(x=random.standard_normal((2 ** 16, 2)).astype("f4"), h=np.ones((1, 3)))
+    short, _, _ = run("ols", **{**EVERY, "noise_every": 4096}, segment=256)
+    near("the shortest stretches", np.median(short, axis=0), np.sqrt(3), 0.02)
+    check(len(short) == 16, f"{len(short)} of the shortest stretches")
+    with h5py.File("in.h5", "r+") as file:
+        file.create_dataset("long", (2 ** 42,), "i1", chunks=(2 ** 20,))
+    for more, words, code in (({"noise_every": 4095}, "is 4095 samples", 78), ({"noise_every": "0.0001s"}, "is 0 samples", 78),
+                              ({"noise_every": 5000, "input": "in.h5:/long", "axis": None}, "a time 7 times as long", 78),
+                              ({"noise": "rms"}, "--noise measured only", 2),
+                              ({"products": "blocks", "blocks": 10, "threshold": None}, "peaks or best", 2)):
+        options = {key: value for key, value in {"input": "in.h5:/x", **EVERY, "cluster": None, **more}.items() if value is not None}
+        said = lapwing(1, "ols", "--filters", "in.h5:/h", "--output", "none.h5", *as_arguments(options), code=code).stderr
+        check(words in said, said)
+
+
+for part in (stars, pulses, varies, stretches, stretches_again, no_stretches, masked, gaps, none, bits):
     if os.environ.get("LW_SIGMA_PART", part.__name__) == part.__name__:
         part()
 finish()

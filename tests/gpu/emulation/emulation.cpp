@@ -582,6 +582,13 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
     return cudaSuccess;
 }
 
+cudaError_t cudaMemset2DAsync(void *memory, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
+{
+    for (size_t row = 0; row < height; row++)
+        cudaMemsetAsync((char *)memory + row * pitch, value, width, stream);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
     return cudaMemcpyAsync(to, from, bytes, kind, nullptr);

@@ -38,6 +38,7 @@ class Lapwing(CMakePackage, CudaPackage):
     depends_on("zstd")
     depends_on("c-blosc")
     depends_on("xxhash")
+    depends_on("wcslib")
     depends_on("cuda@12:", when="+cuda")
     depends_on("gnuplot", type="run")
 

@@ -1,0 +1,98 @@
+#include "plot/sky.h"
+
+#include "base/memory.h"
+#include "io/archive/fits/cards.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <wcs.h>
+#include <wcsfix.h>
+#include <wcshdr.h>
+
+static int fail(int status, struct lw_error *err)
+{
+    return lw_fail(err, status == WCSERR_MEMORY ? LW_ESYSTEM : LW_EDATA, "WCSLIB says '%s'", wcs_errmsg[status]);
+}
+
+/* WCSAXES is left out, as WCSLIB makes room for as many axes as it says: the keywords' numbers tell it, too. */
+static int write_header(const struct lw_said *header, struct lw_fits_cards *cards, struct lw_error *err)
+{
+    const int rc = lw_fits_cards_begin(cards, err);
+    if (rc)
+        return rc;
+    lw_fits_put_int(cards, "NAXIS", 2, NULL);
+    for (int a = 0; a < header->n; a++) {
+        const struct lw_attribute attribute = lw_said_get(header, a);
+        if (strncmp(attribute.name, "WCSAXES", 7) != 0)
+            lw_fits_put_attribute(cards, &attribute);
+    }
+    return lw_fits_cards_finish(cards, err);
+}
+
+/* The two axes of the image without all others, where both are celestial. */
+static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_error *err)
+{
+    int axes[100] = {WCSSUB_CELESTIAL}, n_axes = 1, fixed[NWCSFIX], status;     /* keywords have room for 99 */
+    wcsfix(0, NULL, all, fixed);
+    if ((status = wcsset(all)) != 0)
+        return fail(status, err);
+    if (all->lng < 0 || all->lat < 0 || all->lng > 1 || all->lat > 1)
+        return LW_OK;
+    if (!(sky->wcs = lw_alloc(sizeof *sky->wcs, "coordinates of the sky", err)))
+        return LW_ESYSTEM;
+    sky->wcs->flag = -1;
+    if ((status = wcssub(1, all, &n_axes, axes, sky->wcs)) != 0 || (status = wcsset(sky->wcs)) != 0)
+        return fail(status, err);
+    sky->is_in_hours = strcmp(all->lngtyp, "RA") == 0;
+    snprintf(sky->text, sizeof sky->text, all->radesys[0] ? "%.8s and %.8s (%.20s)" : "%.8s and %.8s", all->lngtyp, all->lattyp,
+             all->radesys);
+    return LW_OK;
+}
+
+/* Of several descriptions of the axes, the one without a letter. */
+int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err)
+{
+    struct lw_fits_cards cards;
+    struct wcsprm *all = NULL;
+    int n_rejected, n = 0, rc = write_header(header, &cards, err);
+    *sky = (struct lw_sky){0};
+    if (rc == LW_OK && wcspih(cards.text, (int)cards.n, WCSHDR_all, 0, &n_rejected, &n, &all) != 0)
+        rc = fail(WCSERR_MEMORY, err);
+    for (int i = 0; i < n && rc == LW_OK; i++)
+        if (all[i].alt[0] == ' ')
+            rc = take_celestial(&all[i], sky, err);
+    wcsvfree(&n, &all);
+    lw_fits_cards_release(&cards);
+    return rc;
+}
+
+void lw_sky_close(struct lw_sky *sky)
+{
+    if (sky->wcs)
+        wcsfree(sky->wcs);
+    lw_free(sky->wcs);
+    sky->wcs = NULL;
+}
+
+/* The longitude may be the second axis. */
+void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to)
+{
+    double in[2 * LW_SKY_MOST], out[2 * LW_SKY_MOST], plane[2 * LW_SKY_MOST], phi[LW_SKY_MOST], theta[LW_SKY_MOST];
+    int is_bad[LW_SKY_MOST] = {0};
+    const int swap = sky->wcs->lng;
+    for (int i = 0; i < 2 * n; i++)
+        in[i] = is_back ? from[i / 2].at[(i + swap) % 2] : from[i / 2].at[i % 2] + 1;
+    const int status = is_back ? wcss2p(sky->wcs, n, 2, in, phi, theta, plane, out, is_bad)
+                               : wcsp2s(sky->wcs, n, 2, in, plane, phi, theta, out, is_bad);
+    const bool is_usable = status == 0 || status == (is_back ? WCSERR_BAD_WORLD : WCSERR_BAD_PIX);
+    for (int i = 0; i < 2 * n; i++)
+        to[i / 2].at[i % 2] = !is_usable || is_bad[i / 2] ? (double)NAN : is_back ? out[i] - 1 : out[i / 2 * 2 + (i + swap) % 2];
+}
+
+const char *lw_sky_library(void)
+{
+    static char text[40];
+    snprintf(text, sizeof text, "WCSLIB %.20s", wcslib_version(NULL));
+    return text;
+}
