@@ -14,7 +14,7 @@
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/header.h"
 #include "io/archive/fits/image.h"
-#include "io/archive/fits/wcs.h"
+#include "io/archive/fits/world.h"
 #include "io/bytes/transfer.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-#include "io/archive/fits/wcs.h"
+#include "io/archive/fits/world.h"
 
 #include <ctype.h>
 #include <math.h>

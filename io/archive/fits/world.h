@@ -1,4 +1,4 @@
-/* wcs.h - world coordinates of an image whose pixels were moved and thinned out (FITS Standard 4.0, section 8; SIP: Shupe et
+/* world.h - world coordinates of an image whose pixels were moved and thinned out (FITS Standard 4.0, section 8; SIP: Shupe et
  * al. 2005; LTM and LTV: IRAF; CNPIX: the Digitized Sky Survey, as WCSLIB takes it). Pure.
  *
  *     pixel p' of the result (from 1 on) is pixel p of the input:  p - 1 = first + (p' - 1) x every
@@ -16,8 +16,8 @@
  *     CPDISj, DPj, CQDISi, D2IMDISj, ...          distortions that are looked up in units of the file which a result has not
  *     CTYPEi that ends with -TAB, with its PSi_m, CRVALi, ...     likewise, coordinates
  *     DATASEC, TRIMSEC, OBJCTX, ...               places among the input's pixels */
-#ifndef LW_IO_ARCHIVE_FITS_WCS_H
-#define LW_IO_ARCHIVE_FITS_WCS_H
+#ifndef LW_IO_ARCHIVE_FITS_WORLD_H
+#define LW_IO_ARCHIVE_FITS_WORLD_H
 
 #include "io/attribute.h"
 #include "io/write/writer.h"
