@@ -20,3 +20,11 @@ struct lw_name lw_dataset_name(const struct lw_dataset_info *info)
                  info->n_files == 2 ? "" : "s");
     return name;
 }
+
+int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(info->type);
+    for (int d = 0; d < info->n_dims; d++)
+        bytes *= info->chunk[d];
+    return bytes;
+}

@@ -120,4 +120,7 @@ struct lw_name lw_name_of(const char *file, const char *path);
 /** The name of what was described; of several files that are one axis: "FIRST:/path (and 12 more files)". */
 struct lw_name lw_dataset_name(const struct lw_dataset_info *info);
 
+/** Bytes of one chunk, decoded. */
+int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
+
 #endif

@@ -143,7 +143,4 @@ int lw_format_read_numbers(const struct lw_format *format, const struct lw_datas
 /** All formats, NULL-ended, in the order in which they are tried. */
 const struct lw_format *const *lw_formats_all(void);
 
-/** Bytes of one chunk, decoded. */
-int64_t lw_format_chunk_bytes(const struct lw_dataset_info *info);
-
 #endif

@@ -112,11 +112,3 @@ int lw_formats_find(const char *file, const struct lw_hints *hints, const struct
     }
     return rc ? rc : fail_unknown(file, err);
 }
-
-int64_t lw_format_chunk_bytes(const struct lw_dataset_info *info)
-{
-    int64_t bytes = (int64_t)lw_type_bytes(info->type);
-    for (int d = 0; d < info->n_dims; d++)
-        bytes *= info->chunk[d];
-    return bytes;
-}

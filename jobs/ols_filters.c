@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "design/taps.h"
-#include "io/notes/said.h"
+#include "io/notes/notes.h"
 #include "job/choose.h"
 #include "job/coordinates.h"
 #include "jobs/filters/asked.h"
@@ -55,7 +55,7 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
 {
     struct lw_attribute said_tap;
     struct lw_said *const said = lw_alloc(sizeof *said, "attributes of the filters", err);
-    int rc = said ? lw_said_collect(filters, said, err) : LW_ESYSTEM;
+    int rc = said ? lw_notes_collect(filters, said, err) : LW_ESYSTEM;
     *tap = -1;
     if (rc == LW_OK && lw_said_find(said, "reference_tap", &said_tap)) {
         const double number = said_tap.kind == LW_ATTRIBUTE_TEXT || said_tap.n_reals != 1 ? -1 : said_tap.reals[0];

@@ -7,7 +7,6 @@
 #include "io/hdf5/conventions/packing.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/inspect.h"
-#include "io/hdf5/listing.h"
 #include "io/hdf5/notes.h"
 #include "io/hdf5/result/said.h"
 #include "io/hdf5/start.h"
@@ -239,7 +238,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
 /* A damaged file may say of its chunks what was not believed when it was described. */
 static bool is_as_described(const struct lw_dataset_info *info, const struct lw_stored *stored)
 {
-    return stored->is_chunked ? stored->filters.chunk_bytes == lw_format_chunk_bytes(info) : info->chunk[0] == 0;
+    return stored->is_chunked ? stored->filters.chunk_bytes == lw_dataset_chunk_bytes(info) : info->chunk[0] == 0;
 }
 
 /* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
@@ -322,7 +321,7 @@ static int64_t cache_bytes(const struct lw_dataset_info *info, bool whole)
 {
     if (info->is_compressed)
         return 0;
-    return whole ? lw_format_chunk_bytes(info) : MIB;
+    return whole ? lw_dataset_chunk_bytes(info) : MIB;
 }
 
 static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int64_t n_chunks)
@@ -330,7 +329,7 @@ static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int6
     const int64_t calls = n_chunks * CALL_BYTES_PER_CHUNK;
     if (!whole)
         return calls + READING_SIZES * MIB;
-    return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_format_chunk_bytes(info);
+    return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_dataset_chunk_bytes(info);
 }
 
 /* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
@@ -354,8 +353,8 @@ const struct lw_format lw_format_hdf5 = {
     .library = "libhdf5",
     .start = lw_hdf5_start,
     .recognise = recognise,
-    .list = lw_listing_visit,
-    .find_origin = lw_listing_find_origin,
+    .list = lw_probe_list,
+    .find_origin = lw_probe_origin,
     .describe = describe,
     .open = open_dataset,
     .read = read_box,

@@ -166,7 +166,8 @@ int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, s
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
 /* Of the root group of a result: 0 until it is complete. */
-bool lw_probe_is_incomplete(hid_t file)
+/* Whether the file is a result of this program, or its synthetic survey, that never became complete. */
+static bool is_incomplete(hid_t file)
 {
     double complete, accuracy;
     struct lw_error broken = {0};
@@ -175,7 +176,7 @@ bool lw_probe_is_incomplete(hid_t file)
 
 int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err)
 {
-    return lw_probe_is_incomplete(file)
+    return is_incomplete(file)
                ? lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end; "
                          "run it again ('lapwing info' shows its job file)", file_name)
                : LW_OK;
@@ -219,4 +220,41 @@ void lw_probe_close(struct lw_probe *probe)
         H5Dclose(probe->dataset);
     if (probe->file >= 0)
         H5Fclose(probe->file);
+}
+
+/* ---- for `lapwing info FILE` ---------------------------------------------------------------------------------------- */
+
+int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    hid_t opened;
+    int rc = lw_probe_file(file, &opened, err);
+    if (rc)
+        return rc;
+    if (!lw_listing_walk(opened, visit, context))
+        rc = lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
+    H5Fclose(opened);
+    return rc;
+}
+
+static bool is_ours(hid_t file, struct lw_error *err)
+{
+    char program[16];
+    return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
+}
+
+bool lw_probe_origin(const char *file, struct lw_listing_origin *origin)
+{
+    struct lw_error err = {0};
+    hid_t opened;
+    if (lw_probe_file(file, &opened, &err))
+        return false;
+    lw_attribute_take_text(opened, "command_line", &origin->command, &err);
+    origin->is_incomplete = is_incomplete(opened);
+    const bool found = is_ours(opened, &err) &&
+                       lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
+                       lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
+                       lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
+                       lw_attribute_take_text(opened, "configuration", &origin->configuration, &err);
+    H5Fclose(opened);
+    return found;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "io/dataset.h"
+#include "io/list.h"
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -19,10 +20,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
  * its metadata cannot be read. @param info  with file and path already set */
 int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
 
-/** Whether the file is a result of this program, or its synthetic survey, that never became complete. */
-bool lw_probe_is_incomplete(hid_t file);
-
-/** LW_EDATA if it is. */
+/** LW_EDATA if the file is a result of this program, or its synthetic survey, that never became complete. */
 int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err);
 
 /* A dataset of a file, open. */
@@ -34,5 +32,9 @@ struct lw_probe {
  * @param info  with file and path already set; a path that is empty is set where the file tells which dataset is the data */
 int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err);
 void lw_probe_close(struct lw_probe *probe);
+
+/** lw_list_file and lw_list_origin of an HDF5 file. */
+int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
+bool lw_probe_origin(const char *file, struct lw_listing_origin *origin);
 
 #endif

@@ -1,12 +1,9 @@
 #include "io/hdf5/listing.h"
 
 #include "io/axis.h"
-#include "io/hdf5/attribute.h"
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/packing.h"
-#include "io/hdf5/error.h"
-#include "io/hdf5/inspect.h"
 #include "io/hdf5/type.h"
 #include "options/parse.h"
 
@@ -136,44 +133,10 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
     return 0;
 }
 
-static herr_t walk_file(hid_t file, struct walk walk)
+bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context)
 {
-    return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk);
-}
-
-int lw_listing_visit(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
-{
-    hid_t opened;
-    int rc = lw_probe_file(file, &opened, err);
-    if (rc)
-        return rc;
-    if (walk_file(opened, (struct walk){visit, context}) < 0)
-        rc = lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
-    H5Fclose(opened);
-    return rc;
-}
-
-static bool is_ours(hid_t file, struct lw_error *err)
-{
-    char program[16];
-    return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
-}
-
-bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin)
-{
-    struct lw_error err = {0};
-    hid_t opened;
-    if (lw_probe_file(file, &opened, &err))
-        return false;
-    lw_attribute_take_text(opened, "command_line", &origin->command, &err);
-    origin->is_incomplete = lw_probe_is_incomplete(opened);
-    const bool found = is_ours(opened, &err) &&
-                       lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
-                       lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
-                       lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
-                       lw_attribute_take_text(opened, "configuration", &origin->configuration, &err);
-    H5Fclose(opened);
-    return found;
+    struct walk walk = {visit, context};
+    return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk) >= 0;
 }
 
 /* ---- for messages -------------------------------------------------------------------------------------------------- */
@@ -230,7 +193,7 @@ static void choose_dataset(const struct lw_listing *dataset, void *context)
 int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err)
 {
     struct choice choice = {.wanted = wanted};
-    walk_file(file, (struct walk){choose_dataset, &choice});
+    lw_listing_walk(file, choose_dataset, &choice);
     if (choice.n_datasets == 0)
         return lw_fail(err, code, "%s; the file has no datasets", mistake);
     const char *const near = choice.shown[0].distance < FAR ? choice.shown[0].path : NULL;

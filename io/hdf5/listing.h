@@ -6,9 +6,8 @@
 
 #include <hdf5.h>
 
-/** lw_list_file and lw_list_origin of an HDF5 file. */
-int lw_listing_visit(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
-bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin);
+/** Show the datasets of an open file to `visit`, in the order of their names. @return  whether the file could be read to its end */
+bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context);
 
 /** Write an error about a dataset that the file has not: what `mistake` says, and as its list the datasets that there are, at most
  * 20, first those whose names are near to the one that was wanted. Returns `code`. */

@@ -33,6 +33,10 @@ struct lw_notes {
  * lw_object_parse, lw_formats_find; LW_EDATA: damaged, incomplete, no such dataset; LW_EIO. @param hints  NULL: none */
 int lw_notes_read(const char *name, const struct lw_hints *hints, struct lw_notes *notes, struct lw_error *err);
 
+/** Collect the attributes alone of a dataset that has been described (lw_format.visit_attributes), in a child process. By one
+ * process. Errors: lw_formats_find, lw_shield. */
+int lw_notes_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err);
+
 /** Whether the table has all of these columns, of numbers. @param names  ended by NULL */
 bool lw_notes_have_columns(const struct lw_notes *notes, const char *const *names);
 

@@ -1,10 +1,5 @@
 #include "io/notes/said.h"
 
-#include "io/format.h"
-#include "io/notes/recorder.h"
-#include "io/shield.h"
-
-#include <stdio.h>
 #include <string.h>
 
 /* ---- add ------------------------------------------------------------------------------------------------------------- */
@@ -38,45 +33,6 @@ void lw_said_add(const struct lw_attribute *attribute, void *context)
     if (n_reals > 0)
         memcpy(said->reals + one->first, reals, (size_t)n_reals * sizeof *reals);
     said->n_reals += n_reals;
-}
-
-/* ---- collect --------------------------------------------------------------------------------------------------------- */
-
-static int look(const struct lw_object *object, void *result, struct lw_error *err)
-{
-    const struct lw_format *format;
-    struct lw_dataset_info info = {.hints = object->hints, .metadata_axis = -1};
-    memset(result, 0, sizeof(struct lw_said));
-    snprintf(info.file, sizeof info.file, "%s", object->file);
-    snprintf(info.path, sizeof info.path, "%s", object->path);
-    const int rc = lw_formats_find(info.file, &info.hints, &format, err);
-    if (rc == LW_OK && format->visit_attributes)
-        format->visit_attributes(&info, lw_said_add, result);
-    return rc;
-}
-
-/* What recorded the samples, of conventions, which say it in places of their own; so that a result tells it, too. */
-static void add_recorder(const struct lw_recorder *recorder, struct lw_said *said)
-{
-    char name[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
-    for (const char *at = recorder->text; lw_recorder_next(&at, name, value); ) {
-        const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = value};
-        for (char *c = name; *c; c++)
-            *c = *c == ' ' ? '_' : *c;
-        lw_said_add(&attribute, said);
-    }
-}
-
-int lw_said_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err)
-{
-    const struct lw_name name = lw_name_of(info->file, info->path);
-    struct lw_object object = {.name = name.text, .hints = info->hints};
-    snprintf(object.file, sizeof object.file, "%s", info->file);
-    snprintf(object.path, sizeof object.path, "%s", info->path);
-    const int rc = lw_shield(look, &object, said, sizeof *said, err);
-    if (rc == LW_OK && info->convention[0])
-        add_recorder(&info->recorder, said);
-    return rc;
 }
 
 /* ---- find ------------------------------------------------------------------------------------------------------------ */

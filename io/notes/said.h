@@ -23,10 +23,6 @@ struct lw_said {
     double reals[LW_SAID_REALS];
 };
 
-/** Collect the attributes of a dataset that has been described (lw_format.visit_attributes), in a child process. By one process.
- * Errors: lw_formats_find, lw_shield. */
-int lw_said_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err);
-
 /** A lw_attribute_fn: copy an attribute to `said`, which begins as all zeros. It is left out where there is one of its name already,
  * or no room. */
 void lw_said_add(const struct lw_attribute *attribute, void *said);

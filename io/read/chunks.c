@@ -51,7 +51,7 @@ bool lw_chunks_are_whole(const struct lw_source *source, const struct lw_view_sp
     if (source->info.is_compressed)
         return true;
     return is_chunked(source) && !source->direct.is_on && view->chunks != LW_CHUNKS_IN_PLACE &&
-           lw_format_chunk_bytes(&source->info) <= source->format->most_whole_bytes;
+           lw_dataset_chunk_bytes(&source->info) <= source->format->most_whole_bytes;
 }
 
 bool lw_chunks_are_kept(const struct lw_source *source, const struct lw_view_spec *view)
@@ -119,7 +119,7 @@ struct lw_chunk_cost lw_source_chunk_cost(const struct lw_source *source, const 
         on_axis = reads->n_axis_ranks;
     const double times = on_axis * pieces_of_chunk(width(source, view), reads->channels * step, channels,
                                                    view->channels.begin);
-    const double bytes = count_chunks(source, view) * (double)lw_format_chunk_bytes(&source->info);
+    const double bytes = count_chunks(source, view) * (double)lw_dataset_chunk_bytes(&source->info);
     if (source->info.is_compressed)
         return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second(source, view) / reads->n_ranks};
     return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/standard.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
@@ -202,8 +203,9 @@ static bool makes_sense(const struct lw_cli *cli)
 /* --completion [SHELL] */
 static int parse_completion(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    cli->shell = argc > 1 ? lw_shell_find(argv[1]) : lw_shells;
-    if (!cli->shell)
+    const char *const shell = argc > 1 ? argv[1] : "bash";
+    cli->complete = strcmp(shell, "bash") == 0 ? lw_completion_bash : strcmp(shell, "zsh") == 0 ? lw_completion_zsh : NULL;
+    if (!cli->complete)
         return lw_fail(err, LW_EUSAGE, "help --completion: '%s' is no shell that lapwing knows; it knows bash and zsh", argv[1]);
     if (argc > 2)
         return lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[2]);
@@ -402,8 +404,8 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
         lw_help_version(stdout);
     else if (cli->is_man)
         lw_help_man(stdout);
-    else if (cli->shell)
-        cli->shell->print(stdout);
+    else if (cli->complete)
+        cli->complete(stdout);
     else
         lw_help_print(stdout, cli->command, cli->job, cli->kind);
     return lw_standard_flush(err);

@@ -15,8 +15,9 @@
 #define LW_CLI_CLI_H
 
 #include "cli/commands.h"
-#include "cli/completion.h"
 #include "comm/comm.h"
+
+#include <stdio.h>
 
 /* What the command line asks for. Its texts are those of argv. */
 struct lw_cli {
@@ -26,7 +27,7 @@ struct lw_cli {
     const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
     struct lw_options *options;         /* owned; NULL where there are none, or not yet (a job file) */
     bool is_man;                        /* help: as a man page */
-    const struct lw_shell *shell;       /* help: as a script for it to complete command lines; NULL: not so */
+    void (*complete)(FILE *file);       /* help: as a script by which a shell completes command lines; NULL: not so */
     const char *file;                   /* run; plan, info: NULL if none */
     char *names;                        /* owned; plot, verify: of its files, as io/names.h takes them */
     int argc;                           /* run, plan: the options behind the file */

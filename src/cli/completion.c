@@ -60,12 +60,6 @@ static void print_operands(FILE *file, const struct lw_command *command)
     fprintf(file, " ;;\n");
 }
 
-void lw_completion_shells(FILE *file)
-{
-    for (const struct lw_shell *shell = lw_shells; shell->name; shell++)
-        fprintf(file, "%s%s", shell == lw_shells ? "" : " ", shell->name);
-}
-
 void lw_completion_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
@@ -168,9 +162,7 @@ static void print_options(FILE *file)
                   "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
                   "_lapwing_values() {\n    case $1 in\n");
     lw_completion_each(&(struct lw_completion_visitor){file, begin_values, print_value, end_values});
-    fprintf(file, "        'help') case $2 in\n            --completion) echo '");
-    lw_completion_shells(file);
-    fprintf(file, "' ;;\n        esac ;;\n    esac\n}\n\n");
+    fprintf(file, "        'help') case $2 in\n            --completion) echo '" LW_COMPLETION_SHELLS "' ;;\n        esac ;;\n    esac\n}\n\n");
 }
 
 /* ---- the script ---------------------------------------------------------------------------------------------------- */
@@ -233,27 +225,11 @@ static const char function[] =
     "}\n"
     "complete -F _lapwing lapwing\n";
 
-static void print_bash(FILE *file)
+void lw_completion_bash(FILE *file)
 {
     fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion bash'.\n\n",
             LW_VERSION);
     lw_completion_words(file);
     print_options(file);
     fputs(function, file);
-}
-
-/* ---- the shells ---------------------------------------------------------------------------------------------------- */
-
-const struct lw_shell lw_shells[] = {
-    {"bash", print_bash},
-    {"zsh", lw_completion_zsh},
-    {NULL, NULL},
-};
-
-const struct lw_shell *lw_shell_find(const char *name)
-{
-    for (const struct lw_shell *shell = lw_shells; shell->name; shell++)
-        if (strcmp(shell->name, name) == 0)
-            return shell;
-    return NULL;
 }

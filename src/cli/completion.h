@@ -6,17 +6,12 @@
 
 #include <stdio.h>
 
-/* A shell that can be told how to complete. */
-struct lw_shell {
-    const char *name;
-    void (*print)(FILE *file);      /* a script for it to source; it knows words, options, and values that are a choice or a file */
-};
+/** Scripts for a shell to source; they know words, options, and values that are a choice or a file. */
+void lw_completion_bash(FILE *file);
+void lw_completion_zsh(FILE *file);
 
-/** The shells, ended by one without a name; the first is meant where none is named. */
-extern const struct lw_shell lw_shells[];
-
-/** The shell of that name; NULL if there is none. */
-const struct lw_shell *lw_shell_find(const char *name);
+/* The shells that there is one for. */
+#define LW_COMPLETION_SHELLS "bash zsh"
 
 /* ---- what the scripts are made of: functions of a shell that bash and zsh understand ---- */
 
@@ -34,13 +29,7 @@ struct lw_completion_visitor {
 /** Call `begin` and `end` for all such words, and `visit` in between for the options behind them. */
 void lw_completion_each(const struct lw_completion_visitor *visitor);
 
-/** Print the names of the shells, "bash zsh". */
-void lw_completion_shells(FILE *file);
-
 /** Print a choice's legal values, "full same valid". */
 void lw_completion_choices(FILE *file, const char *choices);
-
-/** The script for zsh. */
-void lw_completion_zsh(FILE *file);
 
 #endif

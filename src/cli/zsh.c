@@ -170,8 +170,6 @@ void lw_completion_zsh(FILE *file)
     lw_completion_words(file);
     print_titles(file);
     print_specs(file);
-    fputs("_lapwing_shells='", file);
-    lw_completion_shells(file);
-    fputs("'\n\n", file);
+    fputs("_lapwing_shells='" LW_COMPLETION_SHELLS "'\n\n", file);
     fputs(function, file);
 }

@@ -97,7 +97,7 @@ static int read_sky(const struct lw_subject *subject, struct lw_sky *sky, struct
 {
     struct lw_error reason;
     struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
-    const int rc = header ? lw_said_collect(&subject->info, header, err) : LW_ESYSTEM;
+    const int rc = header ? lw_notes_collect(&subject->info, header, err) : LW_ESYSTEM;
     if (rc == LW_OK && lw_sky_open(header, sky, &reason) != LW_OK) {
         lw_log_warn("%.400s: its coordinates of the sky are not drawn: %s", subject->name, reason.message);
         lw_sky_close(sky);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/axis.h"
 #include "io/notes/kept.h"
+#include "io/notes/notes.h"
 #include "io/shield.h"
 
 #include <inttypes.h>
@@ -134,7 +135,7 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
         return LW_OK;
     if (!(result->said = lw_alloc(sizeof *result->said, "the input's attributes", err)))
         return LW_ESYSTEM;
-    const int rc = lw_said_collect(&result->setup->job.inputs[0], result->said, err);
+    const int rc = lw_notes_collect(&result->setup->job.inputs[0], result->said, err);
     if (rc)
         return rc;
     if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)

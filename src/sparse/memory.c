@@ -7,7 +7,6 @@
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
 #include "sparse/resume.h"
-#include "sparse/stages.h"
 #include "sparse/table.h"
 
 #include <stdio.h>
@@ -21,6 +20,14 @@
 
 /* Bytes of the samples of channels that are collected together, unless one takes more. */
 #define MOST_TOGETHER (256 * MIB)
+
+int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
+{
+    int64_t samples = 0;
+    for (int a = 0; a < n_attempts && a < plan->n_attempts; a++)
+        samples += plan->attempts[a].samples;
+    return samples;
+}
 
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 {

@@ -17,6 +17,9 @@ int64_t lw_sparse_device_bytes(const struct lw_sparse *run);
 /** For the plan command, on rank 0. */
 void lw_sparse_memory_print(const struct lw_sparse *run);
 
+/** Samples of a channel that the first so many attempts take. */
+int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
+
 /** The reads of a group and block. */
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run);
 

@@ -7,7 +7,7 @@
 #include "sparse/collect.h"
 #include "sparse/memory.h"
 #include "sparse/refine.h"
-#include "sparse/stages.h"
+#include "sparse/values.h"
 
 /* Channels that are tried, evenly among all. */
 enum { MOST_CHANNELS = 64 };

@@ -1,4 +1,7 @@
-#include "sparse/stages.h"
+/* stages.c - the lines of channels from the stages of sfft/sfft.h: each rank reads the wanted samples of its part of the axis,
+ * they are summed on the channel's rank (each sample has one owner, so the sum is exact), which recovers the lines; channels
+ * that these do not explain get all attempts. The method lw_sparse_stages of state.h. */
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -10,9 +13,9 @@
 #include "sparse/probe.h"
 #include "sparse/refine.h"
 #include "sparse/resume.h"
+#include "sparse/values.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 struct stages {
@@ -23,14 +26,6 @@ struct stages {
     struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
     int n_listed;
 };
-
-int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
-{
-    int64_t samples = 0;
-    for (int a = 0; a < n_attempts && a < plan->n_attempts; a++)
-        samples += plan->attempts[a].samples;
-    return samples;
-}
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
@@ -148,18 +143,6 @@ static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *
     }
     stages->n_listed = n_attempts;
     return rc;
-}
-
-int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples)
-{
-    int64_t found = 0;
-    for (double *x = values; x < values + 2 * n_samples; x += 2) {
-        if (isfinite(x[0]) && isfinite(x[1]))
-            continue;
-        found++;
-        x[0] = x[1] = 0;
-    }
-    return found;
 }
 
 /* Load the samples of an attempt's stages. Those that are not finite count once, when the channel first takes the attempt. */

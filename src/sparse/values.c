@@ -55,3 +55,15 @@ int64_t lw_sparse_convert(const struct lw_sparse *run, const struct lw_sparse_bl
     }
     return n_not_finite;
 }
+
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples)
+{
+    int64_t found = 0;
+    for (double *x = values; x < values + 2 * n_samples; x += 2) {
+        if (isfinite(x[0]) && isfinite(x[1]))
+            continue;
+        found++;
+        x[0] = x[1] = 0;
+    }
+    return found;
+}

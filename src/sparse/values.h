@@ -22,4 +22,7 @@ void lw_sparse_scatter(const struct lw_sparse *run, const struct lw_sfft_samples
  * @return  how many these are */
 int64_t lw_sparse_convert(const struct lw_sparse *run, const struct lw_sparse_block *block, int64_t first, int64_t count);
 
+/** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
+
 #endif

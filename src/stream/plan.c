@@ -33,12 +33,6 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
-/* Bytes of one sample of the axis of one channel. */
-static int64_t input_bytes(const struct lw_job *job, const struct lw_op_plan *op)
-{
-    return op->input_width * (int64_t)lw_type_bytes(job->op.input);
-}
-
 static int64_t output_bytes(const struct lw_op_plan *op)
 {
     const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
@@ -54,34 +48,10 @@ static double count_values(const struct lw_job *job, const struct lw_op_plan *op
     return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
 }
 
-struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
-{
-    return (struct lw_halo_spec){&plan->rounds, job->op.layout, input_bytes(job, &plan->op)};
-}
-
-struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader)
-{
-    return (struct lw_window_spec){
-        .reader = reader, .boundary = job->boundary, .layout = job->op.layout,
-        .sample_bytes = input_bytes(job, &plan->op), .n_samples = job->n_samples,
-        .n_taps = plan->op.halo + 1, .max_channels = plan->rounds.group,
-    };
-}
-
-struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job)
-{
-    const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
-    struct lw_view_spec view = job->view;
-    view.max_axis = max64(max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
-    view.max_channels = plan->rounds.group;
-    view.chunks = plan->chunks;
-    return view;
-}
-
 /* Bytes in a slot for one output sample on the axis of one channel. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    return input_bytes(job, op) + output_bytes(op);
+    return lw_plan_input_bytes(job, op) + output_bytes(op);
 }
 
 /* Channels that one rank has at most. */
@@ -203,7 +173,7 @@ static int64_t result_bytes(const struct lw_job *job, const struct lw_op_plan *o
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job, &plan->op);
+    plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op);
     plan->output_bytes = result_bytes(job, &plan->op);
     const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
     plan->busy_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;

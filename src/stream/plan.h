@@ -62,6 +62,9 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
 /** The same for what has been set up; sets setup->algorithm. */
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);
 
+/** Bytes of one sample of the axis of one channel of the input. */
+int64_t lw_plan_input_bytes(const struct lw_job *job, const struct lw_op_plan *op);
+
 /** The specs that the plan's numbers belong to; `reader` with its view selected. */
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job);
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader);

@@ -1,0 +1,83 @@
+#include "plot/kinds.h"
+
+#include "job/selection.h"
+#include "options/parse.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static int read_frequency(const struct lw_plot *plot, const char *name, double *hz, struct lw_error *err)
+{
+    const char *const text = lw_options_text(plot->given, name);
+    if (!text || lw_parse_frequency(text, hz) == LW_PARSE_OK)
+        return LW_OK;
+    return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a frequency such as 60, 2.5kHz or 1.2GHz (without a unit: Hz)", name, text);
+}
+
+int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err)
+{
+    int rc;
+    if ((rc = read_frequency(plot, "from", low_hz, err)) || (rc = read_frequency(plot, "to", high_hz, err)))
+        return rc;
+    return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "from %g Hz to %g Hz there is nothing: --from must be below --to",
+                                                *low_hz, *high_hz);
+}
+
+int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
+{
+    struct lw_view_spec view;
+    const int rc = lw_job_choose_piece(plot->given, &plot->subject.info, plot->subject.x, &view, err);
+    if (rc == LW_OK)
+        *span = (struct lw_span){view.start, view.start + view.count};
+    return rc;
+}
+
+int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err)
+{
+    struct lw_range chosen;
+    const int rc = lw_job_choose_channels(plot->given, &plot->subject.info, plot->subject.y, &chosen, err);
+    *range = (struct lw_option_range){chosen.begin, chosen.end, chosen.step};
+    return rc;
+}
+
+int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err)
+{
+    const struct lw_option_range open = {-1, -1, -1};
+    *range = lw_options_given(plot->given, "filters") ? lw_options_range(plot->given, "filters") : open;
+    range->begin = range->begin < 0 ? 0 : range->begin;
+    range->end = range->end < 0 ? n : range->end;
+    range->step = range->step < 0 ? 1 : range->step;
+    if (range->begin >= n || range->end > n)
+        return lw_fail(err, LW_ECONFIG, "--filters %s: %.500s has %" PRId64 " of them, 0 to %" PRId64,
+                       lw_options_text(plot->given, "filters"), plot->subject.name, n, n - 1);
+    return LW_OK;
+}
+
+void lw_plot_frame(struct lw_plot *plot, int width, int height)
+{
+    plot->script.width = plot->width > 0 ? plot->width : width;
+    plot->script.height = plot->height > 0 ? plot->height : height;
+}
+
+void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours)
+{
+    if (isnan(plot->low) && isnan(plot->high))
+        return;
+    colours->low = isnan(plot->low) ? colours->low : plot->low;
+    colours->high = isnan(plot->high) ? colours->high : plot->high;
+    colours->is_signed = colours->low == -colours->high;
+    if (!(colours->low < colours->high))        /* one limit beyond all values */
+        *(isnan(plot->low) ? &colours->low : &colours->high) = isnan(plot->low) ? colours->high / 2 - 1 : 2 * colours->low + 1;
+}
+
+void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
+{
+    const struct lw_said *const notes = &plot->subject.notes->dataset;
+    const double every = lw_said_real(notes, "block_length", lw_said_real(notes, "decimate", 1));
+    const bool is_image = plot->subject.is_image;
+    map->first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0);
+    map->step = every / lw_said_real(notes, "interpolate", 1);
+    map->channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0);
+    map->channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1);
+    map->channels.end = -1;
+}
