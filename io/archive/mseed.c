@@ -10,14 +10,12 @@
 #include "base/memory.h"
 #include "io/archive/listing.h"
 #include "io/archive/mseed_index.h"
-#include "io/archive/mseed_unpack.h"
 #include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 #include "options/parse.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +25,7 @@ extern const struct lw_format lw_format_mseed;
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { HEADER_BYTES = 48 };
-    unsigned char header[HEADER_BYTES];
+    char header[HEADER_BYTES];
     char why[96];
     const int fd = lw_file_open(file, why);
     if (fd < 0)
@@ -338,8 +336,8 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     struct lw_mseed_index index;
     struct choice choice;
     (void)use;
-    int rc;
-    if ((rc = lw_mseed_can_unpack(info->file, err)) || (rc = lw_mseed_index_open(info->file, &index, err)))
+    int rc = lw_mseed_index_open(info->file, &index, err);
+    if (rc)
         return rc;
     if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK)
         set_info(&choice, info);
@@ -408,28 +406,14 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- open ------------------------------------------------------------------------------------------------------------ */
 
-struct worker {
-    struct lw_mseed_unpacker *unpacker;
-    struct worker *next;
-};
-
 struct opened {
     struct lw_mseed_index index;
     struct choice choice;
-    pthread_mutex_t mutex;              /* over `idle` */
-    struct worker *idle;                /* unpackers that no thread uses now */
 };
 
 static void close_dataset(void *dataset)
 {
     struct opened *const opened = dataset;
-    while (opened->idle) {
-        struct worker *const worker = opened->idle;
-        opened->idle = worker->next;
-        lw_mseed_unpacker_destroy(worker->unpacker);
-        lw_free(worker);
-    }
-    pthread_mutex_destroy(&opened->mutex);
     release(&opened->choice);
     lw_mseed_index_close(&opened->index);
     lw_free(opened);
@@ -439,7 +423,7 @@ static int open_choice(struct opened *opened, const struct lw_dataset_info *info
 {
     int rc;
     struct lw_dataset_info now = {0};
-    if ((rc = lw_mseed_can_unpack(info->file, err)) || (rc = lw_mseed_index_open(info->file, &opened->index, err)) ||
+    if ((rc = lw_mseed_index_open(info->file, &opened->index, err)) ||
         (rc = choose(&opened->index, info->file, info->path, &opened->choice, err)))
         return rc;
     set_info(&opened->choice, &now);
@@ -454,8 +438,7 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
     if (!opened)
         return LW_ESYSTEM;
     opened->index.fd = -1;
-    pthread_mutex_init(&opened->mutex, NULL);
-    lw_mseed_unpack_start();
+    lw_mseed_make_ready();
     const int rc = open_choice(opened, info, err);
     if (rc)
         close_dataset(opened);
@@ -466,41 +449,13 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* There are as many as threads that have ever read at the same time. */
-static int take_worker(struct opened *opened, struct worker **out, struct lw_error *err)
+/* The last of n records or stretches that does not begin behind a sample. @param first  of the first of them, `step` bytes apart */
+static int64_t find_last(const int64_t *first, size_t step, int64_t n, int64_t sample)
 {
-    pthread_mutex_lock(&opened->mutex);
-    struct worker *worker = opened->idle;
-    if (worker)
-        opened->idle = worker->next;
-    pthread_mutex_unlock(&opened->mutex);
-    if (!worker) {
-        if (!(worker = lw_alloc(sizeof *worker, "unpacking records", err)))
-            return LW_ESYSTEM;
-        if (lw_mseed_unpacker_create(opened->index.most_bytes, &worker->unpacker, err)) {
-            lw_free(worker);
-            return LW_ESYSTEM;
-        }
-    }
-    *out = worker;
-    return LW_OK;
-}
-
-static void give_worker(struct opened *opened, struct worker *worker)
-{
-    pthread_mutex_lock(&opened->mutex);
-    worker->next = opened->idle;
-    opened->idle = worker;
-    pthread_mutex_unlock(&opened->mutex);
-}
-
-/* The last record that does not begin behind a sample. */
-static int64_t find_record(const struct lw_mseed_channel *channel, int64_t sample)
-{
-    int64_t low = 0, high = channel->n_records;
+    int64_t low = 0, high = n;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (channel->records[middle].first <= sample)
+        if (*(const int64_t *)(const void *)((const char *)first + (size_t)middle * step) <= sample)
             low = middle;
         else
             high = middle;
@@ -536,7 +491,7 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
 {
     const enum lw_scalar scalar = opened->choice.scalar;
     const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
-    int64_t r = find_record(row->channel, row->first);
+    int64_t r = find_last(&row->channel->records->first, sizeof *row->channel->records, row->channel->n_records, row->first);
     for (int64_t done = 0; done < row->count; r++) {
         const struct lw_mseed_record *const record = &row->channel->records[r];
         const int64_t from = row->first + done * row->step - record->first;
@@ -553,20 +508,6 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
     return LW_OK;
 }
 
-/* The stretch that holds a sample of the dataset. */
-static int64_t find_stretch(const struct choice *choice, int64_t sample)
-{
-    int64_t low = 0, high = choice->n_stretches;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (choice->stretches[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Samples first, first + step, ... of the dataset, of channel c. */
 static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, struct row row, struct lw_error *err)
 {
@@ -576,7 +517,8 @@ static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacke
     int rc = LW_OK;
     row.channel = &choice->channels[c];
     for (int64_t done = 0; rc == LW_OK && done < count; done += row.count) {
-        const int64_t at = first + done * row.step, s = find_stretch(choice, at);
+        const int64_t at = first + done * row.step;
+        const int64_t s = find_last(&choice->stretches->first, sizeof *choice->stretches, choice->n_stretches, at);
         const struct lw_file_stretch *const stretch = &choice->stretches[s];
         row.first = choice->from[s * choice->n + c] + at - stretch->first;
         row.count = min64(count - done, divide_up(stretch->first + stretch->count - at, row.step));
@@ -594,16 +536,16 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     const int time = choice->n > 1 ? 1 : 0;
     const int64_t n = time == 1 ? box->count[0] : 1, bytes = (int64_t)lw_scalar_bytes(choice->scalar);
     const int64_t pitch = box->run == box->count[time] ? box->pitch : box->count[time];
-    struct worker *worker;
-    int rc = take_worker(opened, &worker, err);
+    struct lw_mseed_unpacker *unpacker;
+    int rc = lw_mseed_unpacker_create(opened->index.most_bytes, &unpacker, err);
     if (rc)
         return rc;
     for (int64_t i = 0; rc == LW_OK && i < n; i++) {
         const struct row row = {.first = box->first[time], .step = box->step[time], .count = box->count[time],
                                 .into = (char *)box->into + i * pitch * bytes};
-        rc = read_channel(opened, worker->unpacker, time == 1 ? box->first[0] + i * box->step[0] : 0, row, err);
+        rc = read_channel(opened, unpacker, time == 1 ? box->first[0] + i * box->step[0] : 0, row, err);
     }
-    give_worker(opened, worker);
+    lw_mseed_unpacker_destroy(unpacker);
     return rc;
 }
 
@@ -632,7 +574,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 const struct lw_format lw_format_mseed = {
     .name = "miniSEED",
     .file_text = "a miniSEED file",
-    .start = lw_mseed_unpack_start,
+    .start = lw_mseed_make_ready,
     .recognise = recognise,
     .list = list,
     .describe = describe,

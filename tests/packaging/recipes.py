@@ -130,7 +130,7 @@ def check_spack():
     depends = {text.split("@")[0].split(" ")[0]: text for text, _ in recorder.of("depends_on")}
     least = re.search(r"cmake_minimum_required\(VERSION ([\d.]+)\)", cmake)[1]
     check(depends.get("cmake") == f"cmake@{least}:", f"package.py depends on {depends.get('cmake')}, CMakeLists.txt on {least}")
-    for name in ("mpi", "hdf5", "fftw", "libinih", "libdeflate", "xxhash", "pkgconfig", "c", "cuda"):
+    for name in ("mpi", "hdf5", "fftw", "libinih", "libdeflate", "libmseed", "xxhash", "pkgconfig", "c", "cuda"):
         check(name in depends, f"package.py does not depend on {name}")
     check("+mpi" in depends["hdf5"] and "+hl" in depends["hdf5"], f"package.py takes {depends['hdf5']}")
     builder = package()

@@ -34,6 +34,7 @@ class Lapwing(CMakePackage, CudaPackage):
     depends_on("fftw@3: precision=float,double")
     depends_on("libinih")
     depends_on("libdeflate")
+    depends_on("libmseed@2")
     depends_on("lz4")
     depends_on("zstd")
     depends_on("c-blosc")
