@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "engine/registry.h"
+#include "io/codecs/hash.h"
 #include "io/format.h"
 #include "io/shield.h"
 #include "io/write/result_file.h"
@@ -175,6 +176,33 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     return lw_comm_agree(setup->comm, rc, err);
 }
 
+/* Arrays get theirs as datasets of a streamed run (stream/sums/sums.h), tables that of all their rows as an attribute. */
+static void want_sums(struct lw_job *job)
+{
+    job->has_sums = true;
+    for (int p = 0; p < job->n_products; p++) {
+        struct lw_product *const product = &job->products[p];
+        if (product->dataset.n_columns == 0)
+            continue;
+        lw_product_note_text(product, LW_WRITER_SUM, LW_WRITER_NO_SUM);
+        product->attributes[product->n_attributes - 1].is_late = true;
+    }
+}
+
+static int choose_sums(struct lw_setup *setup, struct lw_error *err)
+{
+    if (!lw_options_flag(setup->options, "checksum"))
+        return LW_OK;
+    if (!lw_hash_is_there())
+        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's "
+                       "libxxhash-dev)");
+    if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
+        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as "
+                       "NAME.h5");
+    want_sums(&setup->job);
+    return LW_OK;
+}
+
 static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_error *err)
 {
     struct lw_job *const job = &setup->job;
@@ -182,6 +210,7 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     if (rc)
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    rc = rc ? rc : choose_sums(setup, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)) || (rc = open_more ? open_more(setup, err) : LW_OK))
         return rc;
     return open_pool(setup, err);

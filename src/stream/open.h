@@ -1,4 +1,4 @@
-/* open.h - the setup of a streamed run: what every run has, a mask and checksums. */
+/* open.h - the setup of a streamed run: what every run has, and a mask. */
 #ifndef LW_STREAM_OPEN_H
 #define LW_STREAM_OPEN_H
 

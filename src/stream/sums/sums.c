@@ -61,20 +61,6 @@ static int64_t count_sums(const struct lw_plan *plan, const struct lw_job *job, 
     return count;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
-
-void lw_sums_want(struct lw_job *job)
-{
-    job->has_sums = true;
-    for (int p = 0; p < job->n_products; p++) {
-        struct lw_product *const product = &job->products[p];
-        if (product->dataset.n_columns == 0)
-            continue;
-        lw_product_note_text(product, LW_WRITER_SUM, LW_WRITER_NO_SUM);
-        product->attributes[product->n_attributes - 1].is_late = true;
-    }
-}
-
 /* ---- datasets ---------------------------------------------------------------------------------------------------- */
 
 /* The array's dimensions with blocks instead of outputs and channels; a row of an image lies in one block. */

@@ -19,9 +19,6 @@ int64_t lw_sums_unit(const struct lw_job *job, const struct lw_op_plan *op);
 /** Host bytes that create allocates. @param n_threads  of the pool */
 int64_t lw_sums_bytes(const struct lw_plan *plan, const struct lw_job *job, int n_threads);
 
-/** What --checksum asks of a job that is prepared: tables get the checksum of all their rows as an attribute. */
-void lw_sums_want(struct lw_job *job);
-
 /** Declare the datasets of the sums: job->sums. Once the plan is made. */
 void lw_sums_declare(const struct lw_plan *plan, struct lw_job *job);
 
