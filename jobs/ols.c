@@ -19,6 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define POST_CHOICE(kind, name, unit, traits, function, help) "|" name
+#define POST_HELP(kind, name, unit, traits, function, help) help
+
 static const struct lw_option options[] = {
     {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Filter bank: taps as [M] or [F x M], real or complex; [M x 1] is one filter, too. Or have the filters made by one of "
@@ -47,10 +50,9 @@ static const struct lw_option options[] = {
     {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
      .help = "Keep every D-th sample of the filtered series, from the first on, at a D-th of its sampling rate. The filters must leave "
              "nothing beyond half the new rate; a filter that leaves more than 1% of its energy there brings a warning."},
-    {.name = "post", .kind = LW_OPTION_CHOICE, .choices = "none|power|amplitude|derivative", .fallback = "none",
-     .help = "What to make of the filtered (and interpolated or decimated) series: |y|^2 or |y|, real also where y is complex, or its "
-             "derivative per output sample (numpy.gradient: central differences, one-sided at the two ends). Powers that leave "
-             "float32's range bring a warning; --output-type float64 holds them."},
+    {.name = "post", .kind = LW_OPTION_CHOICE, .choices = &LW_POSTS(POST_CHOICE)[1], .fallback = "none",
+     .help = "What to make of the filtered (and interpolated or decimated) series: " LW_POSTS(POST_HELP) ". Powers that leave float32's range "
+             "bring a warning; --output-type float64 holds them."},
     {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "filtered",
      .help = "What to write, one or more of: filtered (the filtered series, /filtered), peaks (a table of the places where a filter "
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
@@ -84,9 +86,8 @@ static const struct lw_option options[] = {
     {0},
 };
 
-/* Index into the choices of --mode, --boundary and --post is the value of the enumeration. */
+/* Index into the choices of --mode and --boundary is the value of the enumeration. */
 static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "order of --mode");
-static_assert(LW_POST_NONE == 0 && LW_POST_POWER == 1 && LW_POST_AMPLITUDE == 2 && LW_POST_DERIVATIVE == 3, "order of --post");
 static_assert(LW_BOUNDARY_ZERO == 0 && LW_BOUNDARY_EDGE == 1 && LW_BOUNDARY_WRAP == 2 &&
               LW_BOUNDARY_REFLECT == 3, "order of --boundary");
 
@@ -134,7 +135,7 @@ static int check_post(const struct lw_ols_spec *ols, struct lw_error *err)
     if (searches && lw_post_rate(ols->post) > 1)
         return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
     if (searches && ols->post.kind != LW_POST_NONE)
-        return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_text(ols->post.kind));
+        return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_operations[ols->post.kind].name);
     if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
     return LW_OK;
@@ -237,7 +238,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
 /* Whether the result is. */
 static bool is_complex(const struct lw_op_spec *op)
 {
-    return (op->input.is_complex || op->ols.taps_complex) && !lw_post_is_real(op->ols.post);
+    return (op->input.is_complex || op->ols.taps_complex) && !lw_post_has(op->ols.post, LW_POST_REAL);
 }
 
 static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
@@ -270,7 +271,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
         (rc = choose_noise(given, job, err)) || (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
-    job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
+    job->can_leave_range = lw_post_has(job->op.ols.post, LW_POST_SQUARES);
     lw_ols_shape_result(given, job);
     summarize(given, job);
     return LW_OK;

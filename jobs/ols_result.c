@@ -32,15 +32,6 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
 /* Of the outputs, "" where it is not known. Whitened, they are signal-to-noise ratios. */
 static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
 
-static void describe_unit(const char *unit, struct lw_job *job)
-{
-    static const char *const formats[] = {
-        [LW_POST_NONE] = "%s", [LW_POST_POWER] = "(%s)^2", [LW_POST_AMPLITUDE] = "%s", [LW_POST_DERIVATIVE] = "(%s) per sample",
-    };
-    snprintf(job->unit, sizeof job->unit, formats[job->op.ols.post.kind], unit);
-    lw_product_note_unit(&job->products[0], job->unit);
-}
-
 /* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
 static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every, struct lw_product *product)
 {
@@ -73,12 +64,14 @@ static void describe_series(const struct lw_options *given, struct lw_job *job, 
 {
     const struct lw_post post = job->op.ols.post;
     describe_axis(given, job, lw_post_rate(post), lw_post_every(post), product);
-    lw_product_note_text(product, "post", lw_post_text(post.kind));
+    lw_product_note_text(product, "post", lw_post_operations[post.kind].name);
     lw_product_note_int(product, "interpolate", post.rate);
     lw_product_note_int(product, "decimate", post.every);
     lw_job_note_scale(job);
-    if (unit_of(job)[0])
-        describe_unit(unit_of(job), job);
+    if (!unit_of(job)[0])
+        return;
+    snprintf(job->unit, sizeof job->unit, lw_post_operations[post.kind].unit, unit_of(job));
+    lw_product_note_unit(&job->products[0], job->unit);
 }
 
 static void note_unit(const struct lw_job *job, struct lw_product *product)

@@ -1,4 +1,4 @@
-/* post.cuh - outputs made of samples of a filtered series, in device code: see src/post.h. */
+/* post.cuh - outputs made of samples of a filtered series, in device code: see signal/post.h. */
 #ifndef LW_GPU_DEVICE_POST_CUH
 #define LW_GPU_DEVICE_POST_CUH
 
@@ -64,9 +64,6 @@ template <class Real, int FIRST, int END> struct InnerPhase {
     }
 };
 
-LW_DEVICE float amplitude(float re, float im) { return hypotf(re, im); }
-LW_DEVICE double amplitude(double re, double im) { return hypot(re, im); }
-
 /* Powers, and the extremes of those that a sample which is not 0 has: they tell whether one is lost in the type that it is stored
  * as. */
 template <class Real> struct PowersSeen {
@@ -84,31 +81,39 @@ template <class Real> struct PowersSeen {
     LW_DEVICE bool are_lost(const lw_post_args &post) const { return least < (Real)post.least || most > (Real)post.most; }
 };
 
-/* What is made of a real sample, and of a complex one (x alone then, where it is real). */
-template <class Real> LW_DEVICE Real made(const lw_post_args &post, Real x, bool &lost)
+LW_DEVICE float length_of(float re, float im) { return hypotf(re, im); }
+LW_DEVICE double length_of(double re, double im) { return hypot(re, im); }
+
+/* ---- the operations of signal/post.h: what is made of a complex sample, or of c.x alone. Where it is real, it is x alone. ---- */
+
+template <bool IS_COMPLEX, class C> LW_DEVICE C make_keep(const lw_post_args &, C c, bool &) { return c; }
+
+template <bool IS_COMPLEX, class C> LW_DEVICE C make_amplitude(const lw_post_args &, C c, bool &)
 {
-    if (post.is_amplitude)
-        return x < 0 ? -x : x;
-    if (post.kind != LW_POST_POWER)
-        return x;
-    PowersSeen<Real> powers;
-    const Real power = powers.of(x);
-    lost |= powers.are_lost(post);
-    return power;
+    return {IS_COMPLEX ? length_of(c.x, c.y) : c.x < 0 ? -c.x : c.x, 0};
 }
 
-template <class C> LW_DEVICE C made_complex(const lw_post_args &post, C c, bool &lost)
+template <bool IS_COMPLEX, class C> LW_DEVICE C make_power(const lw_post_args &post, C c, bool &lost)
 {
-    if (post.is_amplitude)
-        return {amplitude(c.x, c.y), 0};
-    if (post.kind != LW_POST_POWER)
-        return c;
     PowersSeen<decltype(C::x)> powers;
-    c = {powers.of(c.x, c.y), 0};
+    c = {IS_COMPLEX ? powers.of(c.x, c.y) : powers.of(c.x), 0};
     lost |= powers.are_lost(post);
     return c;
 }
 
-LW_DEVICE bool makes_real(const lw_post_args &post) { return post.is_amplitude || post.kind == LW_POST_POWER; }
+template <bool IS_COMPLEX, class C> LW_DEVICE C made(const lw_post_args &post, C c, bool &lost)
+{
+#define X(kind_, name, unit, traits, function, help) \
+    if (post.kind == LW_POST_##kind_)               \
+        return make_##function<IS_COMPLEX>(post, c, lost);
+    LW_POSTS(X)
+#undef X
+    return c;
+}
+
+template <class Real> LW_DEVICE Real made_of_real(const lw_post_args &post, Real x, bool &lost)
+{
+    return made<false>(post, Complex<Real>{x, 0}, lost).x;
+}
 
 #endif

@@ -2,22 +2,17 @@
 
 bool lw_cuda_post_is_needed(struct lw_post post)
 {
-    return lw_post_is_real(post) || lw_post_rate(post) > 1;
-}
-
-bool lw_cuda_post_squares(const struct lw_op_spec *spec)
-{
-    return spec->ols.post.kind == LW_POST_POWER && spec->output.scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
+    return lw_post_is_needed(post) && !lw_post_folds(post);
 }
 
 void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out)
 {
     const struct lw_post post = spec->ols.post;
     *out = (struct lw_post_args){
-        .kind = post.kind,
+        .kind = lw_op_made(spec),
         .rate = lw_post_rate(post),
         .before = lw_post_folds(post) ? 0 : lw_post_reach(post).before,
-        .is_amplitude = post.kind == LW_POST_AMPLITUDE || lw_cuda_post_squares(spec),
+        .is_real = lw_post_has(post, LW_POST_REAL),
         .n = spec->n_outputs,
     };
     lw_op_power_range(spec, &out->least, &out->most);

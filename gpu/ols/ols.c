@@ -105,7 +105,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
                     struct lw_error *err)
 {
     assert(spec->output.is_complex ==
-           ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_is_real(spec->ols.post)));
+           ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_has(spec->ols.post, LW_POST_REAL)));
     struct lw_ols_resolved resolved;
     const int rc = resolve(device, spec, &resolved, err);
     if (rc)
@@ -467,7 +467,7 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
         .first = round_up(block->first, every) - block->first,
         .every = every,
         .kept = lw_op_outputs(&op->plan, 0, block),
-        .squares = lw_cuda_post_squares(&op->spec),
+        .squares = lw_op_squares(&op->spec),
         .factor = lw_op_output_factor(&op->spec),
     };
     return lw_cuda_check(lw_cuda_thin(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, &thinning,
@@ -481,7 +481,7 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
     if (thins_output(&op->spec, resolved_of(op)))
         return thin_output(op, work, err);
     const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
-    if (lw_cuda_post_squares(&op->spec))
+    if (lw_op_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(computed(op, work), work->products[0], n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, n,
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);

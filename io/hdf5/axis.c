@@ -5,6 +5,7 @@
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/scale.h"
 #include "io/notes/recorder.h"
+#include "signal/post.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -295,8 +296,12 @@ static int use_times(struct lw_subject *subject, struct lw_error *err)
 static bool is_power(hid_t dataset, struct lw_error *err)
 {
     char post[16];
-    return lw_attribute_read_text(dataset, "post", post, sizeof post, err) &&
-           (strcmp(post, "power") == 0 || strcmp(post, "amplitude") == 0);
+    if (!lw_attribute_read_text(dataset, "post", post, sizeof post, err))
+        return false;
+    for (int kind = 0; kind < LW_POST_KINDS; kind++)
+        if (strcmp(post, lw_post_operations[kind].name) == 0)
+            return lw_post_operations[kind].traits & LW_POST_REAL;
+    return false;
 }
 
 /* What a convention has not said. */

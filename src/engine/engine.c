@@ -152,6 +152,16 @@ double lw_op_output_factor(const struct lw_op_spec *spec)
     return spec->output_scale > 0 && lw_scalar_saturates(spec->output.scalar) ? 1 / spec->output_scale : 1;
 }
 
+bool lw_op_squares(const struct lw_op_spec *spec)
+{
+    return lw_post_has(spec->ols.post, LW_POST_SQUARES) && spec->output.scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
+}
+
+enum lw_post_kind lw_op_made(const struct lw_op_spec *spec)
+{
+    return lw_op_squares(spec) ? LW_POST_AMPLITUDE : spec->ols.post.kind;
+}
+
 void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *most)
 {
     const enum lw_scalar scalar = spec->output.scalar;

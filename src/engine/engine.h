@@ -175,6 +175,11 @@ int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const str
 /** What y is multiplied with before it is rounded: 1 / output_scale; 1 for outputs that do not saturate. */
 double lw_op_output_factor(const struct lw_op_spec *spec);
 
+/** Whether squares are made when they are stored, of amplitudes: as float64 they hold what single precision would lose; and what is
+ * then made of the samples before. */
+bool lw_op_squares(const struct lw_op_spec *spec);
+enum lw_post_kind lw_op_made(const struct lw_op_spec *spec);
+
 /** The smallest and the largest power that is not lost: in float32 and float64 what they hold with all digits. What halves cannot
  * hold rounds to 0 or counts as saturated, so that for them it is what the computing precision holds. 0 and infinity for integers,
  * where an infinite power counts as saturated, too. */

@@ -3,20 +3,49 @@
 #include "base/integers.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- definitions ----------------------------------------------------------------------------------------------------- */
+
+static void keep(double y[2], double *allowed) { (void)y, (void)allowed; }
+
+static void amplitude(double y[2], double *allowed)
+{
+    (void)allowed;
+    y[0] = hypot(y[0], y[1]);
+    y[1] = 0;
+}
+
+static void power(double y[2], double *allowed)
+{
+    amplitude(y, allowed);
+    *allowed *= 2 * y[0] + *allowed;
+    y[0] *= y[0];
+}
+
+const struct lw_post_operation lw_post_operations[LW_POST_KINDS] = {
+#define X(kind, name, unit, traits, function, help) {name, unit, traits, function},
+    LW_POSTS(X)
+#undef X
+};
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
 
 int lw_post_rate(struct lw_post post) { return post.rate > 1 ? post.rate : 1; }
 
 int lw_post_every(struct lw_post post) { return post.every > 1 ? post.every : 1; }
 
-bool lw_post_is_real(struct lw_post post) { return post.kind == LW_POST_POWER || post.kind == LW_POST_AMPLITUDE; }
+bool lw_post_has(struct lw_post post, enum lw_post_traits traits) { return (lw_post_operations[post.kind].traits & traits) == traits; }
 
-bool lw_post_folds(struct lw_post post) { return post.kind == LW_POST_DERIVATIVE && lw_post_rate(post) == 1; }
+bool lw_post_is_needed(struct lw_post post) { return post.kind != LW_POST_NONE || lw_post_rate(post) > 1; }
+
+bool lw_post_folds(struct lw_post post) { return lw_post_has(post, LW_POST_DIFFERS) && lw_post_rate(post) == 1; }
 
 struct lw_reach lw_post_reach(struct lw_post post)
 {
-    const bool differs = post.kind == LW_POST_DERIVATIVE;
+    const bool differs = lw_post_has(post, LW_POST_DIFFERS);
     if (lw_post_rate(post) == 1)
         return (struct lw_reach){differs ? lw_post_every(post) : 0, differs ? lw_post_every(post) : 0};
     /* the last interval's cubic begins two samples before it, the first one's ends three behind its begin */
@@ -35,18 +64,12 @@ int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t c
 int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
 {
     const int rate = lw_post_rate(post);
-    if (post.kind == LW_POST_DERIVATIVE && lw_post_length(post, n) < 2)
-        return lw_fail(err, LW_ECONFIG, "--post derivative needs at least 2 samples, as numpy.gradient does; the "
-                       "filtered series has %" PRId64, lw_post_length(post, n));
+    if (lw_post_has(post, LW_POST_DIFFERS) && lw_post_length(post, n) < 2)
+        return lw_fail(err, LW_ECONFIG, "--post %s needs at least 2 samples, as numpy.gradient does; the filtered series has %" PRId64,
+                       lw_post_operations[post.kind].name, lw_post_length(post, n));
     if (n > INT64_MAX / 64 / rate)
         return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
     return LW_OK;
-}
-
-const char *lw_post_text(enum lw_post_kind kind)
-{
-    static const char *const texts[] = {"none", "power", "amplitude", "derivative"};
-    return texts[kind];
 }
 
 void lw_post_describe(struct lw_post post, char *text, size_t size)
@@ -59,7 +82,7 @@ void lw_post_describe(struct lw_post post, char *text, size_t size)
         snprintf(rate, sizeof rate, ", decimated by %d", lw_post_every(post));
     if (used < size)
         snprintf(text + used, size - used, "%s%s%s", rate, post.kind == LW_POST_NONE ? "" : ", ",
-                 post.kind == LW_POST_NONE ? "" : lw_post_text(post.kind));
+                 post.kind == LW_POST_NONE ? "" : lw_post_operations[post.kind].name);
 }
 
 /* ---- folding ----------------------------------------------------------------------------------------------------- */
@@ -126,7 +149,7 @@ static struct sum output(struct lw_post post, int64_t n, int64_t j)
 {
     const int rate = lw_post_rate(post);
     const int64_t last = lw_post_length(post, n) - 1;
-    if (post.kind != LW_POST_DERIVATIVE)
+    if (!lw_post_has(post, LW_POST_DIFFERS))
         return interpolated(rate, n, j);
     const int64_t before = j > 0 ? j - 1 : j, after = j < last ? j + 1 : j;
     const struct sum low = interpolated(rate, n, before), high = interpolated(rate, n, after);

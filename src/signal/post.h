@@ -31,7 +31,43 @@
 extern "C" {
 #endif
 
-enum lw_post_kind { LW_POST_NONE, LW_POST_POWER, LW_POST_AMPLITUDE, LW_POST_DERIVATIVE };
+/* What an operation makes: */
+enum lw_post_traits {
+    LW_POST_REAL = 1,           /* real outputs, of complex samples too */
+    LW_POST_SQUARES = 2,        /* squares of amplitudes: they may leave the range that their samples have */
+    LW_POST_DIFFERS = 4,        /* differences of neighbours: outputs reach beyond their sample, and the axis has ends */
+};
+
+/* The operations, a row each: kind; name; unit of the outputs, %s that of the samples; traits; the functions; and what the help of
+ * --post says. The functions of a row share a name: the definition in signal/post.c, the CPU's in cpu/kernels/post.c, and the GPU's in
+ * gpu/device/post.cuh. A further operation is a further row and these three. */
+#define LW_POSTS(X)                                                                                                              \
+    X(NONE, "none", "%s", 0, keep, "")                                                                                           \
+    X(POWER, "power", "(%s)^2", LW_POST_REAL | LW_POST_SQUARES, power, "|y|^2 or ")                                              \
+    X(AMPLITUDE, "amplitude", "%s", LW_POST_REAL, amplitude, "|y|, real also where y is complex, or ")                           \
+    X(DERIVATIVE, "derivative", "(%s) per sample", LW_POST_DIFFERS, keep,                                                        \
+      "its derivative per output sample (numpy.gradient: central differences, one-sided at the two ends)")
+
+enum lw_post_kind {
+#define X(kind, name, unit, traits, function, help) LW_POST_##kind,
+    LW_POSTS(X)
+#undef X
+};
+
+#define X(kind, name, unit, traits, function, help) +1
+enum { LW_POST_KINDS = LW_POSTS(X) };
+#undef X
+
+struct lw_post_operation {
+    const char *name;           /* of --post, and in results */
+    const char *unit;           /* a format */
+    unsigned traits;            /* of enum lw_post_traits */
+
+    /** Make an output of y, of which a derivative is the difference already. @param allowed  error of y; becomes the output's */
+    void (*define)(double y[2], double *allowed);
+};
+
+extern const struct lw_post_operation lw_post_operations[LW_POST_KINDS];
 
 #define LW_POST_MOST_RATE 64
 #define LW_POST_MOST_EVERY (1 << 24)
@@ -48,7 +84,8 @@ struct lw_reach {
 
 int lw_post_rate(struct lw_post post);
 int lw_post_every(struct lw_post post);
-bool lw_post_is_real(struct lw_post post);              /* power and amplitude */
+bool lw_post_has(struct lw_post post, enum lw_post_traits traits);         /* all of them */
+bool lw_post_is_needed(struct lw_post post);            /* whether it interpolates, or makes something of samples */
 struct lw_reach lw_post_reach(struct lw_post post);
 
 /** Outputs on an axis of n samples, 1 + (n - 1) rate or ceil(n / every); and of these the outputs of the samples
@@ -59,8 +96,6 @@ int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t c
 
 /** LW_ECONFIG for a derivative of a single output, and where outputs cannot be counted. */
 int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err);
-
-const char *lw_post_text(enum lw_post_kind kind);
 
 /** Append ", interpolated to 4 times the rate, power" and the like to a text; nothing if nothing is to be made. */
 void lw_post_describe(struct lw_post post, char *text, size_t size);

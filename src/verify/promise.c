@@ -64,7 +64,7 @@ static double part_of(const struct lw_verify *verify, struct lw_type type, doubl
 {
     const bool saturates = lw_scalar_saturates(type.scalar), is_single = verify->job.op.precision == LW_SINGLE;
     const double unit = saturates && scale > 0 ? scale : 1, epsilon = is_single ? FLT_EPSILON : DBL_EPSILON;
-    const double squares = lw_post_is_real(verify->shape.post) ? 2 * epsilon : 0, division = unit != 1 ? epsilon : 0;
+    const double squares = lw_post_has(verify->shape.post, LW_POST_REAL) ? 2 * epsilon : 0, division = unit != 1 ? epsilon : 0;
     double want = wanted / unit, least, most;
     if (saturates) {
         find_range(type.scalar, &least, &most);

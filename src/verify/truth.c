@@ -119,7 +119,7 @@ static int64_t elements(const struct lw_verify_shape *shape) { return lw_post_le
 /* The two elements whose difference a derivative is: numpy.gradient. */
 static void find_sides(const struct lw_verify_shape *shape, int64_t j, int64_t *before, int64_t *after)
 {
-    const bool differs = shape->post.kind == LW_POST_DERIVATIVE;
+    const bool differs = lw_post_has(shape->post, LW_POST_DIFFERS);
     *before = differs ? max64(0, j - 1) : j;
     *after = differs ? min64(elements(shape) - 1, j + 1) : j;
 }
@@ -130,7 +130,7 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     find_sides(shape, row, &before, &after);
     stencil(shape, before, first, &unused);
     stencil(shape, after, &unused, end);
-    if (shape->post.kind == LW_POST_DERIVATIVE) { /* next to an end the other side's stencil may reach farther */
+    if (lw_post_has(shape->post, LW_POST_DIFFERS)) { /* next to an end the other side's stencil may reach farther */
         int64_t other;
         stencil(shape, before, &unused, &other);
         *end = max64(*end, other);
@@ -178,13 +178,14 @@ static bool is_touched(const struct lw_verify *verify, const struct lw_verify_sa
 
 static bool is_complex(const struct lw_verify *verify) { return verify->job.op.input.is_complex || verify->shape.parts == 2; }
 
-static void make_real(const struct lw_verify *verify, enum lw_post_kind kind, struct lw_verify_truth *truth)
+static void make(const struct lw_verify *verify, struct lw_verify_truth *truth)
 {
-    const double size = cabs(truth->value);
-    truth->allowed *= is_complex(verify) ? 1.5 : 1; /* the errors of both parts */
-    if (kind == LW_POST_POWER)
-        truth->allowed *= 2 * size + truth->allowed;
-    truth->value = kind == LW_POST_POWER ? size * size : size;
+    const struct lw_post post = verify->shape.post;
+    double y[2] = {creal(truth->value), cimag(truth->value)};
+    if (lw_post_has(post, LW_POST_REAL) && is_complex(verify))
+        truth->allowed *= 1.5;          /* the errors of both parts */
+    lw_post_operations[post.kind].define(y, &truth->allowed);
+    truth->value = CMPLX(y[0], y[1]);
 }
 
 struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
@@ -203,8 +204,7 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
         truth.allowed = (truth.allowed + low.allowed) / (double)(after - before);
     }
     truth.is_nan = is_touched(verify, samples, first, end);
-    if (lw_post_is_real(shape->post))
-        make_real(verify, shape->post.kind, &truth);
+    make(verify, &truth);
     return truth;
 }
 

@@ -91,5 +91,5 @@ double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan,
     const bool is_random = has_random_signs(t);
     const double series = e * r * (log2(2 * n) * h.two + (is_random ? 0 : COHERENT * h.one));
     const double made = lw_post_rate(t->post) > 1 ? 1.7 * (series + 2 * e * r * (is_random ? h.two : h.one)) : series;
-    return lw_post_is_real(t->post) && (t->input.is_complex || t->taps_complex) ? 1.5 * made : made;
+    return lw_post_has(t->post, LW_POST_REAL) && (t->input.is_complex || t->taps_complex) ? 1.5 * made : made;
 }

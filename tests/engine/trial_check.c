@@ -185,7 +185,7 @@ static double deviation(const struct trial *t, double got, double want)
         return unit * fmax(0, fabs(got - trial_clipped(scalar, wanted)) - trial_rounding(scalar, wanted) - division);
     }
     const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) + FLT_TRUE_MIN : 0;
-    const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_is_real(t->post) ? 2 : 0);
+    const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_has(t->post, LW_POST_REAL) ? 2 : 0);
     return fmax(0, fabs(got - want) - rounding - squares * fabs(want));
 }
 

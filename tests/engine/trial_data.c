@@ -157,7 +157,7 @@ void trial_make(const struct trial *trial, struct trial_data *data)
     if (trial->noise != TRIAL_NOISE_ONE)
         make_noise(data);
     data->n_results = lw_post_length(trial->post, data->n_outputs);
-    data->trial.output.is_complex = (trial->input.is_complex || trial->taps_complex) && !lw_post_is_real(trial->post);
+    data->trial.output.is_complex = (trial->input.is_complex || trial->taps_complex) && !lw_post_has(trial->post, LW_POST_REAL);
     make_values(data, &state);
     make_taps(data, &state);
     trial_store(data);

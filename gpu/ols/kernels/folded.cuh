@@ -125,7 +125,7 @@ LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem 
     back.end_backward(v, area, t);
     constexpr int FOLD = FoldedBlock<F, B>::FOLD;
     const OlsPlace p = place_of<F::N, PAIRED>(a, item.segment);
-    if (a.every == FOLD && !makes_real(a.post)) {
+    if (a.every == FOLD && !a.post.is_real) {
         if (exists)
             store_folded<B, FOLD, PAIRED>(v, a, p, item.filter, t);
         return;

@@ -147,7 +147,7 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     const int64_t outputs = lw_post_outputs(post, block->post->n, block->post->first, block->count);
     a->post = *block->post;
     if (k->layout == LW_TIME_SLOW) {
-        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_is_real(post) ? 2 : 1);
+        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_has(post, LW_POST_REAL) ? 2 : 1);
         a->plane = outputs * a->output_pitch;
     } else {
         a->output_pitch = plan->channel_unit * outputs;
@@ -165,7 +165,7 @@ static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, con
     a->first_kept = divide_up(a->post.first, a->every);
     const int64_t kept = divide_up(a->post.first + block->count, a->every) - a->first_kept;
     if (k->layout == LW_TIME_SLOW) {
-        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_is_real(plan->spec.post) ? 2 : 1);
+        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_has(plan->spec.post, LW_POST_REAL) ? 2 : 1);
         a->plane = kept * a->output_pitch;
     } else {
         a->output_pitch = plan->channel_unit * kept;

@@ -27,12 +27,12 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, i
 {
     if (PAIRED) {
         if (has[0])
-            put(to, made(a.post, c.x, lost));
+            put(to, made_of_real(a.post, c.x, lost));
         if (has[1])
-            put(to + second, made(a.post, c.y, lost));
+            put(to + second, made_of_real(a.post, c.y, lost));
     } else if (has[0]) {
-        c = made_complex(a.post, c, lost);
-        if (makes_real(a.post))
+        c = made<true>(a.post, c, lost);
+        if (a.post.is_real)
             put(to, c.x);
         else
             put((C *)to, c);
@@ -40,7 +40,7 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, i
 }
 
 /* Reals of an output. */
-template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || makes_real(a.post) ? 1 : 2; }
+template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || a.post.is_real ? 1 : 2; }
 
 /* Samples of a hop, which stand in shared memory one after the other, and where their outputs go. */
 template <class C> struct PhaseSource {
@@ -86,7 +86,7 @@ LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, cons
     const int want = PAIRED ? max(from.want[0], from.want[1]) : from.want[0];
     const int both = PAIRED ? min(from.want[0], from.want[1]) : want;
     const int begin = clamp_to(2 - from.axis, want), end = clamp_to(a.post.n - 2 - from.axis - from.later, want);
-    const int last_at_once = makes_real(a.post) ? 0 : min(end, both) - (AT_ONCE - 1) * samples;
+    const int last_at_once = a.post.is_real ? 0 : min(end, both) - (AT_ONCE - 1) * samples;
     const int64_t stride = samples * rate * target.step;
     for (int phase = t - first * rate; phase < rate && first < samples; phase += T) {
         Inner inner;
@@ -149,8 +149,8 @@ struct MakeSeries {
     {
         const int64_t output = p.output + p.first * (a.post.rate - 1) + f * a.plane;
         fft.end_backward(v, shared, t);
-        if (a.post.rate == 1 && a.post.is_amplitude)
-            store_amplitudes<F, PAIRED>(v, a, p, output, shared, t);
+        if (a.post.rate == 1 && a.post.kind != LW_POST_POWER)
+            store_made<F, PAIRED>(v, a, p, output, shared, t);
         else if (a.post.rate == 1 && whole)
             store_powers<F, PAIRED, true>(v, a, p, output, t);
         else if (a.post.rate == 1)
@@ -184,10 +184,10 @@ struct MakeSeries {
         lost |= powers.are_lost(a.post);
     }
 
-    /* Amplitudes: one copy of their many instructions, in a loop. */
+    /* Amplitudes and the like: one copy of their many instructions, in a loop. */
     template <class F, bool PAIRED>
-    LW_DEVICE void store_amplitudes(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
-                                    typename F::C *shared, int t)
+    LW_DEVICE void store_made(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
+                              typename F::C *shared, int t)
     {
         share_segment<F>(v, shared, t);
         const int want = max(p.want[0], p.want[1]);

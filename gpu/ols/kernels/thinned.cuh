@@ -101,7 +101,7 @@ template <bool PAIRED> struct StoreThinnedChannels {
         const KeptOutputs kept = kept_outputs<F::N>(a, row * a.step);
         const TimeSlowRows rows = {kept.place, min(a.every, F::N), p.want};
         typename F::Real *const y = (typename F::Real *)a.output + kept.number * a.output_pitch + f * a.plane;
-        if (makes_real(a.post))
+        if (a.post.is_real)
             store_made<F, W>(memory, a, rows, y, group);
         else
             store_rows<F, W>(memory, a, p, rows, y + (int64_t)group * W * 2, threadIdx.x);

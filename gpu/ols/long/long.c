@@ -104,7 +104,7 @@ void *lw_long_plane(const struct lw_long_batch *b, int filter)
     const struct lw_long_geometry *const geometry = b->geometry;
     const struct lw_post_args *const args = b->block->post;
     const struct lw_post post = {args ? args->kind : LW_POST_NONE, args ? args->rate : 1, 1};
-    const bool is_complex = geometry->output_complex && !lw_post_is_real(post);
+    const bool is_complex = geometry->output_complex && !lw_post_has(post, LW_POST_REAL);
     const int64_t value_bytes = lw_long_complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
     const int64_t outputs = args ? lw_post_outputs(post, args->n, args->first, geometry->count) : geometry->count;
     return (char *)b->block->output + filter * outputs * geometry->n_channels * value_bytes;

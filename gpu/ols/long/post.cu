@@ -47,11 +47,11 @@ __device__ static void make_output(const lw_long_geometry &g, const lw_post_args
         const int64_t to = output_of(g, post, channel, sample * post.rate + phase);
         const Real value = part_of(post, part == 0 ? &at->x : &at->y, axis, phase);
         if (!g.output_complex) {
-            plane[to] = made(post, value, lost);
+            plane[to] = made_of_real(post, value, lost);
             continue;
         }
-        const Complex<Real> c = made_complex(post, Complex<Real>{value, part_of(post, &at->y, axis, phase)}, lost);
-        if (makes_real(post))
+        const Complex<Real> c = made<true>(post, Complex<Real>{value, part_of(post, &at->y, axis, phase)}, lost);
+        if (post.is_real)
             plane[to] = c.x;
         else
             reinterpret_cast<Complex<Real> *>(plane)[to] = c;

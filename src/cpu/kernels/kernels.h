@@ -86,6 +86,10 @@ struct lw_cpu_cell {
     double re, im;                  /* of y */
 };
 
+/* Make an operation's outputs of n working samples, in place, reals where it makes reals. @return whether a power that is not zero is
+ * below `least` or above `most` */
+typedef bool lw_cpu_make_fn(void *y, int64_t n, int width, double least, double most);
+
 struct lw_cpu_kernels {
     size_t real_bytes;
     int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without over- or underflow */
@@ -121,9 +125,7 @@ struct lw_cpu_kernels {
     void (*round_reals)(const double *in, void *out, int64_t n);
 
     /* ---- what is made of a series: see signal/post.h ---- */
-    /* n working samples in place to n reals, re^2 + im^2; whether one that is not zero is below `least` or above `most` */
-    bool (*power)(void *y, int64_t n, int width, double least, double most);
-    void (*amplitude)(void *y, int64_t n, int width);           /* likewise sqrt(re^2 + im^2), in the whole range */
+    lw_cpu_make_fn *const *make;                                /* of each kind of operation */
     /* the first n_phases outputs of each of n samples, the first at y; `out` must not overlap them */
     void (*interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width, void *out);
     /* sum over m of taps[m] x[n - 1 - m], in double; taps of `parts` doubles */

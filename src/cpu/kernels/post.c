@@ -5,13 +5,19 @@
 
 #include <math.h>
 
-/* ---- power and amplitude ----------------------------------------------------------------------------------------- */
+/* ---- what is made of each sample --------------------------------------------------------------------------------- */
+static bool keep(void *y, int64_t n, int width, double least, double most)
+{
+    (void)y, (void)n, (void)width, (void)least, (void)most;
+    return false;
+}
+
 static inline bool is_out_of_range(real power, bool is_zero, real least, real most)
 {
     return (power < least && !is_zero) || power > most;
 }
 
-bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most)
+static bool power(void *y, int64_t n, int width, double least, double most)
 {
     real *const out = y;
     const real low = (real)least, high = (real)most;
@@ -39,8 +45,9 @@ static inline real length(real re, real im)
                                          : (real)hypot((double)re, (double)im);
 }
 
-void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
+static bool amplitude(void *y, int64_t n, int width, double least, double most)
 {
+    (void)least, (void)most;
     real *const out = y;
     if (width == 1)
         for (int64_t i = 0; i < n; i++)
@@ -48,7 +55,14 @@ void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
     else
         for (int64_t i = 0; i < n; i++)
             out[i] = length(out[2 * i], out[2 * i + 1]);
+    return false;
 }
+
+lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS] = {
+#define X(kind, name, unit, traits, function, help) function,
+    LW_POSTS(X)
+#undef X
+};
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 

@@ -75,8 +75,7 @@ void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
 void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
 void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);
 void KERNEL(lw_round_reals)(const double *in, void *out, int64_t n);
-bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most);
-void KERNEL(lw_amplitude)(void *y, int64_t n, int width);
+extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];
 void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width,
                             void *out);
 void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);

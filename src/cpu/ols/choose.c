@@ -178,7 +178,7 @@ static void check_search(const struct lw_op_spec *spec)
     const struct lw_search *const search = &spec->ols.search;
     const unsigned products = lw_search_products(search);
     assert(!lw_search_is_needed(search) ||
-           (spec->n_outputs > 0 && spec->ols.post.kind == LW_POST_NONE && lw_post_rate(spec->ols.post) == 1));
+           (spec->n_outputs > 0 && !lw_post_is_needed(spec->ols.post)));
     assert(!(products & LW_PEAKS) || (search->threshold > 0 && search->cluster >= 0 && search->cluster <= LW_SEARCH_MOST_CLUSTER));
     assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
     (void)products;
@@ -188,8 +188,8 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
     assert(spec->kind == LW_OP_OLS && ols->n_filters >= 1 && ols->n_taps >= 1 && spec->n_channels >= 1);
-    assert(spec->output.is_complex == ((spec->input.is_complex || ols->taps_complex) && !lw_post_is_real(ols->post)));
-    assert(spec->n_outputs > 0 || (ols->post.kind == LW_POST_NONE && lw_post_rate(ols->post) == 1));
+    assert(spec->output.is_complex == ((spec->input.is_complex || ols->taps_complex) && !lw_post_has(ols->post, LW_POST_REAL)));
+    assert(spec->n_outputs > 0 || !lw_post_is_needed(ols->post));
     check_search(spec);
     const int64_t least = least_segment(spec);
     if (least > MOST_TAPS)

@@ -7,18 +7,12 @@
 
 struct lw_cpu_post {
     double least, most;                 /* see lw_op_power_range */
-    bool squares;                       /* powers are made as squares of amplitudes, when they are stored */
     struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
     void *samples;                      /* ends: the working samples that one output is made of */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
-static bool is_needed(const struct lw_op_spec *spec)
-{
-    return spec->ols.post.kind != LW_POST_NONE || lw_post_rate(spec->ols.post) > 1;
-}
-
 static int64_t n_weights(const struct lw_cpu_ols_shape *shape)
 {
     return shape->rate > 1 ? LW_POST_PLACES * LW_POST_SPAN * shape->rate : 0;
@@ -31,7 +25,7 @@ static int64_t end_reals(const struct lw_op_spec *spec)
 
 int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
-    if (!is_needed(spec))
+    if (!lw_post_is_needed(spec->ols.post))
         return 0;
     return (int64_t)sizeof(struct lw_cpu_post) +
            (n_weights(shape) + end_reals(spec)) * (int64_t)shape->kernels->real_bytes;
@@ -50,16 +44,10 @@ static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_s
     }
 }
 
-static void choose_range(const struct lw_op_spec *spec, struct lw_cpu_post *post)
-{
-    post->squares = spec->ols.post.kind == LW_POST_POWER && spec->output.scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
-    lw_op_power_range(spec, &post->least, &post->most);
-}
-
 int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post **out,
                        struct lw_error *err)
 {
-    if (!is_needed(spec))
+    if (!lw_post_is_needed(spec->ols.post))
         return LW_OK;
     struct lw_cpu_post *const post = lw_alloc(sizeof *post, "post-processing", err);
     if (!post)
@@ -70,7 +58,7 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
         lw_cpu_post_destroy(post);
         return LW_ESYSTEM;
     }
-    choose_range(spec, post);
+    lw_op_power_range(spec, &post->least, &post->most);
     if (shape->rate > 1)
         fill_phases(spec, shape, post);
     *out = post;
@@ -91,21 +79,15 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post)
 /* Reals of a sample of the series. */
 static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
-/* Make powers or amplitudes of outputs, in place, and put them into the slot. */
+/* Make what is made of each output, in place, and put them into the slot. */
 static void finish_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            struct lw_cpu_segment_outputs *outputs)
 {
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    const struct lw_cpu_post *const post = ols->post;
-    const enum lw_post_kind kind = ols->spec.ols.post.kind;
-    outputs->squares = post->squares;
-    for (int c = 0; c < segment->n_channels; c++) {
-        void *const y = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        if (kind == LW_POST_AMPLITUDE || post->squares)
-            k->amplitude(y, outputs->count, series_width(ols));
-        else if (kind == LW_POST_POWER)
-            lane->base.is_out_of_range |= k->power(y, outputs->count, series_width(ols), post->least, post->most);
-    }
+    lw_cpu_make_fn *const make = ols->shape.kernels->make[lw_op_made(&ols->spec)];
+    outputs->squares = lw_op_squares(&ols->spec);
+    for (int c = 0; c < segment->n_channels; c++)
+        lane->base.is_out_of_range |= make(lw_cpu_real_at(ols, outputs->y, c * outputs->pitch), outputs->count, series_width(ols),
+                                           ols->post->least, ols->post->most);
     lw_cpu_segment_store(ols, lane, segment, outputs);
 }
 

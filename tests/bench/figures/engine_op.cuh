@@ -66,7 +66,7 @@ inline OpBlock open_block(lw_engine *engine, const OpCase &c, const std::vector<
     spec.kind = LW_OP_OLS;
     spec.input.scalar = spec.output.scalar = c.is_double ? LW_FLOAT64 : LW_FLOAT32;
     spec.input.is_complex = c.is_complex;
-    spec.output.is_complex = c.is_complex && !lw_post_is_real(c.post);
+    spec.output.is_complex = c.is_complex && !lw_post_has(c.post, LW_POST_REAL);
     spec.precision = c.is_double ? LW_DOUBLE : LW_SINGLE;
     spec.n_channels = 1;
     spec.n_outputs = c.count;
