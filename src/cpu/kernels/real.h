@@ -56,48 +56,17 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
 #define LW_DIRECT_SUMS 8
 #define LW_DIRECT_STEP ((int64_t)(LW_DIRECT_SUMS * VECTOR_BYTES / sizeof(real)))
 
-/* The entries of the table, see cpu/kernels/kernels.h. */
-void KERNEL(lw_load)(const struct lw_cpu_panel *panel, const void *stored, void *reals);
-void KERNEL(lw_store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss);
-void KERNEL(lw_transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width, void *out,
-                          int64_t out_stride);
-void KERNEL(lw_widen)(void *x, int64_t n);
-void KERNEL(lw_narrow)(void *x, int64_t n);
-double KERNEL(lw_largest)(const void *x, int64_t n);
-void KERNEL(lw_repair)(struct lw_cpu_repair *repair, void *x);
-void KERNEL(lw_blank)(void *y, const uint8_t *touched, int64_t n, int width);
-void KERNEL(lw_fill)(void *x, int64_t n, double value);
-void KERNEL(lw_scale)(void *x, int64_t n, int exponent);
-void KERNEL(lw_direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
-void KERNEL(lw_stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
-void KERNEL(lw_quarter_turn)(const void *x, void *out, int64_t n);
-void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
-void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
-void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);
-void KERNEL(lw_round_reals)(const double *in, void *out, int64_t n);
+/* The functions of the table, whose types are those of its members in cpu/kernels/kernels.h. */
+#define LW_CPU_KERNELS(X)                                                                                                \
+    X(load) X(store) X(transpose) X(widen) X(narrow) X(largest) X(repair) X(blank) X(fill) X(scale) X(direct) X(stencil) \
+    X(quarter_turn) X(multiply) X(multiply_packed) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing)       \
+    X(keep_best) X(measure) X(fft_create) X(fft_destroy) X(fft_bytes) X(fft_shape) X(fft_forward) X(fft_inverse)         \
+    X(fft2d_shape) X(fft2d_create) X(fft2d_destroy) X(fft2d_row_forward) X(fft2d_row_inverse) X(fft2d_columns) X(pack)   \
+    X(unpack) X(weigh)
+
+#define X(name) __typeof__(*((struct lw_cpu_kernels *)0)->name) KERNEL(lw_##name);
+LW_CPU_KERNELS(X)
+#undef X
 extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];
-void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width,
-                            void *out);
-void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
-int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
-void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign, double weight, int32_t filter,
-                          const struct lw_cpu_best *best);
-void KERNEL(lw_measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
-int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
-void KERNEL(lw_fft_destroy)(struct lw_cpu_fft *fft);
-int64_t KERNEL(lw_fft_bytes)(int64_t n);
-struct lw_cpu_fft KERNEL(lw_fft_shape)(int64_t n);
-void KERNEL(lw_fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
-void KERNEL(lw_fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
-struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns);
-int KERNEL(lw_fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip,
-                            struct lw_cpu_fft2d **tile, struct lw_error *err);
-void KERNEL(lw_fft2d_destroy)(struct lw_cpu_fft2d *tile);
-void KERNEL(lw_fft2d_row_forward)(const struct lw_cpu_fft2d *tile, void *row, void *tile_row);
-void KERNEL(lw_fft2d_row_inverse)(const struct lw_cpu_fft2d *tile, void *tile_row, void *row);
-void KERNEL(lw_fft2d_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip);
-void KERNEL(lw_pack)(const void *re, const void *im, void *z, int64_t n);
-void KERNEL(lw_unpack)(const void *z, void *re, void *im, int64_t n);
-void KERNEL(lw_weigh)(void *y, const double *weights, int64_t n, int width);
 
 #endif
