@@ -9,7 +9,6 @@ try:
 except ImportError:
     sys.exit("this needs matplotlib (Debian: python3-matplotlib)")
 matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "lapwing"     # the same records give the same files
 import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen first)
 
 missing = {}            # records that were asked for and are not there: what measures them
@@ -89,7 +88,7 @@ def save(figure, out, name, source):
         figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
         figure.tight_layout(rect=(0, 0.015 + legend(figure), 1, 1))
         path = os.path.join(out, name)
-        figure.savefig(path, metadata={"Date": None})
+        figure.savefig(path, dpi=130, metadata={"Software": None})     # the same records give the same files
         print(path)
     plt.close(figure)
 

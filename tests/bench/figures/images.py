@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """images.py [RESULTS] - figures of 2-D convolution, of what measure_figures_gpu.sh and figures/measure_cpu.sh measured:
-RESULTS/figures/conv2d_*.csv become RESULTS/figures/conv2d_*.svg. RESULTS: tests/bench/results."""
+RESULTS/figures/conv2d_*.csv become RESULTS/figures/conv2d_*.png. RESULTS: tests/bench/results."""
 import re
 
 from common import BLUE, GOLD, GREEN, GREY, RED, curve, end, finish, folders, plt, save, table
@@ -25,7 +25,7 @@ def draw_sizes(out):
                                              ("cuFFTDx", "cuFFTDx_gpixel_s", GOLD, "D"), ("NPP", "NPP_gpixel_s", GREY, "v")):
             curve(panel, [(side, row.get(column)) for side, row in chosen], name, colour, marker)
         finish(panel, f"kernel of {kernel[0]} x {kernel[1]}", "image's side", "Gpixel/s")
-    save(figure, out, "conv2d_sizes.svg", H200 + "conv2d_sizes.csv")
+    save(figure, out, "conv2d_sizes.png", H200 + "conv2d_sizes.csv")
 
 
 def draw_crossover(out, name, machine, measured_by):
@@ -38,7 +38,7 @@ def draw_crossover(out, name, machine, measured_by):
             points = [(case(row)[1], row["gpixel_s"]) for row in rows if case(row)[0] == side and row["algorithm"] == algorithm]
             curve(panel, points, algorithm, colour, marker, "--" if algorithm == "auto" else "-")
         finish(panel, f"image of {side} x {side}", "kernel's side", "Gpixel/s", x="linear")
-    save(figure, out, name + ".svg", f"{machine}{name}.csv; separable: a kernel that is")
+    save(figure, out, name + ".png", f"{machine}{name}.csv; separable: a kernel that is")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, of what measure_figures_gpu.sh and
-figures/measure_cpu.sh measured: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.svg. RESULTS: tests/bench/results."""
+figures/measure_cpu.sh measured: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.png. RESULTS: tests/bench/results."""
 from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, save, shape, table
 
 MACHINE = "one NVIDIA H200, data on the device; "
@@ -52,7 +52,7 @@ def draw_segments(out):
         curve(axes[0, column], [(m, row["single_ms"]) for m, row in chosen.items()], "as lapwing chooses", GREY, "", ":")
         finish(axes[0, column], f"{word}, n = 2^21, F = 8", "taps M", "ms")
         finish(axes[1, column], f"{word}, n = 2^21, F = 8", "taps M", "cuFFT overlap-save / lapwing", y="linear")
-    save(figure, out, "ols_segments.svg", MACHINE + "ols_segments.csv, ols_cases.csv; the best kernel of each segment length")
+    save(figure, out, "ols_segments.png", MACHINE + "ols_segments.csv, ols_cases.csv; the best kernel of each segment length")
 
 
 def draw_filters(out):
@@ -64,7 +64,7 @@ def draw_filters(out):
             chosen = {case[4]: row for case, row in rows.items()
                       if case[:3] == ("single", kind, 2 ** 21) and case[3] == n_taps}
             against(axes[i, 2 * j:2 * j + 2], chosen, "filters F", f"{word}, n = 2^21, M = {n_taps}")
-    save(figure, out, "ols_filters.svg", MACHINE + "ols_cases.csv")
+    save(figure, out, "ols_filters.png", MACHINE + "ols_cases.csv")
 
 
 def draw_lengths(out):
@@ -75,7 +75,7 @@ def draw_lengths(out):
         for j, n_taps in enumerate((257, 1025)):
             chosen = {case[2]: row for case, row in rows.items() if case[:2] == ("single", kind) and case[3:] == (n_taps, 8)}
             against(axes[i, 2 * j:2 * j + 2], chosen, "samples n", f"{word}, M = {n_taps}, F = 8")
-    save(figure, out, "ols_lengths.svg", MACHINE + "ols_cases.csv")
+    save(figure, out, "ols_lengths.png", MACHINE + "ols_cases.csv")
 
 
 def whole(out, precision, kind, **wanted):
@@ -93,7 +93,7 @@ def draw_whole(out):
         curve(panel, [(m, rival(row, RIVALS[0][1])) for m, row in chosen.items()], RIVALS[0][0], RED, "s")
         curve(panel, [(row["taps"], row["ms"]) for row in rows], "lapwing", BLUE)
         finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "ms")
-    save(figure, out, "ols_whole.svg", MACHINE + "ols_whole.csv, ols_cases.csv")
+    save(figure, out, "ols_whole.png", MACHINE + "ols_whole.csv, ols_cases.csv")
 
 
 def draw_errors(out):
@@ -105,7 +105,7 @@ def draw_errors(out):
             points = [(row["taps"], row["fft_error"]) for row in rows]
             curve(panel, points, f"one FFT through cuFFT, {precision}", GREEN, "^", style)
         finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "relative L2 error")
-    save(figure, out, "ols_errors.svg", MACHINE + "ols_whole.csv; against the sum by definition in double")
+    save(figure, out, "ols_errors.png", MACHINE + "ols_whole.csv; against the sum by definition in double")
 
 
 def draw_errors_cpu(out):
@@ -120,7 +120,7 @@ def draw_errors_cpu(out):
                           if (row["engine"], row["precision"], row["case"]) == (engine, precision, kind)]
                 curve(panel, points, f"{name}, {precision}", colour, marker, style)
         finish(panel, f"{word}, one filter", "taps M", "relative L2 error")
-    save(figure, out, "ols_errors_cpu.svg", "computed on a CPU; ols_errors_cpu.csv; against the sum in extended precision")
+    save(figure, out, "ols_errors_cpu.png", "computed on a CPU; ols_errors_cpu.csv; against the sum in extended precision")
 
 
 def draw_memory(out):
@@ -132,7 +132,7 @@ def draw_memory(out):
             curve(panel, [(row["n"], row["fft_extra_bytes"] / 2 ** 20) for row in rows], f"one FFT through cuFFT, {precision}",
                   GREEN, "^", style)
         finish(panel, f"{word}, M = 257, F = 8", "samples n", "MiB beyond signal and outputs")
-    save(figure, out, "ols_memory.svg", MACHINE + "ols_whole.csv")
+    save(figure, out, "ols_memory.png", MACHINE + "ols_whole.csv")
 
 
 def draw_cudnn(out):
@@ -152,7 +152,7 @@ def draw_cudnn(out):
                   if case[:2] == ("single", "r2r") and fits(*case[2:])]
         curve(panel, points, "lapwing, float32", BLUE)
         finish(panel, f"real, {title}", xlabel, "ms")
-    save(figure, out, "ols_cudnn.svg", MACHINE + "ols_cudnn.csv, ols_cases.csv")
+    save(figure, out, "ols_cudnn.png", MACHINE + "ols_cudnn.csv, ols_cases.csv")
 
 
 def draw_post(out):
@@ -169,7 +169,7 @@ def draw_post(out):
             names = [f"{row['post']}, M = {row['taps']:.0f}" for row in chosen]
             axes[i, j].set_xticks(range(len(chosen)), names, rotation=75, fontsize=7)
             finish(axes[i, j], f"{word}, n = 2^{n.bit_length() - 1}, F = 8", "", "ms", x="linear", y="linear")
-    save(figure, out, "ols_post.svg", MACHINE + "ols_post.csv")
+    save(figure, out, "ols_post.png", MACHINE + "ols_post.csv")
 
 
 if __name__ == "__main__":

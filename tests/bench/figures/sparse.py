@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """sparse.py [RESULTS] - the figures of the papers on the sparse transform: RESULTS/sfft_cpu/*.txt, which measure_sfft_cpu.sh wrote,
-and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.svg. RESULTS: tests/bench/results."""
+and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.png. RESULTS: tests/bench/results."""
 import os
 
 from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, end, finish, folders, plt, records, save, table
@@ -43,8 +43,8 @@ def draw_times_of_steps(panel, rows, x, title):
 def draw_steps(results, out):
     host = [row for row in host_records(results, "lengths.txt", "lines.txt") if row["algorithm"] == "sfft2" and row["threads"] == 1]
     device = [row for row in records(out, "sfft_steps_gpu.txt") if row["algorithm"] == ON_GPU]
-    for rows, fixed, where, file in ((host, 2 ** 22, CPU + "lengths.txt, lines.txt, one core", "sfft_steps_cpu.svg"),
-                                     (device, 2 ** 24, H200 + "sfft_steps_gpu.txt, " + ON_GPU, "sfft_steps_gpu.svg")):
+    for rows, fixed, where, file in ((host, 2 ** 22, CPU + "lengths.txt, lines.txt, one core", "sfft_steps_cpu.png"),
+                                     (device, 2 ** 24, H200 + "sfft_steps_gpu.txt, " + ON_GPU, "sfft_steps_gpu.png")):
         figure, axes = plt.subplots(2, 2, figsize=(11, 8))
         by_n = list({row["n"]: row for row in rows if row["k"] == 1000}.values())
         by_k = list({row["k"]: row for row in rows if row["n"] == fixed}.values())
@@ -72,7 +72,7 @@ def draw_cpu_times(results, out):
     for panel, n in zip(axes[1:], (2 ** 22, 2 ** 27)):
         draw_host(panel, [row for row in by_k if row["n"] == n], "k", (1, 2))
         finish(panel, f"n = {power(n)}, no noise", "k", "ms, median", base=10)
-    save(figure, out, "sfft_times_cpu.svg", CPU + "lengths.txt, lines.txt")
+    save(figure, out, "sfft_times_cpu.png", CPU + "lengths.txt, lines.txt")
 
 
 def draw_gpu_times(out):
@@ -91,7 +91,7 @@ def draw_gpu_times(out):
         curve(panel, [(row[x], row["c2c_ms"]) for row in rows], "cuFFT C2C (single precision), H200", GREEN, "v", ":")
         draw_host(panel, [row for row in host if fits(row)], x, (1, most) if most > 1 else (1,))
         finish(panel, f"{'k = 1000' if x == 'n' else 'n = ' + power(n)}, no noise", x, "ms", base=2 if x == "n" else 10)
-    save(figure, out, "sfft_times_gpu.svg", H200 + "sfft_rows.csv, sfft_steps_gpu.txt, sfft_host.txt")
+    save(figure, out, "sfft_times_gpu.png", H200 + "sfft_rows.csv, sfft_steps_gpu.txt, sfft_host.txt")
 
 
 # ---- the L1 error: 5f ----------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def draw_errors(results, out):
         points = [(row["k"], row["l1"]) for row in published if row["n"] == n and row["algorithm"] == ON_GPU]
         curve(panel, points, "sfft2, H200, no noise", GOLD, "D")
         finish(panel, f"n = {power(n)}", "k", "L1 error per line, of its magnitude", base=10)
-    save(figure, out, "sfft_errors.svg", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, sfft_steps_gpu.txt")
+    save(figure, out, "sfft_errors.png", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, sfft_steps_gpu.txt")
 
 
 if __name__ == "__main__":
