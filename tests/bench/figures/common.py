@@ -88,7 +88,7 @@ def save(figure, out, name, source):
         figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
         figure.tight_layout(rect=(0, 0.015 + legend(figure), 1, 1))
         path = os.path.join(out, name)
-        figure.savefig(path, dpi=130, metadata={"Software": None})     # the same records give the same files
+        figure.savefig(path, dpi=85, metadata={"Software": None})     # the same records give the same files
         print(path)
     plt.close(figure)
 
