@@ -71,34 +71,49 @@ struct line {
     int number;
     int64_t c;
     const char *samples;
+    int64_t pitch;              /* bytes from one sample to the next */
     int64_t length, n_taps;
     int64_t begin;              /* window position of the first */
 };
 
-static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples)
+static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c)
 {
     const struct lw_job *const job = counted->touch.job;
-    const struct lw_op_plan *const op = counted->touch.op;
+    const bool is_slow = job->op.layout == LW_TIME_SLOW;
+    const int64_t length = counted->touch.op->halo + slot->block.count, bytes = (int64_t)lw_type_bytes(job->op.input);
     return (struct line){
-        .counted = counted, .slot = slot, .number = number, .c = c, .samples = samples, .length = op->halo + slot->block.count,
-        .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
+        .counted = counted, .slot = slot, .number = number, .c = c,
+        .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
+        .pitch = is_slow ? slot->block.n_channels * bytes : bytes, .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
     };
 }
 
 /* Output 0 of the block has its newest sample there. */
 static int64_t newest(const struct line *line) { return line->counted->touch.op->before + line->n_taps - 1; }
 
-/* Mark the outputs of samples of `bytes` bytes that are all alike. Samples beyond the ends are like any. */
+/* Whether a sample of `bytes` bytes is as the one before it. Samples beyond the ends are like any. */
+static inline bool is_as_before(const struct line *line, size_t bytes, int64_t i)
+{
+    const char *const sample = line->samples + i * line->pitch;
+    const int64_t begin = -line->begin;
+    return i <= begin || i >= begin + line->counted->touch.job->n_samples || memcmp(sample, sample - line->pitch, bytes) == 0;
+}
+
+/* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
 static inline void mark_alike_of(const struct line *line, size_t bytes, unsigned char *skip)
 {
-    const int64_t least = max64(line->n_taps, LW_COUNTED_ALIKE), first = newest(line);
-    const int64_t begin = -line->begin, end = begin + line->counted->touch.job->n_samples;
-    int64_t run = 1;
-    for (int64_t i = 1; i < line->length; i++) {
-        const char *const sample = line->samples + (size_t)i * bytes;
-        run = i <= begin || i >= end || memcmp(sample, sample - bytes, bytes) == 0 ? run + 1 : 1;
-        if (run >= least && i >= first && i < first + line->slot->block.count)
-            skip[i - first] = 1;
+    const int64_t step = max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
+    for (int64_t i = step; i < line->length; i += step) {
+        int64_t from = i, to = i;
+        if (!is_as_before(line, bytes, i))
+            continue;
+        while (from > 1 && is_as_before(line, bytes, from - 1))
+            from--;
+        while (to < line->length && is_as_before(line, bytes, to))
+            to++;
+        for (int64_t j = max64(from + step - 1, first); j < min64(to, end); j++)
+            skip[j - first] = 1;
+        i = to / step * step;
     }
 }
 
@@ -261,13 +276,13 @@ int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, 
     return has_pixels(job) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
 }
 
-bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples,
-                     unsigned char *skip, void *scratch)
+bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
+                     void *scratch)
 {
     const struct lw_job *const job = counted->touch.job;
     const int64_t width = has_pixels(job) ? job->op.conv2d.output_columns : 1;
     const size_t n = (size_t)(slot->block.count * width);
-    const struct line line = line_of(counted, slot, number, c, samples);
+    const struct line line = line_of(counted, slot, number, c);
     memset(skip, 0, n);
     if (has_pixels(job))
         mark_image(counted, slot, c, skip, scratch);

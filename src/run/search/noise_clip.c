@@ -226,13 +226,10 @@ static struct range find_range(const struct clip *clip, struct lw_comm *comm, in
 {
     struct range range = {clip->count.bins, 0};
     for (int64_t i = 0; i < n_pairs; i++) {
-        const uint32_t *const counts = clip->count.counts + i * clip->count.bins;
-        int64_t first = 0, end = clip->count.bins;
-        while (first < range.first && counts[first] == 0)
-            first++;
-        while (end > range.end && counts[end - 1] == 0)
-            end--;
-        range = (struct range){min64(range.first, first), max64(range.end, end)};
+        int64_t first, end;
+        lw_spread_range(clip->count.counts + i * clip->count.bins, clip->count.bins, &first, &end);
+        if (first < end)
+            range = (struct range){min64(range.first, first), max64(range.end, end)};
     }
     range = (struct range){lw_comm_min(comm, range.first), lw_comm_max(comm, range.end)};
     return (struct range){min64(range.first, range.end), min64(range.end + 1, clip->count.bins)};
