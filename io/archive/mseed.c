@@ -494,13 +494,14 @@ static void give_worker(struct opened *opened, struct worker *worker)
     pthread_mutex_unlock(&opened->mutex);
 }
 
-/* The last record that does not begin behind a sample. */
-static int64_t find_record(const struct lw_mseed_channel *channel, int64_t sample)
+/* The last of n records or stretches that does not begin behind a sample.
+ * @param first  the first one's first sample; those of the others follow, each `stride` bytes later */
+static int64_t find_last(const int64_t *first, size_t stride, int64_t n, int64_t sample)
 {
-    int64_t low = 0, high = channel->n_records;
+    int64_t low = 0, high = n;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (channel->records[middle].first <= sample)
+        if (*(const int64_t *)((const char *)first + (size_t)middle * stride) <= sample)
             low = middle;
         else
             high = middle;
@@ -536,9 +537,10 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
 {
     const enum lw_scalar scalar = opened->choice.scalar;
     const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
-    int64_t r = find_record(row->channel, row->first);
+    const struct lw_mseed_record *const records = row->channel->records;
+    int64_t r = find_last(&records->first, sizeof *records, row->channel->n_records, row->first);
     for (int64_t done = 0; done < row->count; r++) {
-        const struct lw_mseed_record *const record = &row->channel->records[r];
+        const struct lw_mseed_record *const record = &records[r];
         const int64_t from = row->first + done * row->step - record->first;
         const int64_t n = min64(row->count - done, divide_up(max64(0, record->n_samples - from), row->step));
         if (n == 0)
@@ -553,20 +555,6 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
     return LW_OK;
 }
 
-/* The stretch that holds a sample of the dataset. */
-static int64_t find_stretch(const struct choice *choice, int64_t sample)
-{
-    int64_t low = 0, high = choice->n_stretches;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (choice->stretches[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Samples first, first + step, ... of the dataset, of channel c. */
 static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, struct row row, struct lw_error *err)
 {
@@ -576,7 +564,8 @@ static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacke
     int rc = LW_OK;
     row.channel = &choice->channels[c];
     for (int64_t done = 0; rc == LW_OK && done < count; done += row.count) {
-        const int64_t at = first + done * row.step, s = find_stretch(choice, at);
+        const int64_t at = first + done * row.step;
+        const int64_t s = find_last(&choice->stretches->first, sizeof *choice->stretches, choice->n_stretches, at);
         const struct lw_file_stretch *const stretch = &choice->stretches[s];
         row.first = choice->from[s * choice->n + c] + at - stretch->first;
         row.count = min64(count - done, divide_up(stretch->first + stretch->count - at, row.step));
