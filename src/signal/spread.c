@@ -63,55 +63,55 @@ static inline void find_bins(enum lw_precision precision, bool is_complex, const
             bins[j] = (uint32_t)bin_of_double(is_complex ? modulus_of_double(doubles + 2 * j) : doubles[j]);
 }
 
-static inline void count_series(const struct lw_spread_values *v, enum lw_precision precision, bool is_complex, uint32_t *counts)
+/* Each kind of its own, which the compiler then knows. @param skip_stride  from the mark of i to that of i + 1 */
+static inline void count_of(enum lw_precision precision, bool is_complex, const struct lw_spread_values *v, int64_t skip_stride,
+                            uint32_t *counts, int64_t pitch)
 {
     const size_t bytes = (precision == LW_SINGLE ? sizeof(float) : sizeof(double)) * (is_complex ? 2 : 1);
-    uint32_t bins[LW_SPREAD_SERIES];
-    for (int64_t i = 0; i < v->n; i += LW_SPREAD_SERIES) {
-        const int n = (int)min64(LW_SPREAD_SERIES, v->n - i);
-        const char *const from = (const char *)v->values + (size_t)i * bytes;
-        find_bins(precision, is_complex, from, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
-        for (int j = 0; j < n; j++)
-            if (!v->skip || !v->skip[i + j])
-                counts[bins[j]]++;
-    }
-}
-
-static inline void count_abreast(const struct lw_spread_values *v, enum lw_precision precision, bool is_complex, uint32_t *counts,
-                                 int64_t pitch)
-{
-    const size_t bytes = (precision == LW_SINGLE ? sizeof(float) : sizeof(double)) * (is_complex ? 2 : 1);
+    const char *const values = v->values;
     const int n = v->n_series;
     uint32_t bins[LW_SPREAD_SERIES];
     for (int64_t i = 0; i < v->n; i++) {
-        const char *const from = (const char *)v->values + (size_t)(i * v->stride) * bytes;
-        __builtin_prefetch((const char *)v->values + (size_t)(min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
-        find_bins(precision, is_complex, from, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
+        __builtin_prefetch(values + (size_t)(min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
+        find_bins(precision, is_complex, values + (size_t)(i * v->stride) * bytes, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
         for (int k = 0; k < n; k++)
-            if (!v->skip || !v->skip[k * v->skip_pitch + i])
+            if (!v->skip || !v->skip[k * v->skip_pitch + i * skip_stride])
                 counts[k * pitch + bins[k]]++;
     }
 }
 
-/* Each kind of its own, which the compiler then knows. */
-static inline void count_of(const struct lw_spread_values *v, enum lw_precision precision, bool is_complex, uint32_t *counts, int64_t pitch)
+static void count(const struct lw_spread_values *v, int64_t skip_stride, uint32_t *counts, int64_t pitch)
 {
-    if (v->stride == 1)
-        count_series(v, precision, is_complex, counts);
+    if (v->precision == LW_SINGLE && v->is_complex)
+        count_of(LW_SINGLE, true, v, skip_stride, counts, pitch);
+    else if (v->precision == LW_SINGLE)
+        count_of(LW_SINGLE, false, v, skip_stride, counts, pitch);
+    else if (v->is_complex)
+        count_of(LW_DOUBLE, true, v, skip_stride, counts, pitch);
     else
-        count_abreast(v, precision, is_complex, counts, pitch);
+        count_of(LW_DOUBLE, false, v, skip_stride, counts, pitch);
 }
 
+/* Values that follow each other are rows of a series each, all of the same counts, and a shorter row. */
 void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch)
 {
-    if (values->precision == LW_SINGLE && values->is_complex)
-        count_of(values, LW_SINGLE, true, counts, pitch);
-    else if (values->precision == LW_SINGLE)
-        count_of(values, LW_SINGLE, false, counts, pitch);
-    else if (values->is_complex)
-        count_of(values, LW_DOUBLE, true, counts, pitch);
-    else
-        count_of(values, LW_DOUBLE, false, counts, pitch);
+    const int64_t row = LW_SPREAD_SERIES, whole = values->n / row * row;
+    const size_t bytes = (values->precision == LW_SINGLE ? sizeof(float) : sizeof(double)) * (values->is_complex ? 2 : 1);
+    struct lw_spread_values rows = *values;
+    if (values->stride > 1) {
+        count(values, 1, counts, pitch);
+        return;
+    }
+    rows.n = whole / row;
+    rows.stride = row;
+    rows.n_series = LW_SPREAD_SERIES;
+    rows.skip_pitch = 1;
+    count(&rows, row, counts, 0);
+    rows.n = values->n > whole ? 1 : 0;
+    rows.n_series = (int)(values->n - whole);
+    rows.values = (const char *)values->values + (size_t)whole * bytes;
+    rows.skip = values->skip ? values->skip + whole : NULL;
+    count(&rows, row, counts, 0);
 }
 
 /* Whether these bins are, LW_SPREAD_SERIES at a time. */

@@ -71,7 +71,8 @@ struct line {
     int number;
     int64_t c;
     const char *samples;
-    int64_t pitch;              /* bytes from one sample to the next */
+    size_t bytes;               /* of a sample */
+    int64_t pitch;              /* bytes from one to the next */
     int64_t length, n_taps;
     int64_t begin;              /* window position of the first */
 };
@@ -84,6 +85,7 @@ static struct line line_of(const struct lw_counted *counted, const struct lw_slo
     return (struct line){
         .counted = counted, .slot = slot, .number = number, .c = c,
         .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
+        .bytes = (size_t)bytes,
         .pitch = is_slow ? slot->block.n_channels * bytes : bytes, .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
     };
 }
@@ -91,51 +93,35 @@ static struct line line_of(const struct lw_counted *counted, const struct lw_slo
 /* Output 0 of the block has its newest sample there. */
 static int64_t newest(const struct line *line) { return line->counted->touch.op->before + line->n_taps - 1; }
 
-/* Whether a sample of `bytes` bytes is as the one before it. Samples beyond the ends are like any. */
-static inline bool is_as_before(const struct line *line, size_t bytes, int64_t i)
+/* The lengths of most samples are known to the compiler. */
+static inline bool are_alike(const char *a, const char *b, size_t bytes)
+{
+    return bytes == 4 ? memcmp(a, b, 4) == 0 : bytes == 2 ? memcmp(a, b, 2) == 0 : memcmp(a, b, bytes) == 0;
+}
+
+/* Whether a sample is as the one before it. Samples beyond the ends are like any. */
+static inline bool is_as_before(const struct line *line, int64_t i)
 {
     const char *const sample = line->samples + i * line->pitch;
     const int64_t begin = -line->begin;
-    return i <= begin || i >= begin + line->counted->touch.job->n_samples || memcmp(sample, sample - line->pitch, bytes) == 0;
+    return i <= begin || i >= begin + line->counted->touch.job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
 }
 
 /* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
-static inline void mark_alike_of(const struct line *line, size_t bytes, unsigned char *skip)
+static void mark_alike(const struct line *line, unsigned char *skip)
 {
     const int64_t step = max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
     for (int64_t i = step; i < line->length; i += step) {
         int64_t from = i, to = i;
-        if (!is_as_before(line, bytes, i))
+        if (!is_as_before(line, i))
             continue;
-        while (from > 1 && is_as_before(line, bytes, from - 1))
+        while (from > 1 && is_as_before(line, from - 1))
             from--;
-        while (to < line->length && is_as_before(line, bytes, to))
+        while (to < line->length && is_as_before(line, to))
             to++;
         for (int64_t j = max64(from + step - 1, first); j < min64(to, end); j++)
             skip[j - first] = 1;
         i = to / step * step;
-    }
-}
-
-/* Each length of its own, which the compiler then knows. */
-static void mark_alike(const struct line *line, unsigned char *skip)
-{
-    switch (lw_type_bytes(line->counted->touch.job->op.input)) {
-    case 1:
-        mark_alike_of(line, 1, skip);
-        break;
-    case 2:
-        mark_alike_of(line, 2, skip);
-        break;
-    case 4:
-        mark_alike_of(line, 4, skip);
-        break;
-    case 8:
-        mark_alike_of(line, 8, skip);
-        break;
-    default:
-        mark_alike_of(line, 16, skip);
-        break;
     }
 }
 

@@ -9,10 +9,6 @@
 /* Where time is slow, so many channels beside each other are taken at a time, so that all is used that comes with a line of the cache. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
-static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
-
-static int64_t width_of(const struct lw_job *job) { return has_pixels(job) ? job->op.conv2d.output_columns : 1; }
-
 static int64_t n_filters(const struct lw_noise_count *count) { return lw_op_filters(&count->pass->spec); }
 
 static int64_t n_cells(const struct lw_noise_count *count) { return count->cells.rows * count->cells.columns; }
@@ -36,7 +32,7 @@ static int64_t n_together(const struct lw_noise_count *count) { return count->pa
 /* Of one channel. */
 static int64_t marks_bytes(const struct lw_noise_count *count)
 {
-    return round_up(longest_block(count) * width_of(count->pass->job), LW_ALIGNMENT);
+    return round_up(longest_block(count) * lw_noise_width(count->pass->job), LW_ALIGNMENT);
 }
 
 static int64_t marking_bytes(const struct lw_noise_count *count)
@@ -57,21 +53,19 @@ static struct scratch scratch_of(const struct lw_noise_count *count, int thread)
     return (struct scratch){(unsigned char *)its, marking, (uint32_t *)(sums + 2 * count->bins), sums, sums + count->bins};
 }
 
-static int64_t n_pairs(const struct lw_noise_count *count, int64_t n_channels) { return n_channels * n_filters(count); }
-
-int64_t lw_noise_count_rows(const struct lw_noise_count *count) { return lw_noise_most_blocks(count->pass) * n_cells(count); }
+static int64_t n_bins(const struct lw_noise_count *count, int64_t n_channels)
+{
+    return lw_noise_pass_pairs(count->pass, n_channels) * count->bins;
+}
 
 int64_t lw_noise_count_bytes(const struct lw_noise_count *count)
 {
-    const int64_t a_pair = count->bins * (int64_t)sizeof *count->counts + lw_noise_count_rows(count) * (int64_t)sizeof *count->sigmas;
-    return n_pairs(count, count->pass->group) * a_pair + count->n_threads * scratch_bytes(count);
+    return n_bins(count, count->pass->group) * (int64_t)sizeof *count->counts + count->n_threads * scratch_bytes(count);
 }
 
 int lw_noise_count_open(struct lw_noise_count *count, struct lw_error *err)
 {
-    const int64_t pairs = n_pairs(count, count->pass->group);
-    if (!(count->counts = lw_alloc_array(pairs * count->bins, sizeof *count->counts, "the counts of the noise", err)) ||
-        !(count->sigmas = lw_alloc_array(lw_noise_count_rows(count) * pairs, sizeof *count->sigmas, "the noise of pieces", err)) ||
+    if (!(count->counts = lw_alloc_array(n_bins(count, count->pass->group), sizeof *count->counts, "the counts of the noise", err)) ||
         !(count->scratch = lw_alloc_array(count->n_threads, (size_t)scratch_bytes(count), "the marks of outputs", err)))
         return LW_ESYSTEM;
     return LW_OK;
@@ -80,16 +74,12 @@ int lw_noise_count_open(struct lw_noise_count *count, struct lw_error *err)
 void lw_noise_count_close(struct lw_noise_count *count)
 {
     lw_free(count->counts);
-    lw_free(count->sigmas);
     lw_free(count->scratch);
 }
 
 void lw_noise_count_begin(struct lw_noise_count *count, int64_t n_channels)
 {
-    const int64_t pairs = n_pairs(count, n_channels);
-    memset(count->counts, 0, (size_t)(pairs * count->bins) * sizeof *count->counts);
-    for (int64_t i = 0; i < lw_noise_count_rows(count) * pairs; i++)
-        count->sigmas[i] = -1;
+    memset(count->counts, 0, (size_t)n_bins(count, n_channels) * sizeof *count->counts);
     count->n_blocks = 0;
 }
 
@@ -109,7 +99,7 @@ static void count_values(const struct lw_noise_count *count, const struct values
 {
     const struct lw_op_spec *const spec = &count->pass->spec;
     const struct lw_block *const block = &count->slot->block;
-    const int64_t width = width_of(count->pass->job), n = columns[1] - columns[0];
+    const int64_t width = lw_noise_width(count->pass->job), n = columns[1] - columns[0];
     const int64_t begin = max64(rows[0], count->begin - block->first), end = min64(rows[1], count->end - block->first);
     const bool are_together = n == width;
     struct lw_spread_values part = {
@@ -153,7 +143,7 @@ static uint32_t *counts_of(const struct lw_noise_count *count, const struct valu
 static void count_cell(const struct lw_noise_count *count, const struct values *v, int64_t cell, const struct scratch *scratch,
                        double *sigmas)
 {
-    const int64_t length = longest_block(count), n = count->slot->block.count, width = width_of(count->pass->job);
+    const int64_t length = longest_block(count), n = count->slot->block.count, width = lw_noise_width(count->pass->job);
     const int64_t row = cell / count->cells.columns, tall = divide_up(length, count->cells.rows);
     const int64_t column = cell % count->cells.columns, wide = divide_up(width, count->cells.columns);
     const int64_t rows[2] = {min64(row * tall, n), min64((row + 1) * tall, n)};
@@ -161,18 +151,18 @@ static void count_cell(const struct lw_noise_count *count, const struct values *
     if (columns[0] < columns[1])
         count_values(count, v, rows, columns, scratch->counts, count->bins);
     for (int k = 0; k < v->n; k++)
-        sigmas[cell * n_pairs(count, count->slot->block.n_channels) + k * n_filters(count)] =
+        sigmas[cell * lw_noise_pass_pairs(count->pass, count->slot->block.n_channels) + k * n_filters(count)] =
             take_piece(count, scratch, scratch->counts + k * count->bins, 0.5 * (double)(tall * wide), counts_of(count, v, k));
 }
 
 static void count_all(const struct lw_noise_count *count, const struct values *v, const struct scratch *scratch)
 {
-    const int64_t all[2] = {0, count->slot->block.count}, columns[2] = {0, width_of(count->pass->job)};
-    const int64_t row = count->n_blocks * n_cells(count) * n_pairs(count, count->slot->block.n_channels);
+    const int64_t all[2] = {0, count->slot->block.count}, columns[2] = {0, lw_noise_width(count->pass->job)};
+    const int64_t row = count->n_blocks * n_cells(count) * lw_noise_pass_pairs(count->pass, count->slot->block.n_channels);
     if (n_cells(count) == 0)
         count_values(count, v, all, columns, counts_of(count, v, 0), n_filters(count) * count->bins);
     for (int64_t cell = 0; cell < n_cells(count); cell++)
-        count_cell(count, v, cell, scratch, count->sigmas + row + v->c * n_filters(count) + v->f);
+        count_cell(count, v, cell, scratch, count->pass->mine + row + v->c * n_filters(count) + v->f);
 }
 
 /* Channels [c, c + n) of the slot, behind all filters. */
@@ -180,7 +170,7 @@ static void count_channels(const struct lw_noise_count *count, int64_t c, int n,
 {
     const struct lw_slot *const slot = count->slot;
     const bool is_slow = count->pass->spec.layout == LW_TIME_SLOW;
-    const int64_t outputs = slot->block.count * width_of(count->pass->job);
+    const int64_t outputs = slot->block.count * lw_noise_width(count->pass->job);
     const struct scratch scratch = scratch_of(count, thread);
     bool has_marks = false;
     for (int k = 0; k < n; k++)
