@@ -85,8 +85,8 @@ static struct line line_of(const struct lw_counted *counted, const struct lw_slo
     return (struct line){
         .counted = counted, .slot = slot, .number = number, .c = c,
         .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
-        .bytes = (size_t)bytes,
-        .pitch = is_slow ? slot->block.n_channels * bytes : bytes, .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
+        .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
+        .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
     };
 }
 
