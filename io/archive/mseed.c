@@ -491,9 +491,10 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
 {
     const enum lw_scalar scalar = opened->choice.scalar;
     const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
-    int64_t r = find_last(&row->channel->records->first, sizeof *row->channel->records, row->channel->n_records, row->first);
+    const struct lw_mseed_record *const records = row->channel->records;
+    int64_t r = find_last(&records->first, sizeof *records, row->channel->n_records, row->first);
     for (int64_t done = 0; done < row->count; r++) {
-        const struct lw_mseed_record *const record = &row->channel->records[r];
+        const struct lw_mseed_record *const record = &records[r];
         const int64_t from = row->first + done * row->step - record->first;
         const int64_t n = min64(row->count - done, divide_up(max64(0, record->n_samples - from), row->step));
         if (n == 0)

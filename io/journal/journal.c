@@ -240,8 +240,10 @@ int lw_journal_progress(const char *result, struct lw_journal_progress *progress
     if (rc)
         return rc;
     const char *const done = lw_journal_find(journal, "done"), *const time = lw_journal_find(journal, "time");
+    const char *const version = lw_journal_find(journal, "version");
     snprintf(progress->done, sizeof progress->done, "%s", done ? done : "some");
     snprintf(progress->time, sizeof progress->time, "%s", time ? time : "some time");
+    snprintf(progress->version, sizeof progress->version, "%s", version ? version : "");
     lw_journal_destroy(journal);
     return LW_OK;
 }

@@ -40,10 +40,10 @@ int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct l
 /** The value of a key in a journal that was read; NULL: it has none. */
 const char *lw_journal_find(const struct lw_journal *journal, const char *key);
 
-/** How far a result has come, by the journal beside it: "36515072 of 50331648", and when that was noted. LW_EIO: there is no journal;
+/** How far a result has come, by the journal beside it: "36515072 of 50331648", when that was noted, and by which version. LW_EIO: there is no journal;
  * LW_EDATA, LW_ESYSTEM as load. @param result  its name, without the suffix */
 struct lw_journal_progress {
-    char done[80], time[40];
+    char done[80], time[40], version[64];
 };
 int lw_journal_progress(const char *result, struct lw_journal_progress *progress, struct lw_error *err);
 

@@ -155,7 +155,7 @@ const struct lw_option lw_common_options[] = {
         .choices = "split|nan|zero|error",
         .fallback = "split",
         .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split, nan: their samples are not numbers, and "
-                "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none.",
+                "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none. Rows that a PSRFITS file lacks are not numbers: see --nan.",
     },
     {
         .name = "overlap",

@@ -5,6 +5,7 @@
 #include "io/list.h"
 #include "io/write/result_file.h"
 #include "io/write/writer.h"
+#include "version.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,11 +32,14 @@ static void print_journal(const char *result)
 {
     struct lw_journal_progress progress;
     struct lw_error err;
-    char done[400], time[200];
+    char done[400], time[200], version[300] = "";
     const int rc = lw_journal_progress(result, &progress, &err);
+    const bool is_other = rc == LW_OK && strcmp(progress.version, LW_VERSION " " LW_COMMIT) != 0;
+    if (is_other)
+        lw_escape(progress.version, "", version, sizeof version);
     if (rc == LW_OK)
-        printf("done are %s, of %s: a run goes on from there\n", lw_escape(progress.done, "", done, sizeof done),
-               lw_escape(progress.time, "", time, sizeof time));
+        printf("done are %s, of %s: a run %s%s%sgoes on from there\n", lw_escape(progress.done, "", done, sizeof done),
+               lw_escape(progress.time, "", time, sizeof time), is_other ? "of lapwing " : "", version, is_other ? ", and no other, " : "");
     else if (rc == LW_EIO)
         printf("no checkpoint: a run starts over\n");
     else

@@ -4,7 +4,6 @@
 #include "base/pool.h"
 #include "comm/raw.h"
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +147,7 @@ static void start_library(int *argc, char ***argv)
 
 /* ---- leaving what is under way ------------------------------------------------------------------------------------- */
 
-enum { LEAVE_TAG = 1, LEAVE_BYTES = 64 };
+enum { LEAVE_TAG = 1, AGREE_TAG = 2, LEAVE_BYTES = 64 };
 
 /* The ranks that this one waits for. The messages are so short that they are on their way when this returns. */
 static void tell_to_leave(struct lw_comm *comm)
@@ -175,17 +174,34 @@ static void look_for_notices(void)
     lw_leave_ask(why);
 }
 
-/* A rank that is told to leave while it waits for others tells them. */
-static void wait_for_all(struct lw_comm *comm, MPI_Request *request)
+/* A rank that is told to leave while it waits for others tells them. MPI gives the core to others where it is told to
+ * (mpi_yield_when_idle): doing so here as well would take twice as long where ranks share cores. */
+static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
 {
     int is_done;
-    MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+    MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
     while (!is_done) {
         if (lw_leave_is_asked() && !comm->has_told)
             tell_to_leave(comm);
-        sched_yield();
-        MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+        MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
     }
+}
+
+/* The least number of all ranks. Each exchange doubles the ranks that a rank knows it of, so that half as many follow one another as
+ * in MPI_Iallreduce, which matters where ranks share cores. */
+static int least_of_all(struct lw_comm *comm, int least)
+{
+    const int size = comm->size;
+    for (int64_t step = 1; step < size; step *= 2) {
+        const int mine = least, to = (int)((comm->rank + step) % size), from = (int)((comm->rank - step + size) % size);
+        int theirs;
+        MPI_Request requests[2];
+        MPI_Irecv(&theirs, 1, MPI_INT, from, AGREE_TAG, comm->notices, &requests[0]);
+        MPI_Isend(&mine, 1, MPI_INT, to, AGREE_TAG, comm->notices, &requests[1]);
+        wait_for_both(comm, requests);
+        least = theirs < least ? theirs : least;
+    }
+    return least;
 }
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
@@ -262,11 +278,7 @@ const char *lw_comm_library(const struct lw_comm *comm) { return comm->library; 
 
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
 {
-    const int mine = code == LW_OK ? comm->size : comm->rank;
-    int first;
-    MPI_Request request;
-    MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm->world, &request);
-    wait_for_all(comm, &request);
+    const int first = least_of_all(comm, code == LW_OK ? comm->size : comm->rank);
     if (first == comm->size)
         return LW_OK;
     if (first == comm->rank)

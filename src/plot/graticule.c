@@ -105,13 +105,13 @@ static void write_text(const struct range *range, int axis, double value_s, char
 /* False: another one of its side is near. */
 static bool add_label(struct lw_graticule *graticule, const struct lw_graticule_label *label)
 {
-    static const double near[2] = {0.15, 0.03};         /* parts of the picture's width and height */
+    const double room[2] = {7 * (double)strlen(label->text), 14};       /* in the picture's pixels, about */
     bool is_free = graticule->n_labels < LW_GRATICULE_MOST_LABELS;
     for (int l = 0; l < graticule->n_labels && is_free; l++) {
         const struct lw_graticule_label *const other = &graticule->labels[l];
         is_free = other->side != label->side;
         for (int a = 0; a < 2; a++)
-            is_free = is_free || fabs(other->at[a] - label->at[a]) > near[a] * (graticule->high[a] - graticule->low[a]);
+            is_free = is_free || fabs(other->at[a] - label->at[a]) * graticule->scale[a] > room[a];
     }
     if (is_free)
         graticule->labels[graticule->n_labels++] = *label;

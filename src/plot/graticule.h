@@ -11,6 +11,7 @@ enum { LW_GRATICULE_MOST_LABELS = 40 };
 struct lw_graticule {
     struct lw_sky sky;
     double low[2], high[2];     /* what is shown */
+    double scale[2];            /* the picture's pixels for one */
     bool is_downward;           /* the first row is at the top */
     int data;                   /* the number of the block of data with the lines */
     int n_labels;

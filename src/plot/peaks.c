@@ -132,7 +132,7 @@ static void name_start(struct peaks *p, const struct lw_axis_metadata *axis)
     char utc[LW_INSTANT_TEXT];
     if (axis->scale == LW_TIME_UTC)
         snprintf(p->start, sizeof p->start, "%s UTC", lw_instant_text(axis->instant, utc));
-    else if (axis->has_start && axis->start_unit[0])
+    else if (axis->has_start && axis->start != 0 && axis->start_unit[0])
         snprintf(p->start, sizeof p->start, "%.60s %.12g", axis->start_unit, axis->start);
 }
 

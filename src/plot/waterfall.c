@@ -126,6 +126,14 @@ static int open_sky(const struct lw_plot *plot, struct tile *tile, struct lw_err
     return rc;
 }
 
+static void make_graticule(struct lw_plot *plot, const struct lw_panels *panels, struct lw_graticule *graticule)
+{
+    const double width = lw_panels_width(&plot->script, panels), height = lw_panels_height(&plot->script, panels);
+    graticule->scale[0] = fmin(width, height / panels->aspect) / (graticule->high[0] - graticule->low[0]);
+    graticule->scale[1] = fmin(height, width * panels->aspect) / (graticule->high[1] - graticule->low[1]);
+    lw_graticule_make(graticule, &plot->script);
+}
+
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
 
 /* Values of both signs: the one farthest from zero where few samples share a cell, so that waves stay waves, and the rms value
@@ -207,7 +215,7 @@ static int gather(struct lw_plot *plot, const struct tiles *tiles, struct tile *
         return rc;
     write_data(plot, tile);
     if (tile->graticule.sky.wcs)
-        lw_graticule_make(&tile->graticule, &plot->script);
+        make_graticule(plot, &tiles->panels, &tile->graticule);
     return LW_OK;
 }
 
@@ -287,7 +295,7 @@ static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_err
         rc = open_sky(plot, &tiles->list[t], err);
         if (tiles->list[t].graticule.sky.wcs && !tiles->panels.over) {
             tiles->panels.over = 16;
-            tiles->panels.beside = 72;
+            tiles->panels.beside = 84;
             tiles->panels.gap += tiles->panels.over;
             tiles->panels.right += tiles->panels.beside;
         }

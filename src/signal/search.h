@@ -45,7 +45,7 @@ struct lw_search {
     unsigned products;          /* 0 counts as LW_FILTERED */
     const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until
                                    op_create returns; NULL: 1 everywhere. For peaks and best */
-    int64_t stretch;            /* outputs on the axis with a sigma of their own; 0: sigma is one for the whole axis, and these do not count: */
+    int64_t stretch;            /* outputs on the axis with a sigma of their own; 0: sigma is one for the whole axis. Otherwise: */
     int64_t n_stretches;
     int64_t first_stretch;      /* output at which the first one begins, > -stretch; outputs before it are of that one, too, and those
                                    behind the last one are of the last */
@@ -62,8 +62,8 @@ unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
 /** Whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
 
-/** Part an axis of n outputs into stretches of `length`, counted from the data's first sample on. What is less than half a stretch at either
- * end has the sigma of the stretch beside it.
+/** Part an axis of n outputs into stretches of `length`, counted from the data's first sample on. What is less than half a stretch at
+ * either end has the sigma of the stretch beside it.
  * @param before  samples of the data before the one whose time output 0 has; negative: output 0 is before the data */
 void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n);
 

@@ -15,6 +15,9 @@ enum { MOST_STEPS = 100 };
 /* Bins beyond so many medians are never reached, and their squares need not be numbers. */
 #define FAR 1e100
 
+/* Values of series side by side are far from each other, and are asked for so many places before they are counted. */
+enum { AHEAD = 32 };
+
 /* ---- counts -------------------------------------------------------------------------------------------------------- */
 
 int64_t lw_spread_bins(enum lw_precision precision)
@@ -48,24 +51,91 @@ static double modulus_of_double(const double y[2])
     return isnan(a + b) ? NAN : larger * sqrt(1 + ratio * ratio);
 }
 
-#define COUNT(type, parts, bin)                                 \
-    for (int64_t i = 0; i < n; i++) {                           \
-        const type *const y = (const type *)values + i * (parts); \
-        if (!skip || !skip[i])                                  \
-            counts[bin]++;                                      \
-    }
-
-void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip,
-                     uint32_t *counts)
+/* The bins of up to LW_SPREAD_SERIES values beside each other. */
+static inline void find_bins(enum lw_precision precision, bool is_complex, const void *values, int n, uint32_t *bins)
 {
-    if (precision == LW_SINGLE && is_complex)
-        COUNT(float, 2, bin_of_single(modulus_of_single(y)))
-    else if (precision == LW_SINGLE)
-        COUNT(float, 1, bin_of_single(*y))
-    else if (is_complex)
-        COUNT(double, 2, bin_of_double(modulus_of_double(y)))
+    const float *const singles = values;
+    const double *const doubles = values;
+    for (int j = 0; j < n; j++)
+        if (precision == LW_SINGLE)
+            bins[j] = (uint32_t)bin_of_single(is_complex ? modulus_of_single(singles + 2 * j) : singles[j]);
+        else
+            bins[j] = (uint32_t)bin_of_double(is_complex ? modulus_of_double(doubles + 2 * j) : doubles[j]);
+}
+
+/* Each kind of its own, which the compiler then knows. @param skip_stride  from the mark of i to that of i + 1 */
+static inline void count_of(enum lw_precision precision, bool is_complex, const struct lw_spread_values *v, int64_t skip_stride,
+                            uint32_t *counts, int64_t pitch)
+{
+    const size_t bytes = (precision == LW_SINGLE ? sizeof(float) : sizeof(double)) * (is_complex ? 2 : 1);
+    const char *const values = v->values;
+    const int n = v->n_series;
+    uint32_t bins[LW_SPREAD_SERIES];
+    for (int64_t i = 0; i < v->n; i++) {
+        __builtin_prefetch(values + (size_t)(min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
+        find_bins(precision, is_complex, values + (size_t)(i * v->stride) * bytes, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
+        for (int k = 0; k < n; k++)
+            if (!v->skip || !v->skip[k * v->skip_pitch + i * skip_stride])
+                counts[k * pitch + bins[k]]++;
+    }
+}
+
+static void count(const struct lw_spread_values *v, int64_t skip_stride, uint32_t *counts, int64_t pitch)
+{
+    if (v->precision == LW_SINGLE && v->is_complex)
+        count_of(LW_SINGLE, true, v, skip_stride, counts, pitch);
+    else if (v->precision == LW_SINGLE)
+        count_of(LW_SINGLE, false, v, skip_stride, counts, pitch);
+    else if (v->is_complex)
+        count_of(LW_DOUBLE, true, v, skip_stride, counts, pitch);
     else
-        COUNT(double, 1, bin_of_double(*y))
+        count_of(LW_DOUBLE, false, v, skip_stride, counts, pitch);
+}
+
+/* Values that follow each other are rows of a series each, all of the same counts, and a shorter row. */
+void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch)
+{
+    const int64_t row = LW_SPREAD_SERIES, whole = values->n / row * row;
+    const size_t bytes = (values->precision == LW_SINGLE ? sizeof(float) : sizeof(double)) * (values->is_complex ? 2 : 1);
+    struct lw_spread_values rows = *values;
+    if (values->stride > 1) {
+        count(values, 1, counts, pitch);
+        return;
+    }
+    rows.n = whole / row;
+    rows.stride = row;
+    rows.n_series = LW_SPREAD_SERIES;
+    rows.skip_pitch = 1;
+    count(&rows, row, counts, 0);
+    rows.n = values->n > whole ? 1 : 0;
+    rows.n_series = (int)(values->n - whole);
+    rows.values = (const char *)values->values + (size_t)whole * bytes;
+    rows.skip = values->skip ? values->skip + whole : NULL;
+    count(&rows, row, counts, 0);
+}
+
+/* Whether these bins are, LW_SPREAD_SERIES at a time. */
+static bool are_empty(const uint32_t *counts)
+{
+    uint32_t any = 0;
+    for (int j = 0; j < LW_SPREAD_SERIES; j++)
+        any |= counts[j];
+    return any == 0;
+}
+
+void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t *end)
+{
+    int64_t i = 0, j = n;
+    while (i + LW_SPREAD_SERIES <= n && are_empty(counts + i))
+        i += LW_SPREAD_SERIES;
+    while (i < n && counts[i] == 0)
+        i++;
+    while (j - LW_SPREAD_SERIES >= i && are_empty(counts + j - LW_SPREAD_SERIES))
+        j -= LW_SPREAD_SERIES;
+    while (j > i && counts[j - 1] == 0)
+        j--;
+    *first = i < j ? i : 0;
+    *end = i < j ? j : 0;
 }
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
@@ -171,9 +241,11 @@ double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t fir
     struct sums sums = {.precision = precision, .first = first, .n = n - 1, .counts = counts, .squares = work};
     if (*n_finite == 0 || (sums.median = median_of(&sums)) == 0)
         return 0;
+    double low = edge_of(precision, first) / sums.median;
     for (int64_t i = 0; i < n - 1; i++) {
-        const double low = edge_of(precision, first + i) / sums.median, high = edge_of(precision, first + i + 1) / sums.median;
+        const double high = edge_of(precision, first + i + 1) / sums.median;
         work[i] = high < FAR ? (counts[i + 1] - counts[i]) * (low * low + low * high + high * high) / 3 : 0;
+        low = high;
     }
     work[n - 1] = 0;
     add_up(work, n);

@@ -14,15 +14,27 @@
 
 #define LW_SPREAD_BITS 5
 #define LW_SPREAD_CLIP 2.0
+#define LW_SPREAD_SERIES 16
 
 /** Bins of values of that precision; those that are not finite have some, too. */
 int64_t lw_spread_bins(enum lw_precision precision);
 
-/** Count values of a precision.
- * @param skip    [n] not 0: the value does not count; NULL: all do
- * @param counts  [lw_spread_bins] added to */
-void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip,
-                     uint32_t *counts);
+/* Values of series that lie side by side: that of series k at i has number i stride + k. */
+struct lw_spread_values {
+    enum lw_precision precision;
+    bool is_complex;
+    const void *values;
+    int64_t n, stride;
+    int n_series;               /* up to LW_SPREAD_SERIES; 1 where stride is 1 */
+    const unsigned char *skip;  /* of series k at k skip_pitch + i; not 0: the value does not count; NULL: all do */
+    int64_t skip_pitch;
+};
+
+/** Count them. @param counts  [n_series] of lw_spread_bins, `pitch` from one to the next; added to */
+void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch);
+
+/** Find the bins [*first, *end) of n beyond which all are empty; 0 and 0 where all are. */
+void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t *end);
 
 /** Sigma of what was counted; 0 where no value is finite, or more than half of them are 0.
  * @param first   the bin that counts[0] is of; those that are left out are empty

@@ -1,6 +1,6 @@
 /* fault.c - a library to preload: one call of the program fails.
  *
- *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
+ *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted; KIND:K+: that and all that follow. The kinds:
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
  *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
  *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -33,7 +34,7 @@ static struct {
     bool is_on;
     const char *held;           /* the file that says so; NULL: the call fails */
     char kind[16];
-    long wanted, seen;
+    long wanted, last, seen;    /* calls from `wanted` to `last` are hit */
     const char *file, *count;
     uintptr_t begin, end;       /* of the program's own code */
 } fault;
@@ -60,6 +61,7 @@ __attribute__((constructor)) static void set_up(void)
     fault.held = is_held ? getenv("FAULT_HELD") : NULL;
     if (!what || sscanf(what + (is_held ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 || (rank && strcmp(rank, mine ? mine : "0") != 0))
         return;
+    fault.last = what[strlen(what) - 1] == '+' ? LONG_MAX : fault.wanted;
     fault.file = getenv("FAULT_FILE") ? getenv("FAULT_FILE") : "";
     fault.count = getenv("FAULT_COUNT");
     dl_iterate_phdr(find_program, NULL);
@@ -88,10 +90,11 @@ static void wait_for_release(void)
         usleep(1000);
 }
 
-/* Whether this call is the one that fails. */
+/* Whether this call is one that fails. */
 static bool is_hit(int error)
 {
-    if (__atomic_add_fetch(&fault.seen, 1, __ATOMIC_RELAXED) != fault.wanted)
+    const long number = __atomic_add_fetch(&fault.seen, 1, __ATOMIC_RELAXED);
+    if (number < fault.wanted || number > fault.last)
         return false;
     if (fault.held)
         wait_for_release();

@@ -232,11 +232,37 @@ def lost_sync(stage, folder):
     check(not glob.glob(os.path.join(folder, "out.h5*")), f"a sync that fails: {os.listdir(folder)} is left")
 
 
+def opens(part):
+    try:
+        with h5py.File(part, locking=False) as file:        # the run holds a lock
+            return file.attrs["lapwing_complete"] == 0 and len(file["filtered"][:, :, -1]) == 2
+    except (OSError, RuntimeError, KeyError):
+        return False
+
+
+def looked_at(stage, folder):
+    """Held at each write to the part: other programs can open it, from its journal on until its tables come, when there is what undoes
+    that."""
+    part, held, n_opened = stage.out(folder) + ".lapwing-part", os.path.join(stage.folder, "held"), 0
+    setting, arguments = held_at("write:1+", part, held), [*stage.arguments(folder)[:-1], "1M", "--io", "collective"]
+    needed = needed_memory(lapwing(RANKS, *arguments, code=78).stderr)
+    arguments[-3] = f"{int(needed[:-1]) + 2}M"         # some 30 rounds
+    process = subprocess.Popen([MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
+                                *arguments, "--quiet"], start_new_session=True)
+    while wait_until_held(process, held):
+        if os.path.exists(stage.out(folder) + JOURNAL) and not os.path.exists(stage.out(folder) + ".lapwing-undo"):
+            n_opened += check(opens(part), f"the part of a run, after {n_opened} writes that it opened behind")
+        os.remove(held)
+    check(process.wait(MOST_S) == 0 and n_opened > 2, f"the part of a run: code {process.returncode}, opened {n_opened} times")
+    stage.clear(folder)
+
+
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as work:
     stage = Stage(work)
     os.remove(stage.out(work))
     os.mkdir(os.path.join(work, "out"))
     lost_sync(stage, os.path.join(work, "out"))
+    looked_at(stage, os.path.join(work, "out"))
     inputs(stage, os.path.join(work, "out"))
     folders(stage, work)
     file_sizes(stage, os.path.join(work, "out"))

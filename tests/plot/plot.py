@@ -347,7 +347,7 @@ def results():
     x = random.standard_normal((2, n))
     with h5py.File("in.h5", "w") as file:
         file["x"] = x
-        file["x"].attrs["sample_rate_hz"] = RATE
+        file["x"].attrs.update({"sample_rate_hz": RATE, "start_time": 0.0, "start_unit": "second"})
         file["taps"] = np.ones((2, 5)) / 5
     lapwing(1, "ols", "--input", "in.h5:/x", "--axis", 1, "--filters", "in.h5:/taps", "--start", 2000, "--count", 40000,
             "--mode", "same", "--decimate", 4, "--output", "r.h5", "--overwrite", "--quiet")
@@ -380,6 +380,7 @@ def results():
     with h5py.File("p.h5") as file:
         peaks = file["peaks"][()]
     script, (block,) = text("p.h5")
+    check('set xlabel "time (s)"' in script, "the times of peaks begin at second 0, which says nothing")
     table = np.array([[p["time"], p["filter"], p["snr"]] for p in peaks])
     unknown = [row for row in block if not np.any(np.all(np.abs(table - row[:3]) < 1e-4, axis=1))]
     check(len(block) > 20 and not unknown, f"{len(unknown)} of {len(block)} peaks are not in the table: {unknown[:3]}")

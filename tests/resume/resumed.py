@@ -87,6 +87,24 @@ def check_signals(stage):
         stage.clear()
 
 
+def check_other_version(stage):
+    """What another version has left is that version's, and both commands say so. The journal ends with a checksum (FNV-1a)."""
+    journal = stage.out + ".lapwing-journal"
+    with open(journal, "rb") as file:
+        kept = file.read()
+    text, total = re.sub(rb"(?m)^version = .*$", b"version = 0.0.1 abc", kept[:kept.rindex(b"checksum = ")]), 0xcbf29ce484222325
+    for byte in text:
+        total = (total ^ byte) * 0x100000001b3 % 2 ** 64
+    with open(journal, "wb") as file:
+        file.write(text + b"checksum = %016x\n" % total)
+    said = lapwing(1, "info", stage.folder).stdout
+    check("Z: a run of lapwing 0.0.1 abc, and no other, goes on from there\n" in said, f"another version: info says {said}")
+    said = lapwing(2, *stage.arguments("searched"), code=78).stderr
+    check(re.search("begun by another run: version was 0.0.1 abc, and is .*--resume never", said), f"another version: {said}")
+    with open(journal, "wb") as file:
+        file.write(kept)
+
+
 def check_refusals(stage):
     """What was asked otherwise is named; nothing is lost by a refusal."""
     expected = stage.expect("searched")
@@ -100,6 +118,7 @@ def check_refusals(stage):
             arguments = [word for i, word in enumerate(arguments) if word != "3.5" and not (word == key and arguments[i + 1] == "3.5")]
         said = lapwing(2, *arguments, code=78).stderr
         check(re.search(f"begun by another run: {key} was {was}, and is {given}; .*--resume never", said), f"{key}: {said}")
+    check_other_version(stage)
     neutral = ["--io", "collective", "--io-threads", "2", "--verbose"]
     shutil.copytree(stage.folder, stage.folder + ".copy")
     lapwing(2, *stage.arguments("searched", *neutral))

@@ -40,7 +40,8 @@ static double sigma_of(enum lw_precision precision, bool is_complex, int64_t n, 
     for (int part = 2; part >= 0; part--) {
         const int64_t first = cuts[part], its = cuts[part + 1] - first;
         const void *const from = precision == LW_SINGLE ? (const void *)(singles + parts * first) : (const void *)(values + parts * first);
-        lw_spread_count(precision, is_complex, from, its, leaves_out ? leaves_out + first : NULL, counted);
+        const struct lw_spread_values v = {precision, is_complex, from, its, 1, 1, leaves_out ? leaves_out + first : NULL, 0};
+        lw_spread_count(&v, counted, 0);
     }
     int64_t begin = 0, end = bins;
     while (begin < bins && counted[begin] == 0)
@@ -175,6 +176,56 @@ static void levels(void)
     }
 }
 
+/* ---- series side by side --------------------------------------------------------------------------------------------- */
+
+enum { PLACES = 700, ACROSS = 37 };
+
+/* Values [PLACES][ACROSS]: series [first, first + n) counted together, and each by itself. */
+static void check_abreast(enum lw_precision precision, bool is_complex, int first, int n, bool skips)
+{
+    static uint32_t together[LW_SPREAD_SERIES * MOST_BINS], alone[MOST_BINS];
+    static double line[2 * PLACES];
+    static unsigned char marks[LW_SPREAD_SERIES * PLACES];
+    const int64_t bins = lw_spread_bins(precision), bytes = (precision == LW_SINGLE ? 4 : 8) * (is_complex ? 2 : 1);
+    const char *const from = precision == LW_SINGLE ? (const char *)singles : (const char *)values;
+    memset(together, 0, sizeof together);
+    for (int i = 0; i < n * PLACES; i++)
+        marks[i] = uniform() < 0.1;
+    const struct lw_spread_values all = {precision, is_complex, from + first * bytes, PLACES, ACROSS, n, skips ? marks : NULL, PLACES};
+    lw_spread_count(&all, together, bins);
+    for (int k = 0; k < n; k++) {
+        int64_t begin, end, least = 0, most = bins;
+        for (int64_t i = 0; i < PLACES; i++)
+            memcpy((char *)line + i * bytes, from + (i * ACROSS + first + k) * bytes, (size_t)bytes);
+        memset(alone, 0, sizeof alone);
+        const struct lw_spread_values its = {precision, is_complex, line, PLACES, 1, 1, skips ? marks + k * PLACES : NULL, 0};
+        lw_spread_count(&its, alone, 0);
+        CHECK(memcmp(alone, together + k * bins, (size_t)bins * sizeof *alone) == 0, "series %d of %d from %d on", k, n, first);
+        lw_spread_range(alone, bins, &begin, &end);
+        while (alone[least] == 0)
+            least++;
+        while (alone[most - 1] == 0)
+            most--;
+        CHECK(begin == least && end == most, "bins %d .. %d, not %d .. %d", (int)begin, (int)end, (int)least, (int)most);
+    }
+    int64_t begin = 1, end = 1;
+    memset(alone, 0, sizeof alone);
+    lw_spread_range(alone, bins, &begin, &end);
+    CHECK(begin == 0 && end == 0, "bins of nothing: %d .. %d", (int)begin, (int)end);
+}
+
+static void test_abreast(void)
+{
+    make(2 * PLACES * ACROSS, 0.1, 8);
+    values[5] = NAN;
+    values[77] = -INFINITY;
+    for (int i = 0; i < 2 * PLACES * ACROSS; i++)
+        singles[i] = (float)values[i];
+    for (int kind = 0; kind < 8; kind++)
+        for (int n = 1; n <= LW_SPREAD_SERIES; n += 5)
+            check_abreast(kind % 2 ? LW_SINGLE : LW_DOUBLE, kind / 2 % 2, n - 1, n, kind / 4);
+}
+
 int main(void)
 {
     truths();
@@ -183,5 +234,6 @@ int main(void)
     left_out();
     nothing();
     levels();
+    test_abreast();
     return check_result("spread");
 }

@@ -71,56 +71,57 @@ struct line {
     int number;
     int64_t c;
     const char *samples;
+    size_t bytes;               /* of a sample */
+    int64_t pitch;              /* bytes from one to the next */
     int64_t length, n_taps;
     int64_t begin;              /* window position of the first */
 };
 
-static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples)
+static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c)
 {
     const struct lw_job *const job = counted->touch.job;
-    const struct lw_op_plan *const op = counted->touch.op;
+    const bool is_slow = job->op.layout == LW_TIME_SLOW;
+    const int64_t length = counted->touch.op->halo + slot->block.count, bytes = (int64_t)lw_type_bytes(job->op.input);
     return (struct line){
-        .counted = counted, .slot = slot, .number = number, .c = c, .samples = samples, .length = op->halo + slot->block.count,
-        .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
+        .counted = counted, .slot = slot, .number = number, .c = c,
+        .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
+        .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
+        .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
     };
 }
 
 /* Output 0 of the block has its newest sample there. */
 static int64_t newest(const struct line *line) { return line->counted->touch.op->before + line->n_taps - 1; }
 
-/* Mark the outputs of samples of `bytes` bytes that are all alike. Samples beyond the ends are like any. */
-static inline void mark_alike_of(const struct line *line, size_t bytes, unsigned char *skip)
+/* The lengths of most samples are known to the compiler. */
+static inline bool are_alike(const char *a, const char *b, size_t bytes)
 {
-    const int64_t least = max64(line->n_taps, LW_COUNTED_ALIKE), first = newest(line);
-    const int64_t begin = -line->begin, end = begin + line->counted->touch.job->n_samples;
-    int64_t run = 1;
-    for (int64_t i = 1; i < line->length; i++) {
-        const char *const sample = line->samples + (size_t)i * bytes;
-        run = i <= begin || i >= end || memcmp(sample, sample - bytes, bytes) == 0 ? run + 1 : 1;
-        if (run >= least && i >= first && i < first + line->slot->block.count)
-            skip[i - first] = 1;
-    }
+    return bytes == 4 ? memcmp(a, b, 4) == 0 : bytes == 2 ? memcmp(a, b, 2) == 0 : memcmp(a, b, bytes) == 0;
 }
 
-/* Each length of its own, which the compiler then knows. */
+/* Whether a sample is as the one before it. Samples beyond the ends are like any. */
+static inline bool is_as_before(const struct line *line, int64_t i)
+{
+    const char *const sample = line->samples + i * line->pitch;
+    const int64_t begin = -line->begin;
+    return i <= begin || i >= begin + line->counted->touch.job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
+}
+
+/* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
 static void mark_alike(const struct line *line, unsigned char *skip)
 {
-    switch (lw_type_bytes(line->counted->touch.job->op.input)) {
-    case 1:
-        mark_alike_of(line, 1, skip);
-        break;
-    case 2:
-        mark_alike_of(line, 2, skip);
-        break;
-    case 4:
-        mark_alike_of(line, 4, skip);
-        break;
-    case 8:
-        mark_alike_of(line, 8, skip);
-        break;
-    default:
-        mark_alike_of(line, 16, skip);
-        break;
+    const int64_t step = max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
+    for (int64_t i = step; i < line->length; i += step) {
+        int64_t from = i, to = i;
+        if (!is_as_before(line, i))
+            continue;
+        while (from > 1 && is_as_before(line, from - 1))
+            from--;
+        while (to < line->length && is_as_before(line, to))
+            to++;
+        for (int64_t j = max64(from + step - 1, first); j < min64(to, end); j++)
+            skip[j - first] = 1;
+        i = to / step * step;
     }
 }
 
@@ -261,13 +262,13 @@ int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, 
     return has_pixels(job) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
 }
 
-bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples,
-                     unsigned char *skip, void *scratch)
+bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
+                     void *scratch)
 {
     const struct lw_job *const job = counted->touch.job;
     const int64_t width = has_pixels(job) ? job->op.conv2d.output_columns : 1;
     const size_t n = (size_t)(slot->block.count * width);
-    const struct line line = line_of(counted, slot, number, c, samples);
+    const struct line line = line_of(counted, slot, number, c);
     memset(skip, 0, n);
     if (has_pixels(job))
         mark_image(counted, slot, c, skip, scratch);

@@ -30,10 +30,9 @@ struct lw_counted lw_counted_of(const struct lw_job *job, const struct lw_op_pla
 int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count);
 
 /** Mark the outputs of channel c of a slot's block that do not count.
- * @param samples  of a signal: those of the channel, one after the other, as the slot's input has them
  * @param skip  [outputs on the axis][pixels of a row] 1: it does not count
  * @return      whether any is marked */
-bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, const void *samples,
-                     unsigned char *skip, void *scratch);
+bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
+                     void *scratch);
 
 #endif

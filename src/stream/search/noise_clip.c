@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A block has at most so many values of all its channels and filters, where it can have fewer channels or filters; where
@@ -40,13 +39,8 @@ struct clip {
     struct lw_noise_count count;
     int first_filter;           /* of those of the pass */
     int64_t stretch;            /* of the axis that is being measured */
-    double *all;                /* rank 0: the sigmas of all ranks' pieces */
     double *sums, *work;        /* [summed_of] */
 };
-
-static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
-
-static int64_t width_of(const struct lw_job *job) { return has_pixels(job) ? job->op.conv2d.output_columns : 1; }
 
 static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->pass.spec); }
 
@@ -73,11 +67,11 @@ static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
-    const int64_t of_signal = has_pixels(job) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
-    const int64_t wanted = has_pixels(job) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
+    const int64_t of_signal = lw_noise_has_pixels(job) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
+    const int64_t wanted = lw_noise_has_pixels(job) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
     const int64_t longest = search->stretch > 0 ? round_up(min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
     const int64_t length = min64(round_up(wanted, unit), longest), first = begin / unit * unit, all = divide_up(end - first, length);
-    const int64_t outputs = min64(length, job->n_outputs) * width_of(job);
+    const int64_t outputs = min64(length, job->n_outputs) * lw_noise_width(job);
     const int64_t of_stretch = max64(1, min64(divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
     const int64_t count = search->stretch > 0 ? min64(all, of_stretch) : count_blocks(job, all, outputs);
     return (struct lw_noise_blocks){.begin = first, .length = length, .all = all, .count = count};
@@ -114,7 +108,7 @@ static int64_t parts_of(int64_t length, int64_t wanted) { return max64(1, (lengt
 static struct lw_noise_cells choose_cells(const struct lw_job *job, int64_t length)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    if (!has_pixels(job))
+    if (!lw_noise_has_pixels(job))
         return length >= PIECE_TAPS * job->op.ols.n_taps ? (struct lw_noise_cells){1, 1} : (struct lw_noise_cells){0};
     return (struct lw_noise_cells){parts_of(min64(length, job->n_outputs), side_of(c)), parts_of(c->output_columns, side_of(c))};
 }
@@ -124,7 +118,7 @@ static void take_filters(const struct lw_job *job, int first, int n, struct lw_o
 {
     *spec = job->op;
     lw_noise_plain_series(spec);
-    if (has_pixels(job))
+    if (lw_noise_has_pixels(job))
         return;
     spec->ols.taps += first * spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1);
     spec->ols.n_filters = n;
@@ -134,7 +128,7 @@ static void take_filters(const struct lw_job *job, int first, int n, struct lw_o
 static int64_t least_values(const struct clip *clip)
 {
     const struct lw_noise_pass *const pass = &clip->pass;
-    return min64(pass->blocks.length, pass->job->n_outputs) * width_of(pass->job) * pass->plan.op.channel_unit;
+    return min64(pass->blocks.length, pass->job->n_outputs) * lw_noise_width(pass->job) * pass->plan.op.channel_unit;
 }
 
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
@@ -148,6 +142,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     pass->group = min64(pass->plan.op.channel_unit, pass->job->op.n_channels);
     clip->count.pass = pass;
     clip->count.cells = choose_cells(pass->job, pass->blocks.length);
+    pass->pieces = clip->count.cells.rows * clip->count.cells.columns;
     clip->first_filter = first;
     return LW_OK;
 }
@@ -174,18 +169,19 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-static int64_t rows_of_all(const struct clip *clip) { return clip->pass.n_ranks * lw_noise_count_rows(&clip->count); }
-
 /* Room for some channels' and filters' counts, and for the sigmas of one. */
-static int64_t summed_of(const struct clip *clip) { return max64(max64(clip->count.bins, SUMMED), rows_of_all(clip)); }
+static int64_t summed_of(const struct clip *clip)
+{
+    return max64(max64(clip->count.bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
+}
 
 static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_mask *mask,
                                 const struct lw_plan *run)
 {
     const struct lw_job *const job = clip->pass.job;
-    const int64_t pairs = clip->pass.group * n_filters(clip), all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
+    const int64_t all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, mask, run);
-    bytes.host += lw_noise_count_bytes(&clip->count) + (2 * summed_of(clip) + all + pairs * rows_of_all(clip)) * (int64_t)sizeof(double);
+    bytes.host += lw_noise_count_bytes(&clip->count) + (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
     return bytes;
 }
 
@@ -226,13 +222,10 @@ static struct range find_range(const struct clip *clip, struct lw_comm *comm, in
 {
     struct range range = {clip->count.bins, 0};
     for (int64_t i = 0; i < n_pairs; i++) {
-        const uint32_t *const counts = clip->count.counts + i * clip->count.bins;
-        int64_t first = 0, end = clip->count.bins;
-        while (first < range.first && counts[first] == 0)
-            first++;
-        while (end > range.end && counts[end - 1] == 0)
-            end--;
-        range = (struct range){min64(range.first, first), max64(range.end, end)};
+        int64_t first, end;
+        lw_spread_range(clip->count.counts + i * clip->count.bins, clip->count.bins, &first, &end);
+        if (first < end)
+            range = (struct range){min64(range.first, first), max64(range.end, end)};
     }
     range = (struct range){lw_comm_min(comm, range.first), lw_comm_max(comm, range.end)};
     return (struct range){min64(range.first, range.end), min64(range.end + 1, clip->count.bins)};
@@ -258,26 +251,15 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
     }
 }
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* On rank 0: where noise varies, that of half of the pieces is less and of half more. */
 static void take_medians(const struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels)
 {
-    const int64_t its = n_filters(clip), n_pairs = n_channels * its, rows = rows_of_all(clip);
-    double *const values = clip->work;
-    for (int64_t i = 0; i < n_pairs; i++) {
+    const int64_t its = n_filters(clip);
+    int64_t n;
+    for (int64_t i = 0; i < n_channels * its; i++) {
         double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
-        int64_t n = 0;
-        for (int64_t row = 0; row < rows; row++)
-            if (clip->all[row * n_pairs + i] >= 0)
-                values[n++] = clip->all[row * n_pairs + i];
-        qsort(values, (size_t)n, sizeof *values, compare);
-        const double median = n >= LEAST_PIECES ? (values[(n - 1) / 2] + values[n / 2]) / 2 : *noise;
-        if (fabs(median - *noise) > VARIES * *noise)
+        const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
+        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)
             *noise = median;
     }
 }
@@ -285,13 +267,11 @@ static void take_medians(const struct clip *clip, struct lw_setup *setup, int64_
 static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said,
                          struct lw_error *err)
 {
-    const int64_t n_sigmas = lw_noise_count_rows(&clip->count) * n_channels * n_filters(clip);
     lw_noise_count_begin(&clip->count, n_channels);
-    int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, lw_noise_count_block, &clip->count, err);
-    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+    const int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, lw_noise_count_block, &clip->count, err);
+    if (rc)
         return rc;
     find_sigmas(clip, setup, channel, n_channels, said);
-    lw_comm_gather(setup->comm, clip->count.sigmas, (int)n_sigmas, clip->all);
     if (lw_comm_rank(setup->comm) == 0)
         take_medians(clip, setup, channel, n_channels);
     return LW_OK;
@@ -310,14 +290,11 @@ static int agree_on_blocks(const struct clip *clip, struct lw_comm *comm, struct
 
 static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error *err)
 {
-    const int64_t pairs = clip->pass.group * n_filters(clip);
-    const bool has_all = lw_comm_rank(setup->comm) == 0;
     clip->count.counted = lw_counted_of(&setup->job, &clip->pass.plan.op, setup->mask, setup->reader);
     int rc = lw_noise_count_open(&clip->count, err);
     if (rc)
         return rc;
-    if ((has_all && !(clip->all = lw_alloc_array(rows_of_all(clip) * pairs, sizeof *clip->all, "the noise of pieces", err))) ||
-        !(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
+    if (!(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
         !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
         return LW_ESYSTEM;
     return lw_noise_pass_open(&clip->pass, setup, err);
@@ -327,7 +304,6 @@ static void close_clip(struct clip *clip)
 {
     lw_noise_pass_close(&clip->pass);
     lw_noise_count_close(&clip->count);
-    lw_free(clip->all);
     lw_free(clip->sums);
     lw_free(clip->work);
 }
@@ -346,7 +322,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
     snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
-             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * width_of(job), job->ops->channel, stretches);
+             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_noise_width(job), job->ops->channel, stretches);
 }
 
 static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)

@@ -16,7 +16,8 @@ struct lw_noise_cells {
 
 struct lw_noise_count {
     /* Set before open. */
-    const struct lw_noise_pass *pass;   /* borrowed; counts have its group of channels and its filters */
+    const struct lw_noise_pass *pass;   /* borrowed; counts have its group of channels and its filters; it takes the sigmas of pieces, of
+                                           which half counts */
     struct lw_noise_cells cells;
     struct lw_counted counted;
     struct lw_pool *pool;               /* borrowed; NULL: one thread does all */
@@ -27,15 +28,11 @@ struct lw_noise_count {
     int64_t begin, end;                 /* outputs of the axis that count, of those in the blocks */
 
     uint32_t *counts;                   /* owned; [channels][filters][bins] */
-    double *sigmas;                     /* owned; [lw_noise_count_rows][channels][filters] of pieces; -1: less than half of it counts */
     char *scratch;                      /* owned; of the threads */
     int64_t n_blocks;                   /* since begin */
     const struct lw_slot *slot;         /* that is being counted, and its number */
     int number;
 };
-
-/** Sigmas of one channel and filter: the pieces of a rank. */
-int64_t lw_noise_count_rows(const struct lw_noise_count *count);
 
 /** Bytes that open allocates. */
 int64_t lw_noise_count_bytes(const struct lw_noise_count *count);

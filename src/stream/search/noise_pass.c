@@ -1,8 +1,12 @@
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
 #include "resume/stop.h"
 #include "stream/search/mask.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 /* Blocks on their way at a time, at most. */
 enum { MOST_DEPTH = 4 };
@@ -31,7 +35,14 @@ void lw_noise_plain_series(struct lw_op_spec *spec)
     }
 }
 
-int64_t lw_noise_most_blocks(const struct lw_noise_pass *pass) { return divide_up(pass->blocks.count, pass->n_ranks); }
+int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass) { return divide_up(pass->blocks.count, pass->n_ranks) * pass->pieces; }
+
+int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels) { return n_channels * lw_op_filters(&pass->spec); }
+
+static int64_t n_values(const struct lw_noise_pass *pass, int64_t n_channels)
+{
+    return lw_noise_pass_rows(pass) * lw_noise_pass_pairs(pass, n_channels);
+}
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
@@ -60,6 +71,7 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
     const struct lw_view_spec view = view_of(pass, &plan), its = lw_plan_view(run, pass->job);
     struct lw_bytes bytes = pass->engine->ops->op_bytes(pass->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group,
                                                         pass->depth);
+    bytes.host += (1 + pass->n_ranks) * n_values(pass, pass->group) * (int64_t)sizeof(double);
     bytes.host += max64(0, lw_reader_bytes(reader, &view) - lw_reader_bytes(reader, &its));
     bytes.host += max64(0, lw_mask_bytes(mask, pass->job, &plan) - lw_mask_bytes(mask, pass->job, run));
     return bytes;
@@ -72,7 +84,12 @@ int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struc
     const struct lw_plan plan = plan_of(pass);
     const struct lw_view_spec view = view_of(pass, &plan);
     const struct lw_window_spec window = lw_plan_window(&plan, pass->job, setup->reader);
+    const int64_t n = n_values(pass, pass->group);
     int rc;
+    if (!(pass->mine = lw_alloc_array(n, sizeof *pass->mine, "the noise of pieces", err)) ||
+        (lw_comm_rank(setup->comm) == 0 &&
+         !(pass->all = lw_alloc_array(pass->n_ranks * n, sizeof *pass->all, "the noise of pieces", err))))
+        return LW_ESYSTEM;
     if ((rc = lw_reader_select(setup->reader, &view, err)) || (rc = lw_window_create(&window, &pass->window, err)) ||
         (rc = setup->mask ? lw_mask_start(setup->mask, pass->job, &plan, err) : LW_OK))
         return rc;
@@ -84,8 +101,11 @@ void lw_noise_pass_close(struct lw_noise_pass *pass)
 {
     lw_pipeline_destroy(pass->pipeline);
     lw_window_destroy(pass->window);
+    lw_free(pass->mine);
+    lw_free(pass->all);
     pass->pipeline = NULL;
     pass->window = NULL;
+    pass->mine = pass->all = NULL;
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
@@ -139,8 +159,8 @@ static int collect_block(struct lw_noise_pass *pass, lw_noise_take_fn *take, voi
     return rc;
 }
 
-int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
-                     void *context, struct lw_error *err)
+static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
+                       void *context, struct lw_error *err)
 {
     struct reading reading;
     int rc = LW_OK;
@@ -156,4 +176,37 @@ int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t
     while (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0)
         rc = collect_block(pass, take, context, err);
     return rc;
+}
+
+int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
+                     void *context, struct lw_error *err)
+{
+    const int64_t n = n_values(pass, n_channels);
+    for (int64_t i = 0; i < n; i++)
+        pass->mine[i] = -1;
+    const int rc = lw_comm_agree(setup->comm, make_blocks(pass, setup, channel, n_channels, take, context, err), err);
+    if (rc == LW_OK)
+        lw_comm_gather(setup->comm, pass->mine, (int)n, pass->all);
+    return rc;
+}
+
+/* ---- medians ------------------------------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n)
+{
+    const int64_t pairs = lw_noise_pass_pairs(pass, n_channels), rows = pass->n_ranks * lw_noise_pass_rows(pass);
+    *n = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const double value = pass->all[row * pairs + pair];
+        if (value >= 0 && isfinite(value))
+            values[(*n)++] = value;
+    }
+    qsort(values, (size_t)*n, sizeof *values, compare);
+    return *n > 0 ? (values[(*n - 1) / 2] + values[*n / 2]) / 2 : 0;
 }

@@ -23,22 +23,28 @@ struct lw_noise_pass {
     struct lw_op_spec spec;     /* the job's, but for its products */
     struct lw_noise_blocks blocks;
     int64_t group;              /* channels at a time, at most */
+    int64_t pieces;             /* of a block, whose noise is measured by itself */
+    double *mine;               /* owned; [rows: a rank's blocks][pieces], of [channels][filters]; -1: no value */
+    double *all;                /* owned; on rank 0 those of all ranks */
     int depth;
     struct lw_plan plan;        /* the run's, with the operation and the blocks of this pass */
     struct lw_window *window;
     struct lw_pipeline *pipeline;
 };
 
-/** What a pass for a run starts from; the caller sets spec, plan.op, blocks and group. */
+/** What a pass for a run starts from; the caller sets spec, plan.op, blocks, group and pieces. */
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks);
 
 /** Make the operation deliver every output of its filters, unscaled, in the computing precision. */
 void lw_noise_plain_series(struct lw_op_spec *spec);
 
-/** Blocks that one rank takes at most. */
-int64_t lw_noise_most_blocks(const struct lw_noise_pass *pass);
+/** Pieces that one rank takes at most. */
+int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass);
 
-/** Bytes that lw_noise_pass_open takes of the engine, and beyond the run's of the reader and the mask. */
+/** Channels and filters of a block. */
+int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels);
+
+/** Bytes that lw_noise_pass_open takes, of the reader and the mask those beyond the run's. */
 struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
                                     const struct lw_plan *run);
 
@@ -49,9 +55,19 @@ void lw_noise_pass_close(struct lw_noise_pass *pass);
 /* Takes a block that has been made. */
 typedef int lw_noise_take_fn(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
 
-/** Make this rank's blocks of some channels; a block is read while those before it are computed. */
+/** Make this rank's blocks of some channels; a block is read while those before it are computed. What `take` puts into `mine` comes to
+ * rank 0. Collective. */
 int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
                      void *context, struct lw_error *err);
+
+/** On rank 0: the median of the pieces that have a finite value, of a channel and filter of `n_channels`; 0 where there are none.
+ * @param values  [rows of all ranks] overwritten
+ * @param n       set: how many they are */
+double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n);
+
+/** Whether outputs are pixels of rows, and how many of these; of a signal 1. */
+static inline bool lw_noise_has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
+static inline int64_t lw_noise_width(const struct lw_job *job) { return lw_noise_has_pixels(job) ? job->op.conv2d.output_columns : 1; }
 
 /* ---- the ways to measure: each fills job->noise on rank 0, or says what it takes ---------------------------------------- */
 

@@ -11,33 +11,22 @@
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { ONE_IN = 16, RUN = 8, RUN_OUTPUTS = 1 << 20, LEAST = 16, MOST = 1024, MOST_VALUES = 1 << 22, COLUMNS = 64, MOST_PIECES = 256 };
 
 /* Outputs of a block, of all filters and channels, that an engine may have to keep. */
 #define MOST_OUTPUTS ((int64_t)1 << 25)
 
+/* A piece is a segment, or a part of an image's rows. */
 struct rms {
     struct lw_noise_pass pass;
-    int64_t pieces;             /* of a block with a root mean square of its own: segments, or parts of an image's rows */
-    int64_t columns;            /* of such a part */
-    double *mine;               /* [blocks of a rank][pieces][group x filters]; -1: no value */
-    double *next;               /* there */
-    double *all;                /* rank 0: those of all ranks */
+    int64_t columns;            /* of a piece of an image */
+    double *next;               /* of the pass' values: where the next block's begin */
 };
-
-static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
-
-static int64_t n_values(const struct rms *rms, int64_t n_channels) { return n_channels * lw_op_filters(&rms->pass.spec); }
-
-/* Values of each kind that a rank has at most. */
-static int64_t rows_of_rank(const struct rms *rms) { return lw_noise_most_blocks(&rms->pass) * rms->pieces; }
 
 /* ---- which segments ------------------------------------------------------------------------------------------------ */
 
@@ -45,7 +34,7 @@ static int64_t rows_of_rank(const struct rms *rms) { return lw_noise_most_blocks
 static int64_t run_of(const struct lw_job *job, int64_t unit)
 {
     const bool is_long = job->n_outputs / unit >= (int64_t)ONE_IN * RUN * RUN;
-    return !has_pixels(job) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
+    return !lw_noise_has_pixels(job) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
 }
 
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t length, int64_t pieces, int64_t least)
@@ -63,13 +52,13 @@ static void choose_segments(struct rms *rms, int64_t unit)
 {
     const struct lw_job *const job = rms->pass.job;
     const int64_t run = run_of(job, unit);
-    rms->pieces = run;
-    if (has_pixels(job)) {
+    rms->pass.pieces = run;
+    if (lw_noise_has_pixels(job)) {
         const int64_t width = job->op.conv2d.output_columns;
         rms->columns = max64(COLUMNS, divide_up(width, MOST_PIECES));
-        rms->pieces = max64(1, width / rms->columns);
+        rms->pass.pieces = max64(1, width / rms->columns);
     }
-    rms->pass.blocks = choose_blocks(job, run * unit, rms->pieces, LEAST / run);
+    rms->pass.blocks = choose_blocks(job, run * unit, rms->pass.pieces, LEAST / run);
 }
 
 /* Segments of a signal come as their root mean squares, those of an image as they are. */
@@ -88,7 +77,7 @@ static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, co
     make_segments(&pass->spec, plan->op.unit);
     choose_segments(rms, plan->op.unit);
     const int64_t most = MOST_OUTPUTS / (pass->blocks.length * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
-    pass->group = min64(plan->rounds.group, has_pixels(job) ? 1 : max64(1, most) * plan->op.channel_unit);
+    pass->group = min64(plan->rounds.group, lw_noise_has_pixels(job) ? 1 : max64(1, most) * plan->op.channel_unit);
     pass->depth = (int)min64(pass->depth, max64(1, plan->rounds.slice / pass->blocks.length));
     return engine->ops->op_plan(engine, &pass->spec, &pass->plan.op, err);
 }
@@ -98,9 +87,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
     struct rms rms;
     if (plan_rms(spec->job, spec->engine, plan, lw_comm_size(spec->comm), &rms, NULL))
         return (struct lw_bytes){0};
-    struct lw_bytes bytes = lw_noise_pass_bytes(&rms.pass, spec->reader, spec->mask, plan);
-    bytes.host += (1 + rms.pass.n_ranks) * rows_of_rank(&rms) * n_values(&rms, rms.pass.group) * (int64_t)sizeof(double);
-    return bytes;
+    return lw_noise_pass_bytes(&rms.pass, spec->reader, spec->mask, plan);
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
@@ -108,7 +95,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 /* [piece][channel][filter] of the block's product, [filter][channel][piece] or, time slow, [filter][piece][channel]. */
 static void take_values(const struct rms *rms, const struct lw_slot *slot, double *values)
 {
-    const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pieces;
+    const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pass.pieces;
     const bool is_slow = rms->pass.spec.layout == LW_TIME_SLOW;
     const int64_t channel_step = is_slow ? 1 : pieces, piece_step = is_slow ? n_channels : 1;
     for (int64_t piece = 0; piece < pieces; piece++)
@@ -140,7 +127,7 @@ static void take_pieces(const struct rms *rms, const struct lw_slot *slot, doubl
     const struct lw_type type = rms->pass.plan.op.products[0].type;
     const int64_t parts = type.is_complex ? 2 : 1, width = rms->pass.spec.conv2d.output_columns * parts;
     const int64_t columns = min64(rms->columns * parts, width);
-    for (int64_t piece = 0; piece < rms->pieces; piece++)
+    for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
         for (int64_t image = 0; image < slot->block.n_channels; image++)
             values[piece * slot->block.n_channels + image] = piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
 }
@@ -150,82 +137,38 @@ static int take_block(void *context, const struct lw_slot *slot, int number, str
     struct rms *const rms = context;
     (void)number;
     (void)err;
-    if (has_pixels(rms->pass.job))
+    if (lw_noise_has_pixels(rms->pass.job))
         take_pieces(rms, slot, rms->next);
     else
         take_values(rms, slot, rms->next);
-    rms->next += rms->pieces * n_values(rms, slot->block.n_channels);
+    rms->next += rms->pass.pieces * lw_noise_pass_pairs(&rms->pass, slot->block.n_channels);
     return LW_OK;
-}
-
-/* ---- medians ------------------------------------------------------------------------------------------------------- */
-
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, int64_t n)
-{
-    if (n == 0)
-        return 0;
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
-/* On rank 0, of the group's channels and all filters. */
-static void find_medians(struct rms *rms, double *noise, int64_t n_channels)
-{
-    const int64_t values = n_values(rms, n_channels), rows = rms->pass.n_ranks * rows_of_rank(rms);
-    double sorted[MOST];
-    for (int64_t i = 0; i < values; i++) {
-        int64_t n = 0;
-        for (int64_t row = 0; row < rows; row++) {
-            const double value = rms->all[row * values + i];
-            if (value >= 0 && isfinite(value))
-                sorted[n++] = value;
-        }
-        noise[i] = median(sorted, n);
-    }
-}
-
-static int measure_group(struct rms *rms, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_error *err)
-{
-    struct lw_comm *const comm = setup->comm;
-    const int64_t each = rows_of_rank(rms) * n_values(rms, n_channels);
-    for (int64_t i = 0; i < each; i++)
-        rms->mine[i] = -1;
-    rms->next = rms->mine;
-    const int rc = lw_comm_agree(comm, lw_noise_pass_go(&rms->pass, setup, channel, n_channels, take_block, rms, err), err);
-    if (rc)
-        return rc;
-    lw_comm_gather(comm, rms->mine, (int)each, rms->all);
-    if (lw_comm_rank(comm) == 0)
-        find_medians(rms, setup->job.noise + n_values(rms, channel), n_channels);
-    return LW_OK;
-}
-
-static void tell(const struct rms *rms, struct lw_noise_said *said)
-{
-    const int64_t run = has_pixels(rms->pass.job) ? 1 : rms->pieces, n = rms->pass.blocks.count * run;
-    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
-             rms->pass.blocks.length / run);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
+static int measure_group(struct rms *rms, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_error *err)
+{
+    double values[MOST], *const noise = setup->job.noise + lw_noise_pass_pairs(&rms->pass, channel);
+    int64_t n;
+    rms->next = rms->pass.mine;
+    const int rc = lw_noise_pass_go(&rms->pass, setup, channel, n_channels, take_block, rms, err);
+    for (int64_t i = 0; rc == LW_OK && lw_comm_rank(setup->comm) == 0 && i < lw_noise_pass_pairs(&rms->pass, n_channels); i++)
+        noise[i] = lw_noise_pass_median(&rms->pass, n_channels, i, values, &n);
+    return rc;
+}
+
+static void tell(const struct rms *rms, struct lw_noise_said *said)
+{
+    const int64_t run = lw_noise_has_pixels(rms->pass.job) ? 1 : rms->pass.pieces, n = rms->pass.blocks.count * run;
+    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
+             rms->pass.blocks.length / run);
+}
+
 static int open_rms(struct rms *rms, struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)
 {
-    int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), rms, err);
-    if (rc)
-        return rc;
-    const int64_t each = rows_of_rank(rms) * n_values(rms, rms->pass.group);
-    if (!(rms->mine = lw_alloc_array(each, sizeof *rms->mine, "the noise of segments", err)) ||
-        (lw_comm_rank(setup->comm) == 0 &&
-         !(rms->all = lw_alloc_array(rms->pass.n_ranks * each, sizeof *rms->all, "the noise of segments", err))))
-        return LW_ESYSTEM;
-    return lw_noise_pass_open(&rms->pass, setup, err);
+    const int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), rms, err);
+    return rc ? rc : lw_noise_pass_open(&rms->pass, setup, err);
 }
 
 int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err)
@@ -237,7 +180,5 @@ int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_n
         rc = measure_group(&rms, setup, channel, min64(rms.pass.group, all - channel), err);
     tell(&rms, said);
     lw_noise_pass_close(&rms.pass);
-    lw_free(rms.mine);
-    lw_free(rms.all);
     return rc;
 }
