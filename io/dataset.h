@@ -65,7 +65,7 @@ struct lw_file_stretch {
 /* What a user says of a file that does not say it itself, or says it wrongly: the values of options. Plain data. */
 struct lw_hints {
     char format[16];            /* --format; "": what the content says */
-    char raw[64];               /* --raw */
+    char raw[64];               /* --format raw */
     double sample_rate_hz;      /* --sample-rate; 0: not given */
     char start_time[64];        /* --start-time; "": not given */
     double channel_spacing;     /* --channel-spacing, m; 0: not given */

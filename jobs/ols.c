@@ -31,7 +31,7 @@ static const struct lw_option options[] = {
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
              "the n-M+1 that need no sample beyond the ends."},
-    {.name = "reference", .kind = LW_OPTION_TEXT, .argument = "first|middle|last|NUMBER",
+    {.name = "reference", .kind = LW_OPTION_TEXT, .argument = "first|middle|last|NUMBER", .is_rare = true,
      .help = "Tap of the filters whose input sample gives an output its time, in every mode; NUMBER counts the taps from 0, as they are "
              "stored. It changes times, never which outputs are kept. Default: the attribute reference_tap of --filters, else middle, "
              "(M-1)/2 rounded down."},
@@ -40,11 +40,11 @@ static const struct lw_option options[] = {
              "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
     {.name = "correlate", .kind = LW_OPTION_FLAG,
      .help = "Correlate with the filters instead of convolving: taps are conjugated and reversed."},
-    {.name = "allow-rate-mismatch", .kind = LW_OPTION_FLAG,
+    {.name = "allow-rate-mismatch", .kind = LW_OPTION_FLAG, .is_rare = true,
      .help = "Run though the filters are made for another sampling rate than the input's. Otherwise that is an error, where the "
              "file says both."},
     {.name = "interpolate", .kind = LW_OPTION_INT, .argument = "R", .fallback = "1", .minimum = 1,
-     .maximum = LW_POST_MOST_RATE,
+     .maximum = LW_POST_MOST_RATE, .is_rare = true,
      .help = "Interpolate the filtered series to R times its sampling rate, by cubics through four samples: of n outputs "
              "become R (n - 1) + 1, from the first to the last. Every R-th is an output itself."},
     {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
@@ -58,30 +58,31 @@ static const struct lw_option options[] = {
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
              "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
              "whatever --decimate makes of it."},
-    {.name = "noise-every", .kind = LW_OPTION_STRETCH, .argument = "TIME", .minimum = 1, .maximum = 9e18,
-     .help = "With --noise measured: measure it anew for each stretch of TIME (a number without a unit: of samples, 4096 at least), for data "
+    {.name = "noise-every", .kind = LW_OPTION_STRETCH, .argument = "TIME", .minimum = 1, .maximum = 9e18, .within = "noise", .word = "every",
+     .help = "measured anew for each stretch of TIME (a number without a unit: of samples, 4096 at least), for data "
              "whose noise changes. Stretches are counted from the data's first sample, whatever the window. One that a window cuts is "
              "measured in what the window has of it; less than half of one has the noise of the stretch beside it. Default: one noise "
              "for the whole run."},
     LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
-                      "positive with --boxcar and --baseline, and for input that a result's --post made power or amplitude; else both"),
-    {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
-     .help = "With --cluster: candidates of all filters of a channel are neighbours."},
+                      "positive with --boxcar W,baseline=LENGTH, and for input that a result's --post made power or amplitude; else both"),
+    {.name = "cluster-filters", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "filters",
+     .help = "candidates of all filters of a channel are neighbours."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the shape of the "
              "input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken as zeros, and outputs "
              "that touch them are no peaks."},
-    {.name = "good-data", .kind = LW_OPTION_TEXT, .argument = "TESTS",
-     .help = "Of strain as GWOSC has it: samples count in those seconds that pass these tests, parted by commas, as the input's files name "
+    {.name = "good-data", .kind = LW_OPTION_TEXT, .argument = "TESTS", .within = "mask", .word = "good-data",
+     .help = "of strain as GWOSC has it, in place of a dataset: samples count in those seconds that pass these tests, parted by commas, as the input's files name "
              "them for their /quality/simple/DQmask and /quality/injections/Injmask, such as DATA,CBC_CAT2,NO_CBC_HW_INJ; or that have the "
-             "bits of this number in DQmask, such as 7 or 0x7f. The others are masked as by --mask."},
+             "bits of this number in DQmask, such as 7 or 0x7f. The others are masked."},
     {.name = "masked-fraction", .kind = LW_OPTION_REAL, .argument = "F", .fallback = "0", .minimum = 0, .maximum = 1,
+     .is_rare = true,
      .help = "With --products peaks: let an output be a peak if masked samples, and with --nan zero those that are not finite, meet at most "
              "this fraction of its filter's energy."},
     {.name = "blocks", .kind = LW_OPTION_TEXT, .argument = "D:VALUES",
      .help = "With --products blocks: of each D consecutive outputs the VALUES max (the largest |y|), mean and rms (the root of the mean "
              "of |y|^2). Without VALUES all three."},
-    {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
+    {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30, .is_rare = true,
      .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
     {0},
 };
@@ -164,12 +165,12 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     job->search.mask = lw_options_text(given, "mask");
     job->search.good_data = lw_options_text(given, "good-data");
     if (job->search.mask && job->search.good_data)
-        return lw_fail(err, LW_EUSAGE, "--mask and --good-data are both given: a run takes one of them");
+        return lw_fail(err, LW_EUSAGE, "--mask takes a dataset or good-data=TESTS, not both");
     if ((job->search.mask || job->search.good_data) && lw_options_given(given, "beside"))
-        return lw_fail(err, LW_EUSAGE, "--beside goes without --mask and --good-data, which know nothing of those files");
+        return lw_fail(err, LW_EUSAGE, "--beside goes without --mask, which knows nothing of those files");
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
     if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
-        return lw_fail(err, LW_EUSAGE, "--cluster-filters goes with --products peaks only");
+        return lw_fail(err, LW_EUSAGE, "--cluster W,filters goes with --products peaks only");
     return LW_OK;
 }
 
@@ -181,11 +182,11 @@ static int check_stretches(const struct lw_options *given, const struct lw_job *
 {
     const char *const text = lw_options_text(given, "noise-every");
     if (length < LEAST_STRETCH)
-        return lw_fail(err, LW_ECONFIG, "--noise-every %s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
                        " is uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
     const int64_t most = max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)), all = divide_up(job->n_outputs, length);
     if (all > most)
-        return lw_fail(err, LW_ECONFIG, "--noise-every %s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more than "
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more than "
                        "%" PRId64 " numbers: give a time %" PRId64 " times as long", text, all, job->op.n_channels, job->op.ols.n_filters,
                        MOST_SIGMAS, divide_up(all, most));
     return LW_OK;
@@ -198,9 +199,9 @@ static int choose_stretches(const struct lw_options *given, struct lw_job *job, 
     if (!lw_options_given(given, "noise-every"))
         return LW_OK;
     if (!(job->op.ols.search.products & (LW_PEAKS | LW_BEST)))
-        return lw_fail(err, LW_EUSAGE, "--noise-every goes with --products peaks or best only");
+        return lw_fail(err, LW_EUSAGE, "--noise measured,every=TIME goes with --products peaks or best only");
     if (job->search.noise != LW_NOISE_MEASURED)
-        return lw_fail(err, LW_EUSAGE, "--noise-every goes with --noise measured only%s",
+        return lw_fail(err, LW_EUSAGE, "--noise measured,every=TIME goes with --noise measured only%s",
                        job->whitening ? "; behind --whiten say --noise measured, too" : "");
     if ((rc = lw_job_count_samples(given, "noise-every", &job->inputs[0], &length, err)) ||
         (rc = check_stretches(given, job, length, err)))
@@ -300,7 +301,7 @@ const struct lw_job_ops lw_job_ols = {
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
                "    --filters survey.h5:/filters --output filtered.h5\n"
                "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5\n"
-               "lapwing ols --input crab.fil --boxcar 1,2,4,8 --baseline 256 \\\n"
+               "lapwing ols --input crab.fil --boxcar 1,2,4,8,baseline=256 \\\n"
                "    --boundary reflect --products peaks --threshold 8 --output pulses.h5",
     .prepare = prepare,
     .release = lw_ols_release,

@@ -41,7 +41,7 @@ case $over in
         ;;
 esac
 case $over in
-    files) set -- "$@" --each file --part "$share/$shares" ;;
+    files) set -- "$@" --each "file,part=$share/$shares" ;;
     channels=*)     # cut at even numbers, since real channels are computed in pairs
         count=${over#*=}
         first=$((count * share / shares / 2 * 2)) next=$((count * (share + 1) / shares / 2 * 2))

@@ -82,7 +82,7 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
     if (spec->node_ranks <= n_devices || spec->share_device || has_private_devices())
         return LW_OK;
     return lw_fail(err, LW_ECONFIG, "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, "
-                   "or let ranks share devices with --share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
+                   "or let ranks share devices with --engine auto,share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
                    n_devices, n_devices == 1 ? "" : "s");
 }
 

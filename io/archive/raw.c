@@ -1,4 +1,4 @@
-/* raw.c - numbers without a header, described by --raw TYPE,CHANNELS,ORDER,OFFSET.
+/* raw.c - numbers without a header, described by --format raw=TYPE,CHANNELS,ORDER,OFFSET.
  *
  *     TYPE      int8 .. uint64, float16, float32, float64, with "be" or "le" behind it where the byte order is not this machine's,
  *               and "complex-" before it for pairs (re, im)
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXAMPLE "give --raw TYPE,CHANNELS,ORDER,OFFSET, such as int16be,64,time-slow,512"
+#define EXAMPLE "give --format raw=TYPE,CHANNELS,ORDER,OFFSET, such as int16be,64,time-slow,512"
 
 struct description {
     struct lw_values values;
@@ -64,7 +64,7 @@ static int parse_hints(const struct lw_dataset_info *info, struct description *o
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' is read as raw numbers, which have no name: leave out ':%s'", info->file, info->path);
     if (!parse_parts(raw, out))
-        return lw_fail(err, LW_EUSAGE, "--raw %s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
+        return lw_fail(err, LW_EUSAGE, "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
                        "le, complex- before them; orders time-slow and time-fast", raw);
     return LW_OK;
 }
@@ -79,7 +79,7 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
         return rc;
     if (__builtin_mul_overflow(lw_values_bytes(&description.values), description.channels, &frame) ||
         description.offset > info->file_bytes || info->file_bytes - description.offset < frame)
-        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --raw %s says", info->file,
+        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says", info->file,
                        info->file_bytes, info->hints.raw);
     const int64_t n = (info->file_bytes - description.offset) / frame;
     const int time = description.is_time_fast && description.channels > 1 ? 1 : 0;
@@ -125,7 +125,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 {
     (void)visit;
     (void)context;
-    return lw_fail(err, LW_EUSAGE, "'%s' is raw: only --raw can tell what is in it", file);
+    return lw_fail(err, LW_EUSAGE, "'%s' is raw: only --format raw can tell what is in it", file);
 }
 
 const struct lw_format lw_format_raw = {

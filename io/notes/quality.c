@@ -15,7 +15,7 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
         return rc;
     if (format->find_quality)
         return format->find_quality(object->file, object->path, result, err);
-    return lw_fail(err, LW_EDATA, "--good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
+    return lw_fail(err, LW_EDATA, "--mask good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
                    "another file", object->file, format->file_text);
 }
 
@@ -24,7 +24,7 @@ int lw_quality_find(const char *file, const struct lw_hints *hints, const char *
 {
     struct lw_object object = {.name = file, .hints = *hints};
     if (strlen(file) >= sizeof object.file || strlen(tests) >= sizeof object.path)
-        return lw_fail(err, LW_EUSAGE, "--good-data %.100s... is longer than %d characters", tests, LW_MAX_PATH - 1);
+        return lw_fail(err, LW_EUSAGE, "--mask good-data=%.100s... is longer than %d characters", tests, LW_MAX_PATH - 1);
     memcpy(object.file, file, strlen(file) + 1);
     memcpy(object.path, tests, strlen(tests) + 1);
     return lw_shield(look, &object, out, sizeof *out, err);

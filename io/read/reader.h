@@ -26,8 +26,7 @@ struct lw_reader;
 
 /* What becomes of the samples that no file has, between two files. */
 enum lw_gaps {
-    LW_GAPS_SPLIT,              /* as NAN; where results are made one by one, a gap also ends one of them */
-    LW_GAPS_NAN,                /* they are not numbers */
+    LW_GAPS_SPLIT,              /* they are not numbers; where results are made one by one, a gap also ends one of them */
     LW_GAPS_ZERO,
     LW_GAPS_ERROR,              /* there must be none */
 };

@@ -15,7 +15,7 @@ static int check_companions(const struct lw_options *given, const char *name, st
     static const char *const companions[] = {"taps", "transition", "attenuation"};
     const bool is_boxcar = strcmp(name, "boxcar") == 0, is_band = strcmp(name, "filters") != 0 && !is_boxcar;
     if (!is_boxcar && lw_options_given(given, "baseline"))
-        return lw_fail(err, LW_EUSAGE, "--baseline goes with --boxcar, not with --%s", name);
+        return lw_fail(err, LW_EUSAGE, "baseline= goes with widths of --boxcar, not with --%s", name);
     for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
         if (lw_options_given(given, companions[i]))
             return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],

@@ -20,7 +20,8 @@
     {.name = "boxcar", .kind = LW_OPTION_TEXT, .argument = "WIDTH,...",                                                         \
      .help = "Likewise, running sums over so many samples, or so long (2ms), scaled so that white noise keeps its power; one "  \
              "filter for each. Widths in samples need no sampling rate."},                                                      \
-    {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .help = "With --boxcar. " LW_BASELINE_HELP},             \
+    {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .within = "boxcar", .word = "baseline",                  \
+     .help = LW_BASELINE_HELP},                                                                                                 \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                        \
      .help = "Length of --bandpass, --lowpass and --highpass. With an odd one --mode same keeps the phase. Or give "            \
              "--transition."},                                                                                                  \
@@ -28,7 +29,7 @@
      .help = "Their width of the transition from pass band to stop band, from which the length, an odd one, follows. Default: " \
              "a quarter of the widest that leaves a pass band, and a stop band on the other side of each edge."},               \
     {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = LW_KAISER_LEAST_DB,                            \
-     .maximum = LW_KAISER_MOST_DB, .help = "Their attenuation beyond the transitions. Default: 60."}
+     .maximum = LW_KAISER_MOST_DB, .is_rare = true, .help = "Their attenuation beyond the transitions. Default: 60."}
 
 /** The option, of --filters and those above, that says what the filters are: "filters", "bandpass", ... LW_EUSAGE unless it is
  * exactly one, and for options that go with another one. */
@@ -40,7 +41,7 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err);
 
-/** --baseline in samples; 0 where it is not given. LW_EUSAGE, also for a time where rate_hz is 0. */
+/** The baseline of --boxcar in samples; 0 where it is not given. LW_EUSAGE, also for a time where rate_hz is 0. */
 int lw_asked_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
 
 /** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */

@@ -153,8 +153,8 @@ const struct lw_filter_kind lw_filter_inspiral = {
         "of the taps holds the wave, the first half zeros. In detector noise whiten them: ols --whiten.",
     .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 --from 25 --to 400 \\\n"
                "    --output bank.h5\n"
-               "lapwing ols --input strain.h5:/strain/Strain --filters bank.h5:/taps --whiten 4 \\\n"
-               "    --whiten-band 15:1700 --products peaks --threshold 8 --cluster 512 --output events.h5",
+               "lapwing ols --input strain.h5:/strain/Strain --filters bank.h5:/taps --whiten 4,band=15:1700 \\\n"
+               "    --products peaks --threshold 8 --cluster 512 --output events.h5",
     .options = options,
     .design = design,
 };

@@ -124,10 +124,10 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
 {
     const double widest = largest(bank->parameters, count);
     if (baseline > 0 && (double)baseline <= widest)
-        return lw_fail(err, LW_EUSAGE, "--baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g: nothing of it "
+        return lw_fail(err, LW_EUSAGE, "baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g: nothing of it "
                        "would be left; give a longer one", baseline, widest);
     if (baseline > 0 && strcmp(bank->norm, "gain") == 0)
-        return lw_fail(err, LW_EUSAGE, "--norm gain is that at 0 Hz, of which filters with --baseline pass nothing: give --norm energy");
+        return lw_fail(err, LW_EUSAGE, "--norm gain is that at 0 Hz, of which filters with a baseline pass nothing: give --norm energy");
     const int rc = lw_bank_shape(bank, count, fmax(widest, (double)baseline), false, "fewer or narrower boxcars", err);
     if (rc)
         return rc;

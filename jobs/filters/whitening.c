@@ -56,14 +56,14 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
     whitening->high_hz = whitening->rate_hz / 2;
     if (!text)
         return LW_OK;
-    const int rc = lw_asked_read_pair("whiten-band", text, &whitening->low_hz, &whitening->high_hz, err);
+    const int rc = lw_asked_read_pair("whiten, band", text, &whitening->low_hz, &whitening->high_hz, err);
     if (rc)
         return rc;
     if (whitening->low_hz < 0 || whitening->high_hz > whitening->rate_hz / 2)
-        return lw_fail(err, LW_EUSAGE, "--whiten-band %s is not within 0 and %.12g Hz, half of the input's sampling rate", text,
+        return lw_fail(err, LW_EUSAGE, "--whiten band=%s is not within 0 and %.12g Hz, half of the input's sampling rate", text,
                        whitening->rate_hz / 2);
     if (floor(whitening->high_hz / step) < fmax(1, ceil(whitening->low_hz / step)))
-        return lw_fail(err, LW_EUSAGE, "--whiten-band %s holds none of the spectrum's frequencies, which are %.6g Hz apart", text,
+        return lw_fail(err, LW_EUSAGE, "--whiten band=%s holds none of the spectrum's frequencies, which are %.6g Hz apart", text,
                        step);
     return LW_OK;
 }
@@ -95,7 +95,8 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
     int64_t segment = 0;
     int rc;
     if (!lw_options_given(given, "whiten"))
-        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE, "--whiten-band goes with --whiten only") : LW_OK;
+        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE, "--whiten band= goes with a length of segments only, as in "
+                                                                                "--whiten 4s,band=15:1700") : LW_OK;
     if ((rc = check_input(job, err)) || (rc = choose_segment(given, job, &segment, err)))
         return rc;
     if (!(job->whitening = lw_alloc(sizeof *job->whitening, "whitening", err)))

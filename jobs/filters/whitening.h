@@ -12,8 +12,8 @@
              "complex): |y| is the signal-to-noise ratio, and --noise is then given. The spectrum is the median over segments " \
              "so long; it is stored as /psd and the filters, about two segments longer, as /filters. With --mode same outputs " \
              "keep their times. One channel of real samples."},                                                                 \
-    {.name = "whiten-band", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH",                                                     \
-     .help = "With --whiten: the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz), for instance where "  \
+    {.name = "whiten-band", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH", .within = "whiten", .word = "band",                 \
+     .help = "the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz), for instance where "  \
              "the input was filtered before and holds no noise to divide by. Default: all."}
 
 /** Read the options; where they ask for it, set job->whitening and leave room for the longer filters in job->taps, whose number and

@@ -88,9 +88,7 @@ static int fail_leftover(const char *argument, struct lw_error *err)
 
 static int create_options(const struct lw_cli *cli, struct lw_options **out, struct lw_error *err)
 {
-    const struct lw_option *tables[LW_COMMAND_TABLES];
-    lw_command_tables(cli->action, cli->job, cli->kind, tables);
-    return lw_options_create(tables, out, err);
+    return lw_command_options(cli->action, cli->job, cli->kind, out, err);
 }
 
 /* What stands between "lapwing" and the options: "ols", "synth ols", "filters bandpass". */
@@ -189,6 +187,11 @@ static bool take_help_word(struct lw_cli *cli, const char *word)
     return !has_operand && ((cli->job = lw_job_find(word)) || (cli->kind = lw_filter_kind_find(word)));
 }
 
+static bool take_all(struct lw_cli *cli, const char *word)
+{
+    return strcmp(word, "--all") == 0 && (cli->shows_all = true);
+}
+
 /* Whether these words belong together: a job to run, plan or synth, a kind to filters. */
 static bool makes_sense(const struct lw_cli *cli)
 {
@@ -223,7 +226,7 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
     if (argc > 0 && strcmp(argv[0], "--completion") == 0)
         return parse_completion(cli, argc, argv, err);
     for (int i = 0; i < argc; i++) {
-        const bool is_taken = take_help_word(cli, argv[i]);
+        const bool is_taken = take_all(cli, argv[i]) || take_help_word(cli, argv[i]);
         if (!is_taken && i == 0)
             return fail_no_command(argv[0], err);
         if (!is_taken || !makes_sense(cli))
@@ -237,6 +240,8 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
 {
     cli->action = LW_ACTION_HELP;
     take_help_word(cli, argv[0]);
+    for (int i = 1; i < argc; i++)
+        take_all(cli, argv[i]);
     for (int i = 1; i < argc; i++) {
         const struct lw_cli before = *cli;
         if (is_help_word(argv[i]))
@@ -407,7 +412,7 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
     else if (cli->complete)
         cli->complete(stdout);
     else
-        lw_help_print(stdout, cli->command, cli->job, cli->kind);
+        lw_help_print(stdout, cli->command, cli->job, cli->kind, cli->shows_all);
     return lw_standard_flush(err);
 }
 
@@ -473,14 +478,11 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
 {
     struct lw_jobfile jobfile = {0};
-    const struct lw_option *tables[LW_COMMAND_TABLES];
     int rc;
     if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK &&
-        (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK) {
-        lw_command_tables(LW_ACTION_RUN, request->ops, NULL, tables);
-        (void)((rc = lw_options_create(tables, &request->options, err)) ||
-               (rc = lw_jobfile_apply(&jobfile, request->options, err)));
-    }
+        (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK &&
+        (rc = lw_command_options(LW_ACTION_RUN, request->ops, NULL, &request->options, err)) == LW_OK)
+        rc = lw_jobfile_apply(&jobfile, request->options, err);
     lw_jobfile_release(&jobfile);
     return lw_comm_agree(comm, rc, err);
 }
@@ -544,7 +546,7 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     if (cli->action == LW_ACTION_SYNTH)
         return cli->job->synth(cli->options, comm, err);
     if (lw_options_given(cli->options, "part") && !lw_options_given(cli->options, "each"))
-        return lw_fail(err, LW_EUSAGE, "--part says which of several results are made: it goes with --each");
+        return lw_fail(err, LW_EUSAGE, "--each part= says which of several results are made: give --each file or --each stretch before it");
     log_start(cli);
     if (lw_options_given(cli->options, "each"))
         return lw_each_run(comm, cli->job, cli->options, cli->command_line, err);

@@ -27,6 +27,7 @@ struct lw_cli {
     const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
     struct lw_options *options;         /* owned; NULL where there are none, or not yet (a job file) */
     bool is_man;                        /* help: as a man page */
+    bool shows_all;                     /* help: options that are rarely needed, too */
     void (*complete)(FILE *file);       /* help: as a script by which a shell completes command lines; NULL: not so */
     const char *file;                   /* run; plan, info: NULL if none */
     char *names;                        /* owned; plot, verify: of its files, as io/names.h takes them */

@@ -80,7 +80,7 @@ const struct lw_command lw_commands[] = {
             "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command. With "
             "options: the dataset as a job reads it that has the same ones.",
         .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
-                   "lapwing info capture.bin --raw int16be,64,time-slow,512 --sample-rate 1kHz\n"
+                   "lapwing info capture.bin --format raw=int16be,64,time-slow,512 \\\n    --sample-rate 1kHz\n"
                    "lapwing info --job filtered.h5 > again.ini\n"
                    "lapwing run again.ini --output again.h5",
     },
@@ -125,9 +125,10 @@ const struct lw_command lw_commands[] = {
     {
         .name = "help",
         .action = LW_ACTION_HELP,
-        .operands = "[--man | --completion [bash | zsh] | COMMAND [JOB | KIND]]",
+        .operands = "[--man | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
         .title = "show this help, or that of a command",
-        .description = "The same as --help behind the command. Which word comes first does not matter. 'lapwing help --man' prints "
+        .description = "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "
+                       "rarely needed are listed, too. 'lapwing help --man' prints "
                        "the man page, 'lapwing help --completion' what bash, or with the word zsh behind it zsh, needs to complete "
                        "commands, options and their values.",
         .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
@@ -152,16 +153,19 @@ const struct lw_option lw_common_options[] = {
     {
         .name = "gaps",
         .kind = LW_OPTION_CHOICE,
-        .choices = "split|nan|zero|error",
+        .choices = "split|zero|error",
         .fallback = "split",
-        .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split, nan: their samples are not numbers, and "
-                "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none. Rows that a PSRFITS file lacks are not numbers: see --nan.",
+        .former = "nan",
+        .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split: their samples are "
+                "not numbers, and so are exactly the outputs that depend on them; zero: they are 0; error: there must be none. "
+                "Rows that a PSRFITS file lacks are not numbers: see --nan.",
     },
     {
         .name = "overlap",
         .kind = LW_OPTION_CHOICE,
         .choices = "error|first|last",
         .fallback = "error",
+        .is_rare = true,
         .help = "Samples that several files have, or records of a miniSEED file. error: they must be the same in all of them; first, last: those of the file that begins "
                 "first or last are taken, whatever the others hold.",
     },
@@ -177,6 +181,7 @@ const struct lw_option lw_common_options[] = {
         .name = "beside",
         .kind = LW_OPTION_NAMES,
         .argument = "FILE:/dataset",
+        .is_rare = true,
         .help = "Files that are not processed, but whose samples are read beyond the ends of --input, where they follow it, or it follows "
                 "them, without a gap. --each file names them by itself.",
     },
@@ -184,7 +189,9 @@ const struct lw_option lw_common_options[] = {
         .name = "part",
         .kind = LW_OPTION_TEXT,
         .argument = "I/N",
-        .help = "With --each: of all results, make only part I of N, counted from 0, as for ${SLURM_ARRAY_TASK_ID} of N array jobs.",
+        .within = "each",
+        .word = "part",
+        .help = "of all results, make only part I of N, counted from 0, as for ${SLURM_ARRAY_TASK_ID} of N array jobs.",
     },
     LW_OPTIONS_HINTS,
     {
@@ -193,21 +200,16 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_FILE,
         .argument = "FILE",
         .is_required = true,
-        .help = "File to make. It bears this name only when it is complete.",
+        .help = "File to make. It bears this name only when it is complete. It is HDF5, or of conv2d FITS where the name ends with .fits, .fit "
+                "or .fts: the image with the keywords of a FITS input, their coordinates moved and scaled with the pixels, peaks as a binary "
+                "table, and where it comes from as HISTORY.",
     },
-    {
-        .name = "output-format",
-        .kind = LW_OPTION_CHOICE,
-        .choices = "auto|HDF5|FITS",
-        .fallback = "auto",
-        .help = "Format of the output. auto: FITS where its name ends with .fits, .fit or .fts, else HDF5. FITS is for conv2d: the image "
-                "with the keywords of a FITS input, their coordinates moved and scaled with the pixels, peaks as a binary table, and where "
-                "it comes from as HISTORY.",
-    },
+    LW_OPTION_GONE_ENTRY("output-format", "the name of --output decides, .fits, .fit or .fts make a FITS file"),
     LW_OPTION_OVERWRITE,
     {
         .name = "checksum",
         .kind = LW_OPTION_FLAG,
+        .is_rare = true,
         .help = "Store checksums (XXH3 with 64 bits) with the result: one for each block of an array, in the group /checksums, "
                 "made in memory before the block is written, and one for all rows of a table. 'lapwing verify' finds by them what "
                 "has changed on a disk or on the way to it.",
@@ -230,6 +232,7 @@ const struct lw_option lw_common_options[] = {
         .minimum = 0,
         .maximum = 1e9,
         .is_neutral = true,
+        .is_rare = true,
         .help = "Make safe what is done so often, so that a run that is killed loses no more than that. 0: after each round.",
     },
     {
@@ -283,6 +286,7 @@ const struct lw_option lw_common_options[] = {
         .name = "isolated",
         .kind = LW_OPTION_FLAG,
         .fallback = "no",
+        .is_rare = true,
         .help = "Take the ends of what --start, --count, --from, --to and --each file choose for ends of the data. Otherwise samples beyond "
                 "them are read where the input has them, so that outputs are those of a run over all of it.",
     },
@@ -299,6 +303,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|axis|channels",
         .fallback = "auto",
+        .is_rare = true,
         .help = "What is divided among the ranks. auto takes the axis unless it is too short to keep all ranks busy.",
     },
     {
@@ -323,7 +328,9 @@ const struct lw_option lw_common_options[] = {
         .argument = "S",
         .minimum = 1e-300,
         .maximum = 1e300,
-        .help = "With --output-type of integers or float16: a stored sample counts S, so that the result's values are divided by S "
+        .within = "output-type",
+        .word = "scale",
+        .help = "of integers or float16: a stored sample counts S, so that the result's values are divided by S "
                 "before they are rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
     },
     {
@@ -343,7 +350,7 @@ const struct lw_option lw_common_options[] = {
 #undef X
         .fallback = "auto",
         .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, "
-                "or may share it (--share-gpu), and says which engine it took and why.",
+                "or may share it, and says which engine it took and why.",
     },
     {
         .name = "threads",
@@ -360,21 +367,13 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|collective|direct",
         .fallback = "auto",
+        .is_rare = true,
         .help = "How bytes get from the input and to the result. direct: by the I/O threads of each rank, side by side, straight "
                 "from and to their place in the file. collective: by calls of the file formats' libraries, one after the other, "
                 "the result's by all ranks together. auto takes direct where the file system is known to keep "
                 "several writers of one file coherent, and says what it took and why. The results are the same.",
     },
-    {
-        .name = "io-threads",
-        .is_neutral = true,
-        .kind = LW_OPTION_INT,
-        .argument = "N",
-        .minimum = 1,
-        .maximum = 256,
-        .help = "Threads of each rank that read, decode and write. Default: as many as the rank has cores, its share of the node's "
-                "where it is not bound to some; at least 4, at most 16.",
-    },
+    LW_OPTION_GONE_ENTRY("io-threads", "they are as many as the rank has cores, 4 to 16"),
     {
         .name = "memory",
         .is_neutral = true,
@@ -390,6 +389,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",
         .minimum = 1 << 20,
+        .is_rare = true,
         .help = "GPU memory that each rank may use, such as 16G. Default, and most: the rank's share of what the device has "
                 "free.",
     },
@@ -397,23 +397,19 @@ const struct lw_option lw_common_options[] = {
         .name = "share-gpu",
         .is_neutral = true,
         .kind = LW_OPTION_FLAG,
-        .help = "Let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error, and so is a GPU that a "
+        .within = "engine",
+        .word = "share-gpu",
+        .help = "let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error, and so is a GPU that a "
                 "launcher shows to two ranks.",
     },
-    {
-        .name = "cores",
-        .is_neutral = true,
-        .kind = LW_OPTION_CHOICE,
-        .choices = "near|given",
-        .fallback = "near",
-        .help = "Which cores a rank with a GPU keeps to: of those that it was started with, the ones beside its GPU, where its memory "
-                "is then, too; or all. The log says which.",
-    },
+    LW_OPTION_GONE_ENTRY("cores", "a rank with a GPU keeps to the cores beside it, of those that it was started with"),
     {
         .name = "allow-mixed",
         .is_neutral = true,
         .kind = LW_OPTION_FLAG,
-        .help = "Run though the nodes' CPUs or GPUs are of different architecture. The result's last bits then depend on "
+        .within = "engine",
+        .word = "allow-mixed",
+        .help = "run though the nodes' CPUs or GPUs are of different architecture. The result's last bits then depend on "
                 "which rank computed them.",
     },
     {.name = NULL},
@@ -456,30 +452,52 @@ const struct lw_option lw_message_options[] = {
     {.name = NULL},
 };
 
-void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
-                       const struct lw_option *tables[LW_COMMAND_TABLES])
+int lw_command_sections(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                        struct lw_section sections[LW_COMMAND_SECTIONS])
 {
     int n = 0;
     if (action == LW_ACTION_INFO) {
-        tables[n++] = lw_info_options;
+        sections[n++] = (struct lw_section){"Options of info", "", lw_info_options};
     } else if (action == LW_ACTION_PLOT) {
-        tables[n++] = lw_plot_options;
+        sections[n++] = (struct lw_section){"Options", "", lw_plot_options};
     } else if (action == LW_ACTION_VERIFY) {
-        tables[n++] = lw_verify_options;
+        sections[n++] = (struct lw_section){"Options", "", lw_verify_options};
     } else if (action == LW_ACTION_FILTERS) {
-        tables[n++] = kind->options;
-        tables[n++] = lw_bank_options;
+        if (kind)
+            sections[n++] = (struct lw_section){"Options of filters ", kind->name, kind->options};
+        sections[n++] = (struct lw_section){"Options of every kind", "", lw_bank_options};
     } else if (action == LW_ACTION_SYNTH) {
-        tables[n++] = job->synth_options;
-    } else {
-        tables[n++] = job->options;
-        tables[n++] = lw_common_options;
+        for (int i = 0; lw_jobs[i]; i++)
+            if (!job || job == lw_jobs[i])
+                sections[n++] = (struct lw_section){"Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options};
+    } else if (job) {
+        sections[n++] = (struct lw_section){"Options of ", job->name, job->options};
+        sections[n++] = (struct lw_section){"Common options", "", lw_common_options};
+        if (action == LW_ACTION_PLAN)
+            sections[n++] = (struct lw_section){"Options of plan", "", lw_plan_options};
     }
-    if (action == LW_ACTION_PLAN)
-        tables[n++] = lw_plan_options;
-    if (action != LW_ACTION_INFO)
-        tables[n++] = lw_message_options;
-    tables[n] = NULL;
+    if (n > 0 && action != LW_ACTION_INFO)
+        sections[n++] = (struct lw_section){"Messages", "", lw_message_options};
+    return n;
+}
+
+bool lw_section_replaces(const struct lw_section *sections, int number, const char *name)
+{
+    for (int before = 0; before < number; before++)
+        if (lw_option_find(sections[before].table, name))
+            return true;
+    return false;
+}
+
+int lw_command_options(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                       struct lw_options **out, struct lw_error *err)
+{
+    struct lw_section sections[LW_COMMAND_SECTIONS];
+    const struct lw_option *tables[LW_COMMAND_SECTIONS + 1] = {NULL};
+    const int n = lw_command_sections(action, job, kind, sections);
+    for (int i = 0; i < n; i++)
+        tables[i] = sections[i].table;
+    return lw_options_create(tables, out, err);
 }
 
 const struct lw_command *lw_command_find(const char *name)

@@ -41,11 +41,25 @@ extern const struct lw_option lw_plan_options[];
 extern const struct lw_option lw_info_options[];
 extern const struct lw_option lw_message_options[];
 
-enum { LW_COMMAND_TABLES = 5 };
+/* A table of options with its heading, "Options of " and "ols". */
+struct lw_section {
+    const char *heading, *name;
+    const struct lw_option *table;
+};
 
-/** The tables of options that a command takes, for lw_options_create. @param job, kind  NULL where the command has none */
-void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
-                       const struct lw_option *tables[LW_COMMAND_TABLES]);
+enum { LW_COMMAND_SECTIONS = 8 };
+
+/** The options that a command takes; an option that stands in several sections is that of the first. @return  how many sections
+ * @param job, kind  NULL: none; of synth and filters those of all jobs, or of every kind */
+int lw_command_sections(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                        struct lw_section sections[LW_COMMAND_SECTIONS]);
+
+/** Whether a section before number `number` has an option of that name, too. */
+bool lw_section_replaces(const struct lw_section *sections, int number, const char *name);
+
+/** These options, with their defaults. */
+int lw_command_options(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                       struct lw_options **out, struct lw_error *err);
 
 /** The command or kind of filters of that name; NULL if there is none. */
 const struct lw_command *lw_command_find(const char *name);

@@ -48,7 +48,7 @@ static void print_operands(FILE *file, const struct lw_command *command)
         fprintf(file, " FILE");
         break;
     case LW_ACTION_HELP:
-        fprintf(file, " --man --completion");
+        fprintf(file, " --man --completion --all");
         print_jobs(file);
         print_commands(file);
         print_kinds(file);
@@ -74,18 +74,18 @@ void lw_completion_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
+/* Options within others are no options of their own. */
 static void visit_command(const struct lw_completion_visitor *each, const char *words, enum lw_action action, const struct lw_job_ops *job,
                           const struct lw_filter_kind *kind)
 {
-    const struct lw_option *tables[LW_COMMAND_TABLES];
-    struct lw_options *options;
-    lw_command_tables(action, job, kind, tables);
-    if (lw_options_create(tables, &options, NULL) != LW_OK)
-        return;
+    struct lw_section sections[LW_COMMAND_SECTIONS];
+    const int n = lw_command_sections(action, job, kind, sections);
     each->begin(each->file, words);
-    lw_options_each(options, each->visit, each->file);
+    for (int i = 0; i < n; i++)
+        for (const struct lw_option *option = sections[i].table; option->name; option++)
+            if (lw_option_is_own(option) && !lw_section_replaces(sections, i, option->name))
+                each->visit(option, each->file);
     each->end(each->file);
-    lw_options_destroy(options);
 }
 
 void lw_completion_each(const struct lw_completion_visitor *each)
@@ -112,9 +112,8 @@ static void begin_names(FILE *file, const char *words)
     fprintf(file, "        '%s') echo --help", words);
 }
 
-static void print_name(const struct lw_option *option, const char *value, void *file)
+static void print_name(const struct lw_option *option, FILE *file)
 {
-    (void)value;
     fprintf(file, " --%s", option->name);
 }
 
@@ -134,10 +133,8 @@ void lw_completion_choices(FILE *file, const char *choices)
         fputc(*at == '|' ? ' ' : *at, file);
 }
 
-static void print_value(const struct lw_option *option, const char *value, void *context)
+static void print_value(const struct lw_option *option, FILE *file)
 {
-    FILE *const file = context;
-    (void)value;
     if (option->kind == LW_OPTION_FLAG)
         return;
     fprintf(file, "            --%s) echo '", option->name);

@@ -22,7 +22,7 @@ void lw_completion_words(FILE *file);
 struct lw_completion_visitor {
     FILE *file;
     void (*begin)(FILE *file, const char *words);
-    void (*visit)(const struct lw_option *option, const char *value, void *file);
+    void (*visit)(const struct lw_option *option, FILE *file);
     void (*end)(FILE *file);
 };
 

@@ -34,7 +34,23 @@ static const char citation[] =
     "    year    = {2026}\n"
     "}";
 
+static void print_licence(struct lw_page *page)
+{
+    lw_page_heading(page, "Licence");
+    lw_page_paragraph(page, licence);
+    lw_page_heading(page, "To cite it");
+    lw_page_paragraph(page, citing);
+    lw_page_code(page, citation);
+}
+
 /* ---- options ---- */
+
+/* What is being printed, and how much of it. */
+struct help {
+    struct lw_page page;
+    bool shows_all;             /* options that are rarely needed, too */
+    int n_left_out;
+};
 
 /* "--mode full|same|valid", "--start SAMPLE", "--overwrite" */
 static void option_term(const struct lw_option *option, char *term, size_t size)
@@ -43,41 +59,47 @@ static void option_term(const struct lw_option *option, char *term, size_t size)
     snprintf(term, size, "--%s%s%s", option->name, argument ? " " : "", argument ? argument : "");
 }
 
-static void print_option(struct lw_page *page, const struct lw_option *option)
+enum { TERM_WIDTH = 78 };       /* beyond which a term says nothing of what stands within */
+
+/* What the option is for, and what stands within its value by the same table. */
+static void print_option(struct lw_page *page, const struct lw_option *option, const struct lw_option *table)
 {
-    char term[160], text[1024], remark[80] = "";
+    char term[240], text[4096];
     option_term(option, term, sizeof term);
-    if (option->is_required)
-        snprintf(remark, sizeof remark, " Required.");
-    else if (option->fallback)
-        snprintf(remark, sizeof remark, " Default: %s.", option->fallback);
-    snprintf(text, sizeof text, "%s%s", option->help, remark);
+    int used = snprintf(text, sizeof text, "%s%s%s%s", option->help, option->is_required ? " Required." : "",
+                        option->fallback ? " Default: " : "", option->fallback ? option->fallback : "");
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s", option->fallback ? "." : "");
+    for (const struct lw_option *part = table; part->name; part++) {
+        if (!part->within || strcmp(part->within, option->name) != 0)
+            continue;
+        const bool is_flag = part->kind == LW_OPTION_FLAG;
+        char word[80];
+        snprintf(word, sizeof word, "%s%s%s", part->word, is_flag ? "" : "=", is_flag ? "" : part->argument);
+        if (strlen(term) + strlen(word) + strlen("[,]") < TERM_WIDTH)
+            snprintf(term + strlen(term), sizeof term - strlen(term), "[,%s]", word);
+        used += snprintf(text + used, sizeof text - (size_t)used, " With %s: %s%s%s%s", word, part->help,
+                         part->fallback ? " Default: " : "", part->fallback ? part->fallback : "", part->fallback ? "." : "");
+    }
     lw_page_item(page, term, text);
 }
 
-/* The options of a table, but those that `replacing`, which may be NULL, has too. */
-static void print_remaining(struct lw_page *page, const char *heading, const struct lw_option *table,
-                            const struct lw_option *replacing)
+/* A section's options, but those that a section before it has. */
+static void print_section(struct help *help, const struct lw_section *sections, int number)
 {
+    const struct lw_option *const table = sections[number].table;
+    char heading[80];
     if (!table || !table->name)
         return;
-    lw_page_heading(page, heading);
-    for (const struct lw_option *option = table; option->name; option++)
-        if (option->kind != LW_OPTION_NONE && !lw_option_find(replacing, option->name))
-            print_option(page, option);
-}
-
-static void print_options(struct lw_page *page, const char *heading, const struct lw_option *table)
-{
-    print_remaining(page, heading, table, NULL);
-}
-
-/* "Options of synth " and "ols" */
-static void print_named_options(struct lw_page *page, const char *whose, const char *name, const struct lw_option *table)
-{
-    char heading[80];
-    snprintf(heading, sizeof heading, "%s%s", whose, name);
-    print_options(page, heading, table);
+    snprintf(heading, sizeof heading, "%s%s", sections[number].heading, sections[number].name);
+    lw_page_heading(&help->page, heading);
+    for (const struct lw_option *option = table; option->name; option++) {
+        if (!lw_option_is_own(option) || lw_section_replaces(sections, number, option->name))
+            continue;
+        if (option->is_rare && !help->shows_all)
+            help->n_left_out++;
+        else
+            print_option(&help->page, option, table);
+    }
 }
 
 /* ---- the overview ---- */
@@ -142,12 +164,6 @@ static void print_overview(struct lw_page *page)
 
 enum { USAGE_SIZE = 400, USAGE_WIDTH = 72 };
 
-static void print_usage(struct lw_page *page, const char *usage)
-{
-    lw_page_heading(page, "Usage");
-    lw_page_code(page, usage);
-}
-
 /* Append a word, in a new line where it would not fit the last one. */
 static void append_word(char usage[USAGE_SIZE], const char *word)
 {
@@ -167,112 +183,95 @@ static void append_required(char usage[USAGE_SIZE], const struct lw_option *tabl
     }
 }
 
-static void print_example(struct lw_page *page, const char *example)
+/* "lapwing ols", "lapwing filters bandpass", "lapwing plan ols": what stands before the options. */
+static void command_words(const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                          char words[USAGE_SIZE])
 {
-    if (!example)
-        return;
-    lw_page_heading(page, "Example");
-    lw_page_code(page, example);
+    const char *const first = kind ? "filters" : command ? command->name : job->name;
+    const char *const second = kind ? kind->name : command && job ? job->name : "";
+    snprintf(words, USAGE_SIZE, "lapwing %s%s%s", first, *second ? " " : "", second);
 }
 
-static void print_job(struct lw_page *page, const struct lw_job_ops *job)
+static void print_usage(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job,
+                        const struct lw_filter_kind *kind)
 {
+    const bool takes_file = command && command->action == LW_ACTION_RUN_FILE;
     char usage[USAGE_SIZE];
-    snprintf(usage, sizeof usage, "lapwing %s", job->name);
-    append_required(usage, lw_common_options);
-    append_required(usage, job->options);
-    append_word(usage, "[options]");
-    print_usage(page, usage);
-    lw_page_paragraph(page, job->description);
-    print_named_options(page, "Options of ", job->name, job->options);
-    print_remaining(page, "Common options", lw_common_options, job->options);
-    print_options(page, "Messages", lw_message_options);
-    print_example(page, job->example);
+    command_words(command, takes_file ? NULL : job, kind, usage);
+    if (kind) {
+        append_required(usage, kind->options);
+        append_required(usage, lw_bank_options);
+    } else if (!command) {
+        append_required(usage, lw_common_options);
+        append_required(usage, job->options);
+    } else if (takes_file || !job) {
+        snprintf(usage + strlen(usage), USAGE_SIZE - strlen(usage), " %s", command->operands);
+    } else if (command->action == LW_ACTION_SYNTH) {
+        append_required(usage, job->synth_options);
+    }
+    if (kind || (job && !takes_file))
+        append_word(usage, "[options]");
+    lw_page_heading(page, "Usage");
+    lw_page_code(page, usage);
 }
 
 /* A job's own example begins with its synthetic input; a command's names one job, and is none for the others. */
 static const char *example_of(const struct lw_command *command, const struct lw_job_ops *job)
 {
-    if (job && command->action == LW_ACTION_SYNTH)
+    if (job && (!command || command->action == LW_ACTION_SYNTH))
         return job->example;
     return !job || command->action == LW_ACTION_RUN_FILE || strstr(command->example, job->name) ? command->example : NULL;
 }
 
-static void print_kind(struct lw_page *page, const struct lw_filter_kind *kind)
+static void print_rest(struct help *help, const char *words)
 {
-    char usage[USAGE_SIZE];
-    snprintf(usage, sizeof usage, "lapwing filters %s", kind->name);
-    append_required(usage, kind->options);
-    append_required(usage, lw_bank_options);
-    append_word(usage, "[options]");
-    print_usage(page, usage);
-    lw_page_paragraph(page, kind->description);
-    print_named_options(page, "Options of filters ", kind->name, kind->options);
-    print_options(page, "Options of every kind", lw_bank_options);
-    print_options(page, "Messages", lw_message_options);
-    print_example(page, kind->example);
+    char text[2 * USAGE_SIZE];
+    snprintf(text, sizeof text, "%d more option%s, rarely needed: 'lapwing help %s --all' shows all of them.", help->n_left_out,
+             help->n_left_out == 1 ? "" : "s", words + strlen("lapwing "));
+    lw_page_heading(&help->page, "And");
+    lw_page_paragraph(&help->page, text);
 }
 
-static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
+static void print_command(struct help *help, const struct lw_command *command, const struct lw_job_ops *job,
+                          const struct lw_filter_kind *kind)
 {
-    char usage[USAGE_SIZE];
-    const bool takes_file = command->action == LW_ACTION_RUN_FILE;
-    snprintf(usage, sizeof usage, "lapwing %s %s", command->name, job && !takes_file ? job->name : command->operands);
-    if (job && command->action == LW_ACTION_SYNTH)
-        append_required(usage, job->synth_options);
-    if (job && !takes_file)
-        append_word(usage, "[options]");
-    print_usage(page, usage);
-    lw_page_paragraph(page, command->description);
-    if (command->action == LW_ACTION_SYNTH) {
-        for (int i = 0; lw_jobs[i]; i++)
-            if (!job || job == lw_jobs[i])
-                print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
-        print_options(page, "Messages", lw_message_options);
-    } else if (job) {
-        print_named_options(page, "Options of ", job->name, job->options);
-        print_remaining(page, "Common options", lw_common_options, job->options);
-        print_options(page, "Options of plan", takes_file ? NULL : lw_plan_options);
-        print_options(page, "Messages", lw_message_options);
-    } else if (command->action == LW_ACTION_PLAN || takes_file) {
-        print_jobs(page);
-        lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
-    } else if (command->action == LW_ACTION_PLOT) {
-        print_options(page, "Options", lw_plot_options);
-        print_options(page, "Messages", lw_message_options);
-    } else if (command->action == LW_ACTION_VERIFY) {
-        print_options(page, "Options", lw_verify_options);
-        print_options(page, "Messages", lw_message_options);
-    } else if (command->action == LW_ACTION_INFO) {
-        print_options(page, "Options of info", lw_info_options);
-    } else if (command->action == LW_ACTION_FILTERS) {
-        print_kinds(page);
-        print_options(page, "Options of every kind", lw_bank_options);
-        print_options(page, "Messages", lw_message_options);
+    const enum lw_action action = kind ? LW_ACTION_FILTERS : command ? command->action : LW_ACTION_RUN;
+    struct lw_section sections[LW_COMMAND_SECTIONS];
+    const int n = lw_command_sections(action, job, kind, sections);
+    const char *const example = kind ? kind->example : example_of(command, job);
+    char words[USAGE_SIZE];
+    print_usage(&help->page, command, job, kind);
+    lw_page_paragraph(&help->page, kind ? kind->description : command ? command->description : job->description);
+    if (n == 0 && action != LW_ACTION_HELP) {
+        print_jobs(&help->page);
+        lw_page_paragraph(&help->page, "'lapwing help JOB' lists the options of a job.");
     }
-    print_example(page, example_of(command, job));
+    if (action == LW_ACTION_FILTERS && !kind)
+        print_kinds(&help->page);
+    for (int i = 0; i < n; i++)         /* the jobs that synth knows are told one by one */
+        print_section(help, action == LW_ACTION_SYNTH ? sections + i : sections, action == LW_ACTION_SYNTH ? 0 : i);
+    command_words(command, job, kind, words);
+    if (help->n_left_out > 0)
+        print_rest(help, words);
+    if (example) {
+        lw_page_heading(&help->page, "Example");
+        lw_page_code(&help->page, example);
+    }
 }
 
-void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind)
+void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                   bool shows_all)
 {
-    struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
-    if (kind)
-        fprintf(file, "lapwing filters %s - %s\n", kind->name, kind->title);
-    else if (command)
-        fprintf(file, "lapwing %s%s%s - %s\n", command->name, job ? " " : "", job ? job->name : "", command->title);
-    else if (job)
-        fprintf(file, "lapwing %s - %s\n", job->name, job->title);
-    else
+    struct help help = {.page = {.file = file, .format = LW_PAGE_TEXT}, .shows_all = shows_all};
+    char words[USAGE_SIZE];
+    if (!command && !job && !kind) {
         fprintf(file, "lapwing - filters archived survey data\n");
-
-    if (kind)
-        print_kind(&page, kind);
-    else if (command)
-        print_command(&page, command, job);
-    else if (job)
-        print_job(&page, job);
-    else
-        print_overview(&page);
+        print_overview(&help.page);
+        return;
+    }
+    command_words(command, job, kind, words);
+    fprintf(file, "%s - %s\n", words, kind ? kind->title : command ? command->title : job->title);
+    print_command(&help, command, job, kind);
 }
 
 /* ---- the man page ---- */
@@ -301,46 +300,47 @@ static void print_man_commands(struct lw_page *page)
     }
 }
 
-static void print_man_options(struct lw_page *page)
+static void print_man_options(struct help *help)
 {
+    enum { OTHERS = 7 };
+    static const struct lw_section others[OTHERS] = {
+        {"Common options", "", lw_common_options}, {"Options of plan", "", lw_plan_options}, {"Options of info", "", lw_info_options},
+        {"Options of every kind of filters", "", lw_bank_options}, {"Options of plot", "", lw_plot_options},
+        {"Options of verify", "", lw_verify_options},
+        {"Options of every job, of synth, filters, plot and verify", "", lw_message_options},
+    };
     for (int i = 0; lw_jobs[i]; i++)
-        print_named_options(page, "Options of ", lw_jobs[i]->name, lw_jobs[i]->options);
-    print_options(page, "Common options", lw_common_options);
-    print_options(page, "Options of plan", lw_plan_options);
-    print_options(page, "Options of info", lw_info_options);
+        print_section(help, &(struct lw_section){"Options of ", lw_jobs[i]->name, lw_jobs[i]->options}, 0);
+    for (int i = 0; i < 3; i++)
+        print_section(help, &others[i], 0);
     for (int i = 0; lw_jobs[i]; i++)
-        print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
+        print_section(help, &(struct lw_section){"Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options}, 0);
     for (int i = 0; lw_filter_kinds[i]; i++)
-        print_named_options(page, "Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options);
-    print_options(page, "Options of every kind of filters", lw_bank_options);
-    print_options(page, "Options of plot", lw_plot_options);
-    print_options(page, "Options of verify", lw_verify_options);
-    print_options(page, "Options of every job, of synth, filters, plot and verify", lw_message_options);
+        print_section(help, &(struct lw_section){"Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options}, 0);
+    for (int i = 3; i < OTHERS; i++)
+        print_section(help, &others[i], 0);
 }
 
 void lw_help_man(FILE *file)
 {
-    struct lw_page page = {.file = file, .format = LW_PAGE_MAN};
-    lw_page_title(&page, "LAPWING", "lapwing " LW_VERSION);
-    lw_page_heading(&page, "Name");
-    lw_page_paragraph(&page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
-    lw_page_heading(&page, "Synopsis");
-    lw_page_code(&page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
-    lw_page_heading(&page, "Description");
-    lw_page_paragraph(&page, summary);
-    lw_page_paragraph(&page, naming);
-    lw_page_paragraph(&page, units);
-    print_man_commands(&page);
-    print_man_options(&page);
-    print_formats(&page);
-    print_exit_codes(&page);
-    lw_page_heading(&page, "Licence");
-    lw_page_paragraph(&page, licence);
-    lw_page_heading(&page, "To cite it");
-    lw_page_paragraph(&page, citing);
-    lw_page_code(&page, citation);
-    lw_page_heading(&page, "See also");
-    lw_page_paragraph(&page, "mpirun(1), srun(1), h5dump(1)");
+    struct help help = {.page = {.file = file, .format = LW_PAGE_MAN}, .shows_all = true};
+    struct lw_page *const page = &help.page;
+    lw_page_title(page, "LAPWING", "lapwing " LW_VERSION);
+    lw_page_heading(page, "Name");
+    lw_page_paragraph(page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
+    lw_page_heading(page, "Synopsis");
+    lw_page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
+    lw_page_heading(page, "Description");
+    lw_page_paragraph(page, summary);
+    lw_page_paragraph(page, naming);
+    lw_page_paragraph(page, units);
+    print_man_commands(page);
+    print_man_options(&help);
+    print_formats(page);
+    print_exit_codes(page);
+    print_licence(page);
+    lw_page_heading(page, "See also");
+    lw_page_paragraph(page, "mpirun(1), srun(1), h5dump(1)");
 }
 
 /* ---- the version ---- */
@@ -349,11 +349,7 @@ void lw_help_version(FILE *file)
 {
     struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
     fprintf(file, "%s\n", lw_version_text());
-    lw_page_heading(&page, "Licence");
-    lw_page_paragraph(&page, licence);
-    lw_page_heading(&page, "To cite it");
-    lw_page_paragraph(&page, citing);
-    lw_page_code(&page, citation);
+    print_licence(&page);
 }
 
 const char *lw_version_text(void)

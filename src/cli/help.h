@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 /** Print the help for a command, for a job, for a command with a job ("synth ols") or a kind of filters ("filters bandpass"), or,
- * all NULL, the overview. */
-void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind);
+ * all NULL, the overview. @param shows_all  options that are rarely needed, too */
+void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                   bool shows_all);
 
 /** The whole documentation as roff, for man(7). */
 void lw_help_man(FILE *file);

@@ -76,10 +76,8 @@ static void print_argument(FILE *file, const struct lw_option *option)
     }
 }
 
-static void print_spec(const struct lw_option *option, const char *value, void *context)
+static void print_spec(const struct lw_option *option, FILE *file)
 {
-    FILE *const file = context;
-    (void)value;
     fprintf(file, "            '--%s%s[", option->name, option->kind == LW_OPTION_FLAG ? "" : "=");
     print_first_sentence(file, option->help);
     fputc(']', file);

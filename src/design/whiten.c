@@ -79,7 +79,7 @@ static int invert(const struct lw_whiten_spec *spec, double *numbers, struct lw_
             continue;
         if (!isfinite(inverse))
             return lw_fail(err, LW_EDATA, "the power spectrum is %.3g at %.6g Hz, by which filters cannot be divided: leave such "
-                           "frequencies out with --whiten-band LOW:HIGH", spec->spectrum[k], hz);
+                           "frequencies out with --whiten TIME,band=LOW:HIGH", spec->spectrum[k], hz);
         numbers[2 * k] = numbers[2 * (n - k)] = inverse;
     }
     return LW_OK;

@@ -93,7 +93,7 @@ static int choose_output_scale(const struct lw_options *given, struct lw_op_spec
     char type[40];
     op->output_scale = lw_options_real(given, "output-scale");
     if (!lw_scalar_saturates(op->output.scalar))
-        return lw_fail(err, LW_EUSAGE, "--output-scale is for results of integers or float16, not for %s: give --output-type int8, "
+        return lw_fail(err, LW_EUSAGE, "the scale of --output-type is for results of integers or float16, not for %s: give --output-type int8, "
                        "int16 or float16, or leave the scale out", lw_type_text(op->output, type));
     return LW_OK;
 }

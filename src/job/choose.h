@@ -10,7 +10,7 @@
 int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
                        struct lw_error *err);
 
-/** --precision, --nan, --output-type and --output-scale. LW_EUSAGE, LW_ECONFIG if the type cannot be had, or scaled.
+/** --precision, --nan, --output-type with its scale. LW_EUSAGE, LW_ECONFIG if the type cannot be had, or scaled.
  * @param is_complex  whether the result is */
 int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err);
 
@@ -28,7 +28,7 @@ int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *
 /** Warn of a filter that is longer than what is read: all of its outputs depend on samples that the boundary makes. */
 void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples);
 
-/** The result's attributes about --output-scale, named as the CF conventions name them (section 8.1, "Packed data"): a value is
+/** The result's attributes about the scale of --output-type, named as the CF conventions name them (section 8.1, "Packed data"): a value is
  * scale_factor times what is stored. Nothing where the option is not given. */
 void lw_job_note_scale(struct lw_job *job);
 

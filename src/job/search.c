@@ -110,7 +110,7 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if ((rc = choose_products(given, words, search, err)) || (rc = choose_peaks(given, search, err)))
         return rc;
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
-        return lw_fail(err, LW_EUSAGE, "--output-type and --output-scale are for the product %s, which --products %.200s leaves out",
+        return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out",
                        words[0].word, lw_options_text(given, "products"));
     if ((rc = choose_noise(given, job, err)))
         return rc;

@@ -22,7 +22,8 @@
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
      .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
     {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
-     .help = "More peaks than N end the run with an error that says which threshold would have kept N of them."}
+     .within = "threshold", .word = "max-peaks",                                                                                \
+     .help = "more peaks than N end the run with an error that says which threshold would have kept N of them."}
 
 /* A word of --products, and what it stands for. */
 struct lw_search_word {

@@ -48,7 +48,7 @@ static int fail_unknown(const struct lw_options *options, const char *name, cons
     int best = -1;
     for (int i = 0; i < options->n_values; i++) {
         const char *const candidate = options->values[i].option->name;
-        const int distance = lw_nearness(name, candidate);
+        const int distance = lw_option_is_own(options->values[i].option) ? lw_nearness(name, candidate) : -1;
         if (distance >= 0 && (best < 0 || distance < best)) {
             best = distance;
             near = candidate;
@@ -80,26 +80,113 @@ static int keep_text(struct lw_option_value *value, const char *text, const char
     return LW_OK;
 }
 
+static int set_text(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
+{
+    if (!*text)
+        return lw_fail(err, LW_EUSAGE, "%s: the value is empty; give %s", origin, placeholder(value->option));
+    const int rc = lw_option_value_set(value, text, origin, err);
+    return rc != LW_OK ? rc : keep_text(value, text, origin, err);
+}
+
+static bool is_within(const struct lw_option_value *part, const struct lw_option_value *owner)
+{
+    return part->option->within && strcmp(part->option->within, owner->option->name) == 0;
+}
+
+static bool has_parts(const struct lw_options *options, const struct lw_option_value *owner)
+{
+    for (int i = 0; i < options->n_values; i++)
+        if (is_within(&options->values[i], owner))
+            return true;
+    return false;
+}
+
+/* The option within `owner` that is set at this place, by WORD=VALUE or a flag's word alone; NULL: none.
+ * @param length  set to that of what stands before its value */
+static struct lw_option_value *find_part(const struct lw_options *options, const struct lw_option_value *owner, const char *text,
+                                         size_t *length)
+{
+    for (int i = 0; i < options->n_values; i++) {
+        struct lw_option_value *const part = &options->values[i];
+        if (!is_within(part, owner))
+            continue;
+        const size_t word = strlen(part->option->word);
+        if (strncmp(text, part->option->word, word) != 0)
+            continue;
+        const bool is_alone = part->option->kind == LW_OPTION_FLAG && (!text[word] || text[word] == ',');
+        *length = word + !is_alone;
+        if (is_alone || text[word] == '=')
+            return part;
+    }
+    return NULL;
+}
+
+/* @param part  as found; or the owner itself */
+static int set_part(struct lw_option_value *part, const struct lw_option_value *owner, const char *text, const char *origin,
+                    struct lw_error *err)
+{
+    char whose[512];
+    if (part == owner)
+        return set_text(part, text, origin, err);
+    snprintf(whose, sizeof whose, "%s, %s", origin, part->option->word);
+    return set_text(part, part->option->kind == LW_OPTION_FLAG && !*text ? "yes" : text, whose, err);
+}
+
+/* "5,filters": a comma that no part follows belongs to the value before it. @param text  is cut into its parts */
+static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin, struct lw_error *err)
+{
+    struct lw_option_value *part = owner;
+    const char *value = text;
+    int rc = LW_OK;
+    for (char *at = text, *next; rc == LW_OK && at; at = next) {
+        size_t length;
+        struct lw_option_value *const found = find_part(options, owner, at, &length);
+        char *const comma = strchr(at, ',');
+        next = comma ? comma + 1 : NULL;
+        if (!found)
+            continue;
+        if (at > text) {
+            at[-1] = '\0';
+            rc = set_part(part, owner, value, origin, err);
+        }
+        part = found;
+        value = at + length;
+    }
+    return rc ? rc : set_part(part, owner, value, origin, err);
+}
+
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err)
 {
     struct lw_option_value *const value = find(options, name);
     if (!value)
         return fail_unknown(options, name, origin, err);
-    if (!*text)
-        return lw_fail(err, LW_EUSAGE, "%s: the value is empty; give %s", origin, placeholder(value->option));
+    if (value->option->kind == LW_OPTION_GONE)
+        return LW_OK;
+    if (value->option->former && strcmp(text, value->option->former) == 0)
+        text = value->option->fallback;
+    if (!*text || !has_parts(options, value))
+        return set_text(value, text, origin, err);
+    char *const copy = lw_alloc(strlen(text) + 1, "an option", err);
+    if (!copy)
+        return LW_ESYSTEM;
+    const int rc = set_parts(options, value, strcpy(copy, text), origin, err);
+    lw_free(copy);
+    return rc;
+}
 
-    int rc = lw_option_value_set(value, text, origin, err);
-    return rc != LW_OK ? rc : keep_text(value, text, origin, err);
+static void clear(struct lw_option_value *value)
+{
+    lw_free(value->text);
+    *value = (struct lw_option_value){.option = value->option, .is_typed = value->is_typed,
+                                      .integer = value->option->kind == LW_OPTION_CHOICE ? -1 : 0, .range = {-1, -1, -1}};
 }
 
 void lw_options_clear(struct lw_options *options, const char *name)
 {
     struct lw_option_value *const value = find(options, name);
     assert(value && "an option that no table has");
-    lw_free(value->text);
-    *value = (struct lw_option_value){.option = value->option, .integer = value->option->kind == LW_OPTION_CHOICE ? -1 : 0,
-                                      .range = {-1, -1, -1}};
+    clear(value);
 }
 
 /* ---- lifecycle ---- */
@@ -110,6 +197,11 @@ const struct lw_option *lw_option_find(const struct lw_option *table, const char
         if (strcmp(option->name, name) == 0)
             return option;
     return NULL;
+}
+
+bool lw_option_is_own(const struct lw_option *option)
+{
+    return option->kind != LW_OPTION_NONE && option->kind != LW_OPTION_GONE && !option->within;
 }
 
 static int count_options(const struct lw_option *const *tables)
@@ -130,18 +222,23 @@ static bool is_replaced(const struct lw_option *const *tables, int t, const char
     return false;
 }
 
+static int set_fallback(struct lw_option_value *value, struct lw_error *err)
+{
+    const struct lw_option *const option = value->option;
+    clear(value);
+    if (!option->fallback)
+        return LW_OK;
+    const int rc = set_text(value, option->fallback, option->name, err);
+    assert(rc != LW_EUSAGE && "a default that its own option refuses");
+    return rc;
+}
+
 static int set_fallbacks(struct lw_options *options, struct lw_error *err)
 {
-    for (int i = 0; i < options->n_values; i++) {
-        const struct lw_option *const option = options->values[i].option;
-        if (!option->fallback)
-            continue;
-        const int rc = lw_options_set(options, option->name, option->fallback, option->name, err);
-        assert(rc != LW_EUSAGE && "a default that its own option refuses");
-        if (rc != LW_OK)
-            return rc;
-    }
-    return LW_OK;
+    int rc = LW_OK;
+    for (int i = 0; rc == LW_OK && i < options->n_values; i++)
+        rc = set_fallback(&options->values[i], err);
+    return rc;
 }
 
 int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err)
@@ -157,9 +254,7 @@ int lw_options_create(const struct lw_option *const *tables, struct lw_options *
     for (int t = 0; tables[t]; t++)
         for (const struct lw_option *option = tables[t]; option->name; option++)
             if (option->kind != LW_OPTION_NONE && !is_replaced(tables, t, option->name))
-                options->values[options->n_values++] =
-                    (struct lw_option_value){.option = option, .integer = option->kind == LW_OPTION_CHOICE ? -1 : 0,
-                                             .range = {-1, -1, -1}};
+                options->values[options->n_values++].option = option;
 
     const int rc = set_fallbacks(options, err);
     if (rc != LW_OK) {
@@ -228,6 +323,26 @@ static int parse_names(struct lw_options *options, const struct lw_option *optio
     return rc;
 }
 
+/* What there was, and is no more. */
+static int fail_gone(const struct lw_option *option, const char *origin, struct lw_error *err)
+{
+    if (!option->within)
+        return lw_fail(err, LW_EUSAGE, "%s is no option any more: %s", origin, option->help);
+    const bool is_flag = option->kind == LW_OPTION_FLAG;
+    return lw_fail(err, LW_EUSAGE, "%s is no option of its own any more: give it as --%s ...,%s%s%s", origin, option->within,
+                   option->word, is_flag ? "" : "=", is_flag ? "" : placeholder(option));
+}
+
+/* What is typed replaces the whole of a value. */
+static int reset_parts(struct lw_options *options, const struct lw_option_value *owner, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int i = 0; rc == LW_OK && i < options->n_values; i++)
+        if (is_within(&options->values[i], owner))
+            rc = set_fallback(&options->values[i], err);
+    return rc;
+}
+
 static int parse_one(struct lw_options *options, int argc, char **argv, int *i, struct lw_error *err)
 {
     const char *const name = argv[*i] + 2, *const equals = strchr(name, '=');
@@ -237,6 +352,8 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     struct lw_option_value *const value = find(options, origin + 2);
     if (!value)
         return fail_unknown(options, origin + 2, origin, err);
+    if (!lw_option_is_own(value->option))
+        return fail_gone(value->option, origin, err);
     if (value->is_typed)
         return lw_fail(err, LW_EUSAGE, "%s is given twice: give it once", origin);
     value->is_typed = true;
@@ -245,7 +362,10 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     const char *const text = argument_text(value->option, equals, argc, argv, i);
     if (!text)
         return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));
-    return lw_options_set(options, origin + 2, text, origin, err);
+    if (value->option->former && strcmp(text, value->option->former) == 0)
+        return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text, value->option->fallback);
+    const int rc = reset_parts(options, value, err);
+    return rc ? rc : lw_options_set(options, origin + 2, text, origin, err);
 }
 
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err)
@@ -315,7 +435,8 @@ void lw_options_each(const struct lw_options *options, void (*visit)(const struc
                      void *context)
 {
     for (int i = 0; i < options->n_values; i++)
-        visit(options->values[i].option, options->values[i].text, context);
+        if (options->values[i].option->kind != LW_OPTION_GONE)
+            visit(options->values[i].option, options->values[i].text, context);
 }
 
 /* ---- the resolved configuration ---- */
@@ -355,24 +476,57 @@ static void print_line(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
+/* A value with what is within it, "5,filters"; what has the defaults alone is left out. Released by lw_free, which is free; NULL: no
+ * memory. */
+static char *whole_text(const struct lw_options *options, const struct lw_option_value *owner)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    bool is_empty = !owner->text;
+    fputs(is_empty ? "" : owner->text, file);
+    for (int i = 0; i < options->n_values; i++) {
+        const struct lw_option_value *const part = &options->values[i];
+        const struct lw_option *const option = part->option;
+        const bool is_flag = option->kind == LW_OPTION_FLAG;
+        if (!is_within(part, owner) || !part->text || (is_flag && !part->integer) ||
+            (!owner->text && option->fallback && strcmp(part->text, option->fallback) == 0))
+            continue;
+        fprintf(file, "%s%s%s%s", is_empty ? "" : ",", option->word, is_flag ? "" : "=", is_flag ? "" : part->text);
+        is_empty = false;
+    }
+    return fclose(file) == 0 ? text : NULL;
+}
+
+static bool print_option(const struct lw_options *options, const struct lw_option_value *value, FILE *file)
+{
+    if (value->option->within)
+        return true;
+    char *const text = whole_text(options, value);
+    if (text && *text)
+        print_line(file, value->option->name, text);
+    lw_free(text);
+    return text != NULL;
+}
+
 char *lw_options_resolved(const struct lw_options *options, const char *more, struct lw_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *const file = open_memstream(&text, &size);
-    if (!file) {
-        lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
-        return NULL;
+    bool is_whole = file != NULL;
+    for (int i = 0; is_whole && i < options->n_values; i++)
+        is_whole = print_option(options, &options->values[i], file);
+    if (file) {
+        fputs(more, file);
+        is_whole = !ferror(file) && is_whole;
+        is_whole = fclose(file) == 0 && is_whole;
     }
-    for (int i = 0; i < options->n_values; i++)
-        if (options->values[i].text)
-            print_line(file, options->values[i].option->name, options->values[i].text);
-    fputs(more, file);
-    const bool is_whole = !ferror(file);
-    if (fclose(file) != 0 || !is_whole) {
-        lw_free(text);
-        lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
-        return NULL;
-    }
-    return text;        /* lw_free is free, and open_memstream allocates with malloc */
+    if (is_whole)
+        return text;        /* lw_free is free, and open_memstream allocates with malloc */
+    lw_free(text);
+    lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
+    return NULL;
 }

@@ -24,6 +24,7 @@ enum lw_option_kind {
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
     LW_OPTION_NONE,             /* there is no such option, whatever later tables say */
+    LW_OPTION_GONE,             /* there was such an option: job files may still have it, which changes nothing; `help` says what to do instead */
 };
 
 struct lw_option {
@@ -34,9 +35,17 @@ struct lw_option {
     const char *choices;
     double minimum, maximum;    /* of numbers, but BYTES: no limits if they are equal */
     const char *help;           /* one sentence or two, wrapped by whoever prints it */
+    const char *within;         /* the option in whose value it stands, behind a comma: --cluster 5,filters, --noise rms,every=1h; NULL: none.
+                                   In a job file it may also stand by itself under its own name */
+    const char *word;           /* its name there: "filters", "every" */
+    const char *former;         /* a choice that there was, "nan": job files may still have it, and mean the default */
     bool is_required;           /* a command without it is refused */
     bool is_neutral;            /* the result has the same bits whatever its value */
+    bool is_rare;               /* 'lapwing help COMMAND --all' shows it, not the plain help */
 };
+
+/* An entry for an option that is no more. */
+#define LW_OPTION_GONE_ENTRY(is, instead) {.name = is, .kind = LW_OPTION_GONE, .help = instead}
 
 /* An entry of every table that names an output. */
 #define LW_OPTION_OVERWRITE                                                     \
@@ -51,12 +60,16 @@ struct lw_options;
 /** The entry of that name in a table, which may be NULL; NULL if there is none. */
 const struct lw_option *lw_option_find(const struct lw_option *table, const char *name);
 
+/** Whether it is an option of its own: there, and not within another. */
+bool lw_option_is_own(const struct lw_option *option);
+
 /** An option that stands in several tables is that of the first.
  * @param tables  NULL-ended list of tables, each ended by an entry without a name; borrowed for the options' life */
 int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err);
 void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 
-/** Set one option from text. LW_EUSAGE: no such option (names the nearest one), or a value that is not legal (says what is).
+/** Set one option from text, and those within it that the text has. LW_EUSAGE: no such option (names the nearest one), or a value that
+ * is not legal (says what is).
  * @param origin  "--segment" or "job.ini:12: segment", begins the message */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err);
@@ -64,8 +77,8 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
 /** Take back what has been set, a default too. */
 void lw_options_clear(struct lw_options *options, const char *name);
 
-/** Parse --name value, --name=value, --names value value, --flag and --flag=no; stops at the first thing that is not an option. What was set before
- * is overridden; an option that is given here twice is LW_EUSAGE.
+/** Parse --name value, --name=value, --names value value, --flag and --flag=no; stops at the first thing that is not an option. What was
+ * set before is overridden, with all that is within it; LW_EUSAGE: an option that is given here twice, or is there no more.
  * @param used  set to the arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
 
@@ -91,7 +104,7 @@ struct lw_option_range lw_options_range(const struct lw_options *options, const 
  * line is not included. A long line is broken after a backslash. Release with lw_free. @param more  lines that follow */
 char *lw_options_resolved(const struct lw_options *options, const char *more, struct lw_error *err);
 
-/** Call `visit` for every option in table order. */
+/** Call `visit` for every option in table order, those within others too. */
 void lw_options_each(const struct lw_options *options, void (*visit)(const struct lw_option *, const char *value, void *),
                      void *context);
 

@@ -198,7 +198,8 @@ int lw_option_value_set(struct lw_option_value *value, const char *text, const c
     case LW_OPTION_FREQUENCY: return set_real(value, text, origin, err);
     case LW_OPTION_CHOICE: return set_choice(value, text, origin, err);
     case LW_OPTION_RANGE: return set_range(value, text, origin, err);
-    case LW_OPTION_NONE: break;
+    case LW_OPTION_NONE:
+    case LW_OPTION_GONE: break;
     }
     assert(!"an option of no known kind");
     return LW_EUSAGE;

@@ -24,7 +24,8 @@ static void visit_option(const struct lw_option *option, const char *value, void
     char key[80];
     if (option->is_neutral)
         return;
-    snprintf(key, sizeof key, "--%s", option->name);
+    snprintf(key, sizeof key, "--%s%s%s", option->within ? option->within : option->name, option->within ? ", " : "",
+             option->within ? option->word : "");
     visitor->take(visitor, key, value ? value : "");
 }
 

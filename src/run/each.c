@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FITS = 2 };              /* of --output-format */
-
 static_assert(LW_EACH_FILE == 0 && LW_EACH_STRETCH == 1, "order of --each");
 
 /* What is to be made. */
@@ -31,7 +29,6 @@ struct each {
     struct lw_names groups;     /* the input of each result */
     char *output;               /* --output as given; owned */
     bool is_pattern;            /* it holds {} */
-    const char *ending;         /* of results in a folder */
     int64_t begin, end;         /* of the groups: the part that is to be made */
     struct lw_beside *beside;   /* NULL: results stand by themselves */
     int64_t reach;              /* samples beyond either end that an output may need */
@@ -66,7 +63,7 @@ static int name_result(const struct each *each, const char *group, char name[LW_
         return rc;
     const char *const place = strstr(each->output, "{}");
     const int length = place ? snprintf(name, LW_MAX_PATH, "%.*s%s%s", (int)(place - each->output), each->output, stem, place + 2)
-                             : snprintf(name, LW_MAX_PATH, "%s/%s.%s", each->output, stem, each->ending);
+                             : snprintf(name, LW_MAX_PATH, "%s/%s.h5", each->output, stem);
     return length < LW_MAX_PATH ? LW_OK : lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name,
                                                    LW_MAX_PATH - 1);
 }
@@ -112,7 +109,7 @@ static int choose_part(const struct lw_options *options, struct each *each, stru
         return LW_OK;
     if (sscanf(text, "%" SCNd64 "/%" SCNd64 "%n", &part, &parts, &used) != 2 || text[used] || part < 0 || part >= parts ||
         parts > 1000000)
-        return lw_fail(err, LW_EUSAGE, "--part %s is not I/N with 0 <= I < N, such as 0/8 for the first of 8 parts", text);
+        return lw_fail(err, LW_EUSAGE, "--each part=%s is not I/N with 0 <= I < N, such as 0/8 for the first of 8 parts", text);
     each->begin = each->groups.n / parts * part + each->groups.n % parts * part / parts;
     each->end = each->groups.n / parts * (part + 1) + each->groups.n % parts * (part + 1) / parts;
     return LW_OK;
@@ -134,7 +131,6 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
         return LW_ESYSTEM;
     strcpy(each->output, output);
     each->is_pattern = strstr(output, "{}") != NULL;
-    each->ending = lw_options_choice(options, "output-format") == FITS ? "fits" : "h5";
     return LW_OK;
 }
 
@@ -296,7 +292,7 @@ static int sum_up(const struct tally *tally, const char *what, struct lw_error *
                    tally->n, what);
 }
 
-/* Several runs may share the inputs without --part: what another one has made or is making is left to it. Collective. */
+/* Several runs may share the inputs without part= of --each: what another one has made or is making is left to it. Collective. */
 static bool is_left(const struct each *each, const char *name)
 {
     char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];

@@ -46,7 +46,7 @@ static void log_devices(const struct rank_device *all, int size)
 static int refuse_sharing(const struct rank_device *all, int first, int second, struct lw_error *err)
 {
     return lw_fail(err, LW_ECONFIG, "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have the "
-                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --share-gpu", first,
+                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine auto,share-gpu", first,
                    second, all[second].host, all[second].id);
 }
 
@@ -66,15 +66,14 @@ static int settle(struct lw_engine *engine, const struct rank_device *all, int s
     return LW_OK;
 }
 
-int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, bool is_near,
-                      struct lw_error *err)
+int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, struct lw_error *err)
 {
     const int size = lw_comm_size(comm);
     struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
     int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK) {
         char cores[128] = "";
-        if (is_near && engine->device_cores[0])
+        if (engine->device_cores[0])
             keep_near(engine, cores, sizeof cores);
         const struct rank_device mine = describe(comm, engine, cores);
         lw_comm_gather_all(comm, &mine, sizeof mine, all);

@@ -40,7 +40,7 @@ static void warn_of_loss(const struct lw_loss *loss, struct lw_type type)
     lw_type_text(type, text);
     if (loss->n_saturated > 0)
         lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
-                    "store them with --output-type float32, or give a larger --output-scale", loss->n_saturated, text);
+                    "store them with --output-type float32, or give a larger scale with it", loss->n_saturated, text);
     if (loss->n_nan > 0)
         lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
                     "with --output-type float32", loss->n_nan, text);

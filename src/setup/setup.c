@@ -16,13 +16,14 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 /* Index into the choices of --gaps and --overlap is the value of the enumeration. */
 static_assert(LW_OVERLAP_ERROR == 0 && LW_OVERLAP_FIRST == 1 && LW_OVERLAP_LAST == 2, "order of --overlap");
-static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_NAN == 1 && LW_GAPS_ZERO == 2 && LW_GAPS_ERROR == 3, "order of --gaps");
+static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_ZERO == 1 && LW_GAPS_ERROR == 2, "order of --gaps");
 
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err)
@@ -139,8 +140,7 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
 static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
-    const bool is_near = lw_options_choice(options, "cores") == 0;
-    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), is_near, err);
+    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), err);
     if (rc)
         return rc;
     char architecture[128];
@@ -150,20 +150,21 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
         return LW_OK;
     rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
     if (rc)
-        strncat(err->message, ": results would depend on which rank computes what; choose equal nodes, or --allow-mixed",
+        strncat(err->message, ": results would depend on which rank computes what; choose equal nodes, or --engine auto,allow-mixed",
                 sizeof err->message - strlen(err->message) - 1);
     return rc;
 }
 
 /* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound to
- * some of the node's cores have those; ranks that are not share them all. */
+ * some of the node's cores have those; ranks that are not share them all. Tests ask for other numbers by a variable. */
 static int count_io_threads(const struct lw_setup *setup)
 {
     enum { LEAST = 4, MOST = 16 };
-    const int64_t wanted = lw_options_int(setup->options, "io-threads"), given = setup->given_cores;
+    const char *const wanted = getenv("LAPWING_IO_THREADS");
+    const int64_t given = setup->given_cores;
     const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
     const int64_t share = min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
-    return (int)(wanted > 0 ? wanted : max64(LEAST, min64(share, MOST)));
+    return wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)max64(LEAST, min64(share, MOST));
 }
 
 static int open_pool(struct lw_setup *setup, struct lw_error *err)
@@ -273,10 +274,7 @@ static bool ends_like_fits(const char *name)
 
 enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
 {
-    const int choice = lw_options_choice(setup->options, "output-format");      /* 0: auto */
     const char *const output = lw_options_text(setup->options, "output");
-    if (choice > 0)
-        return (enum lw_result_format)(choice - 1);
     return output && ends_like_fits(output) ? LW_RESULT_FITS : LW_RESULT_HDF5;
 }
 
@@ -304,20 +302,18 @@ const char *lw_setup_ending(const char *name)
 static int check_ending(const struct lw_setup *setup, const char *output, struct lw_error *err)
 {
     const char *const ending = lw_setup_ending(output);
-    const bool is_asked = lw_options_choice(setup->options, "output-format") > 0;
-    if (is_asked || !is_among(others, sizeof others / sizeof *others, ending))
+    if (!is_among(others, sizeof others / sizeof *others, ending))
         return LW_OK;
     const int stem = (int)(ending - output);
-    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5, or give --output-format; 'lapwing plot' makes "
-                   "pictures of results", output, setup->job.makes_images ? " or FITS" : "", stem, output);
+    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results", output, setup->job.makes_images ? " or FITS" : "", stem, output);
 }
 
 static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
 {
     if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
         return LW_OK;
-    return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5, "
-                   "or --output-format HDF5", output, setup->job.ops->name, output);
+    return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5",
+                   output, setup->job.ops->name, output);
 }
 
 static int check_output(const struct lw_setup *setup, struct lw_error *err)

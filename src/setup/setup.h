@@ -14,7 +14,7 @@ struct lw_mask;
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
-    struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
+    struct lw_pool *pool;               /* the I/O threads; NULL with --io collective */
     struct lw_reader *reader;           /* reads with them */
     struct lw_mask *mask;               /* of a streamed run's --mask, which opens and closes it; NULL: none */
     const struct lw_engine_type *engine_type;
@@ -39,7 +39,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
-/** The format of the result: --output-format, or what the name of --output ends with. */
+/** The format of the result: what the name of --output ends with. */
 enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
 
 /** Where the ending of a name begins that names a format of files, that of results or another: ".h5", ".png"; "" if it has none. */

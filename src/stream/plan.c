@@ -279,7 +279,7 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     return LW_OK;
 }
 
-/* Ranks on different processors (--allow-mixed) must still cut alike; rank 0's estimate counts. */
+/* Ranks on different processors (--engine allow-mixed) must still cut alike; rank 0's estimate counts. */
 static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_error *err)
 {
     char text[200];

@@ -69,7 +69,7 @@ part_ranks() {
     # shellcheck disable=SC2086  # a list of options, here and below
     {
         ranks 1 "$lapwing" ols $job --output "$out/one.h5" || code=1
-        ranks 3 "$lapwing" ols $job --output "$out/three.h5" --share-gpu --gpu-memory 256M || code=1
+        ranks 3 "$lapwing" ols $job,share-gpu --output "$out/three.h5" --gpu-memory 256M || code=1
         "$result" same "$out/one.h5" "$out/three.h5" || code=1
         if [ "$n_gpus" -ge 2 ]; then
             ranks 2 "$lapwing" ols $job --output "$out/two.h5" || code=1
@@ -149,9 +149,8 @@ part_files() {
             --overwrite --quiet || code=1
         for p in $(powers 4); do
             echo "== $filters filters, $p ranks"
-            # shellcheck disable=SC2046  # an option or none
             ranks "$p" "$build/tests/bench/bench_file_to_file" "$ram/survey.h5:/signal" "$ram/survey.h5:/filters" "$ram" \
-                --engine cuda $([ "$p" -le "$n_gpus" ] || echo --share-gpu) || code=1
+                --engine "cuda$([ "$p" -le "$n_gpus" ] || echo ,share-gpu)" || code=1
         done
     done
     rm -rf "$ram"

@@ -5,8 +5,7 @@ with their ranks.
 One rank has one GPU; where there are none, the ranks compute on the host's cores, and link and resident are left out.
 
   files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong
-             (the input of four ranks), on a host of several NUMA nodes each with threads and memory near the rank's GPU (--cores
-             near) and as mpirun places them (given); results of the same input must have the same bits on any number of ranks
+             (the input of four ranks); results of the same input must have the same bits on any number of ranks
   link       int16 in, float32 out, through pinned memory (bench_ols_link): all ranks at once, beside plain copies
   resident   the kernels alone: the benchmark of one GPU on each of them at once
 
@@ -17,7 +16,6 @@ a 256th of the samples, to try the script."""
 import argparse
 import concurrent.futures
 import csv
-import glob
 import hashlib
 import itertools
 import os
@@ -128,23 +126,14 @@ def launch(ranks):
     return ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
 
 
-def placements():
-    """Of threads and memory: where all memory is equally near, there is nothing to compare."""
-    return ["near", "given"] if len(glob.glob("/sys/devices/system/node/node[0-9]*")) > 1 else ["given"]
-
-
-def take_turns(command, result):
-    """The runs of each placement; the first of each tells the bits."""
-    runs = {cores: [] for cores in placements()}
-    for i in range(RUNS):
-        for cores, those in runs.items():
-            those.append(run([*command, "--cores", cores], result, i == 0))
-    return runs
+def repeat(command, result):
+    """The first run tells the bits."""
+    return [run(command, result, i == 0) for i in range(RUNS)]
 
 
 def part_files(table, build, folder, counts, options, gpus):
     lapwing = os.path.join(build, "lapwing")
-    share = ["--share-gpu"] if 0 < gpus < max(counts) else []
+    share = ["--engine", "auto,share-gpu"] if 0 < gpus < max(counts) else []
     with tempfile.TemporaryDirectory(dir=folder) as work:
         source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
         for pieces in sorted({*counts, STRONG_PIECES}):
@@ -156,15 +145,14 @@ def part_files(table, build, folder, counts, options, gpus):
                                 *make], check=True)
                 seen = set()
                 for ranks in sorted(taking):
-                    runs = take_turns([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in given),
-                                       "--output", result, "--verbose", *share], result)
-                    seen |= {those[0]["digest"] for those in runs.values()}
+                    runs = repeat([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in given),
+                                   "--output", result, "--verbose", *share], result)
+                    seen.add(runs[0]["digest"])
                     if len(seen) > 1:
                         raise SystemExit(f"{case}, {pieces} pieces, {ranks} ranks: other bits")
-                    for cores, those in runs.items():
-                        middle = {name: statistics.median(one[name] for one in those) for name in TIMES}
-                        for growth in ["weak"] * (ranks == pieces) + ["strong"] * (pieces == STRONG_PIECES):
-                            table.add("files", growth, case, ranks, cores, middle)
+                    middle = {name: statistics.median(one[name] for one in runs) for name in TIMES}
+                    for growth in ["weak"] * (ranks == pieces) + ["strong"] * (pieces == STRONG_PIECES):
+                        table.add("files", growth, case, ranks, "near", middle)
 
 
 def part_link(table, build, counts):

@@ -78,7 +78,7 @@ offers '' run nosuch.ini --sp
 
 # ---- every option that --help has, no other; and each choice
 same_options() {
-    ok 0 "$@" --help
+    ok 0 "$@" --help --all
     offers "--help$(grep -oE '^  --[a-z0-9-]+' out | tr -d ' ' | sed 's/^/,/' | tr -d '\n')" "$@" --
     grep -oE '^  --[a-z0-9-]+ [a-z0-9|-]+[|][a-z0-9|-]+( |$)' out >choices
     while read -r option choice; do

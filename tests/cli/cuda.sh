@@ -20,7 +20,7 @@ dataset=/filtered
 gpu() {
     gpu_ranks=$1
     shift
-    ok "$gpu_ranks" $job_name --engine cuda --share-gpu --overwrite "$@"
+    ok "$gpu_ranks" $job_name --engine cuda,share-gpu --overwrite "$@"
 }
 
 # smallest argument ...: the MiB of the device that just suffice, from the message that refuses less
@@ -70,13 +70,15 @@ done
 job_name=ols
 dataset=/filtered
 
-job="ols --engine cuda --input fast.h5:/signal --filters fast.h5:/filters"
+rest='--input fast.h5:/signal --filters fast.h5:/filters'
+job="ols --engine cuda $rest"
+shared="ols --engine cuda,share-gpu $rest"
 # shellcheck disable=SC2086  # a list of words, here and below
 lap 0 plan $job --gpu-memory 1G
 grep -Eq '^device memory +[0-9.]+ MiB a rank, of 1.0 GiB \(--gpu-memory\)' out
 verdict $? "the plan does not say what --gpu-memory allows: $(grep '^device' out)"
 # shellcheck disable=SC2086
-lap 2 plan $job --share-gpu
+lap 2 plan $shared
 grep -Eq '^device memory +[0-9.]+ MiB a rank, of .* \(free on the GPU' out
 verdict $? "the plan does not say what is free on the device: $(grep '^device' out)"
 [ "$(grep -Ec '^rank [01] \(.*\): .*, GPU-[0-9a-f-]{36}, ' err)" -eq 2 ]
@@ -86,9 +88,9 @@ verdict $? "the log does not name both ranks' devices: $(cat err)"
 never="$job --output never.h5"
 # shellcheck disable=SC2086
 {
-    refuse 2 78 '2 ranks on this node and 1 CUDA device visible: .*--share-gpu' $never
+    refuse 2 78 '2 ranks on this node and 1 CUDA device visible: .*--engine auto,share-gpu' $never
     export SLURM_GPUS_PER_TASK=1        # each rank is shown one device: always the same one
-    refuse 2 78 'ranks 0 and 1 \(.*\) were both given GPU-[0-9a-f-]{36}: .*--gpus-per-task=1.*--share-gpu' $never
+    refuse 2 78 'ranks 0 and 1 \(.*\) were both given GPU-[0-9a-f-]{36}: .*--gpus-per-task=1.*--engine auto,share-gpu' $never
     unset SLURM_GPUS_PER_TASK
     export LW_EMULATION_DEVICES=2
     ok 2 $job --output apart.h5
@@ -99,11 +101,11 @@ never="$job --output never.h5"
     refuse 0 78 'needs .* of GPU memory on each rank, the limit is 3.8 MiB \(free on the GPU\): allow more' $never
     export LW_EMULATION_MEMORY_MIB=16   # for several slots, but not for those that would be made otherwise
     ok 0 $job --mode full --output little.h5
-    refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $never --share-gpu
+    refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $shared --output never.h5
     unset LW_EMULATION_MEMORY_MIB
     export LW_EMULATION_PINNED_MIB=0    # found by other threads, while the first block is read
     refuse 0 71 'no pinned memory for a slot: .* needed; lower --memory' $never
-    refuse 2 71 'no pinned memory for a slot: .* needed; lower --memory' $never --share-gpu
+    refuse 2 71 'no pinned memory for a slot: .* needed; lower --memory' $shared --output never.h5
     unset LW_EMULATION_PINNED_MIB
     export LW_EMULATION_DEVICES=0       # found while MPI starts, told where the engine is opened
     refuse 0 71 'no CUDA device is visible: use --engine cpu' $never

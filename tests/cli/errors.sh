@@ -63,7 +63,7 @@ ols 2 '--start: 0s is not allowed; a time must be above 0' $signal $filters --st
 ols 78 '--channels 0:5.*4' odd.h5:/channels $filters --axis 1 --channels 0:5
 ols 78 '--channels 4:.*4' odd.h5:/channels $filters --axis 1 --channels 4:
 ols 2 '--boundary edge goes with --mode same' $signal $filters --mode full --boundary edge
-ols 2 '--output-scale is for results of integers or float16, not for float32' $signal $filters --output-scale 0.5
+ols 2 'the scale of --output-type is for results of integers or float16, not for float32' $signal $filters --output-type scale=0.5
 ols 78 '--mode valid.*1000 taps.*9 samples' odd.h5:/signal odd.h5:/long_taps --mode valid --count 9 --isolated
 ols 78 'segment.*8.*9' $signal $filters --segment 8
 ols 78 '--memory|memory' $signal $filters --memory 1M
@@ -171,7 +171,7 @@ warned 0 '--filters record.h5:/signal looks like a record .*: it has a time axis
     ols --input record.h5:/signal --filters record.h5:/signal --channels 0 --output legal.h5 --overwrite
 
 # ---- results of integers that the input has not
-ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16 --output-scale 0.01
+ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16,scale=0.01
 h5dump -H -d /filtered integers.h5 | grep -q 'DATATYPE *H5T_STD_I16LE'
 verdict $? "the result of float32 samples is not int16: $(h5dump -H -d /filtered integers.h5)"
 

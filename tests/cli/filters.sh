@@ -83,8 +83,8 @@ refused '--widths is missing: give --widths or --durations' boxcar
 refused '--widths and --durations exclude each other' boxcar --rate 500 --widths 1 --durations 1
 refused '--durations needs --rate' boxcar --durations 1
 refused '--baseline: 1s needs --rate' boxcar --widths 1 --baseline 1s
-refused '--baseline: 8 samples are not more than the widest boxcar, 8' boxcar --widths 1,8 --baseline 8
-refused '--norm gain is that at 0 Hz, of which filters with --baseline pass nothing' boxcar --widths 1 --baseline 8 --norm gain
+refused 'baseline: 8 samples are not more than the widest boxcar, 8' boxcar --widths 1,8 --baseline 8
+refused '--norm gain is that at 0 Hz, of which filters with a baseline pass nothing' boxcar --widths 1 --baseline 8 --norm gain
 refused '--sigma is missing: give --sigma or --fwhm' gaussian --rate 500
 refused '--sigma and --fwhm exclude each other' gaussian --rate 500 --sigma 1 --fwhm 1
 refused '--quiet and --verbose exclude' bandpass $band --transition 1 --quiet --verbose

@@ -48,7 +48,7 @@ refuse 3 74 'nosuch\.ini: cannot read' run nosuch.ini
 for example in "$examples"/*.ini "$examples"/examples/*.ini; do
     refuse 0 74 'No such file|no file matches' run "$example"
 done
-ok 0 ols --help
+ok 0 ols --help --all
 for option in $(grep -oE '^  --[a-z-]+' out | tr -d ' ' | sed 's/^--//'); do
     grep -Eq "^(# )?$option +=" "$examples/ols.ini"
     verdict $? "ols.ini lacks the option $option"
@@ -168,6 +168,30 @@ cp odd.h5 home/odd.h5
     refuse 0 74 "~nobody/odd\.h5.*No such file" ols '--input=~nobody/odd.h5:/signal' --filters x:/y --output y
 }
 
+# ---- job files of before: options that were options of their own, that are no more, and a choice that is no more
+ok 0 ols --input odd.h5:/channels --axis 1 --filters odd.h5:/filters --products peaks --threshold 3,max-peaks=1M --noise energy \
+    --cluster 5,filters --output within.h5
+{
+    printf '[ols]\ninput = odd.h5:/channels\naxis = 1\nfilters = odd.h5:/filters\nproducts = peaks\nthreshold = 3\nnoise = energy\ncluster = 5\n'
+    printf 'cluster-filters = yes\nmax-peaks = 1000000\nshare-gpu = no\nallow-mixed = yes\ngaps = nan\ncores = given\nio-threads = 3\noutput-format = auto\n'
+} >before.ini
+ok 2 run before.ini --output before.h5
+h5diff -q before.h5 within.h5 /peaks
+verdict $? "a job file of before makes other peaks"
+ok 0 info --job before.h5
+for line in 'threshold = 3,max-peaks=1000000' 'cluster = 5,filters' 'gaps = split' 'engine = auto,allow-mixed'; do
+    grep -qx "$line" out
+    verdict $? "the configuration lacks '$line': $(cat out)"
+done
+! grep -Eq '^(cores|io-threads|output-format|cluster-filters|max-peaks|share-gpu) ' out
+verdict $? "the configuration has what is no option: $(cat out)"
+ok 0 run before.ini --cluster 5 --output apart.h5
+ok 0 info --job apart.h5
+grep -qx 'cluster = 5' out
+verdict $? "what is typed does not replace all of the value: $(cat out)"
+printf '[sfft]\nvotes = 3\ncomb-loops = 1\nfetch = direct\nbinning = serial\ncutoff = sort\nalgorithm = sfft2\nsparsity = 3\noutput = x.h5\n' >before.ini
+refuse 0 2 '--input is missing' run before.ini
+
 ok 0 info override.h5
 sed -n '/^# made by lapwing/,$p' out | sed 1d >shown.ini
 ok 2 info --job override.h5
@@ -195,8 +219,8 @@ refuse 0 65 'cannot be printed: it holds bytes that are no UTF-8 text' info --jo
 folder=$(printf 'long%.0s' $(seq 36))
 mkdir "$folder"
 head -c 2000 odd.h5 | split -b 4 -d -a 4 - "$folder/"
-ok 0 ols --input "$folder"/* --raw int8 --filters odd.h5:/filters --output many.h5
-ok 0 conv2d --input "$folder"/* --raw int8,4 --kernel odd.h5:/filters --output many.fits
+ok 0 ols --input "$folder"/* --format raw=int8 --filters odd.h5:/filters --output many.h5
+ok 0 conv2d --input "$folder"/* --format raw=int8,4 --kernel odd.h5:/filters --output many.fits
 for ending in h5 fits; do
     ok 0 info --job "many.$ending"
     cp out many.ini

@@ -291,8 +291,7 @@ def voting(work):
             x = file[key][()]
         first = None
         for ranks, dataset, axis, options in (
-                (1, key, 1, ("--threads", "3")), (3, key + "_slow", 0, ("--binning", "serial", "--fetch", "direct")),
-                (4 if key == "real" else 2, key, 1, ("--cutoff", "sort"))):
+                (1, key, 1, ("--threads", "3")), (3, key + "_slow", 0, ()), (4 if key == "real" else 2, key, 1, ())):
             rows, about, channels = run(ranks, f"{name}:/{dataset}", output, "--axis", str(axis), *base, *options)
             bits = b"".join(rows[column].tobytes() for column in ("channel", "index", "re", "im"))
             first = first or bits
@@ -303,8 +302,8 @@ def voting(work):
             check(np.all(channels["samples"] == about["samples_touched"]), f"sfft2: {channels}")
         for c in range(3):
             compare(f"sfft2 {key}", rows, c, x[c], k, 1e-3)
-        for options in (("--flat-window", "gaussian", "--comb", "1536"), ("--buckets", "1024", "--location-loops", "5", "--votes",
-                        "4", "--estimation-loops", "8", "--precision", "double", "--seed", "9")):
+        for options in (("--flat-window", "gaussian", "--comb", "1536"), ("--buckets", "1024", "--location-loops",
+                        "5,votes=4,estimation-loops=8", "--precision", "double", "--seed", "9")):
             rows, about, _ = run(2, f"{name}:/{key}", output, "--axis", "1", *base, *options)
             for c in range(3):
                 compare(f"sfft2 {key} {options}", rows, c, x[c], k, 1e-3)
@@ -320,13 +319,13 @@ def voting(work):
     rows, about, _ = run(2, name + ":/between", output, *base)
     compare("sfft2 between", rows, 0, np.exp(2j * np.pi * 1234.5 * np.arange(n) / n), k, 1e-9)
     check(about["algorithm"] == "dense" and about["residual"] > 0.01, f"between: {about}")
-    for code, what, options in ((78, "--votes 5", "--location-loops 4 --votes 5"), (78, "divisor", "--comb 1000"),
+    for code, what, options in ((78, "votes=5", "--location-loops 4,votes=5"), (78, "divisor", "--comb 1000"),
                                 (78, "--memory", "--memory 50M"), (78, "--buckets 30", "--buckets 30")):
         said = call(1, *between, *options.split(), code=code)
         check(what in said, f"{options}: {said}")
     plain = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", "--engine", "cpu")
     for code, what, options in ((78, "--algorithm dense", "--algorithm sfft2 --sparsity 20000"),
-                                (2, "sfft2 only", "--algorithm sparse --sparsity 12 --votes 2")):
+                                (2, "sfft2 only", "--algorithm sparse --sparsity 12 --location-loops votes=2")):
         said = call(1, *plain, *options.split(), code=code)
         check(what in said, f"{options}: {said}")
     planned = lapwing(2, "plan", "sfft", "--input", name + ":/between", *base).stdout

@@ -256,7 +256,7 @@ def errors():
                 ({"products": "peaks"}, "--threshold", 2), ({"products": "filtered"}, "convolved, peaks", 2),
                 ({"threshold": 3}, "--products peaks", 2), ({"sign": "both"}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),
                 ({**sought, "decimate": 2}, "--decimate 2", 2), ({**sought, "output_type": "float64"}, "--output-type", 2),
-                ({**sought, "threshold": 0.5, "noise": "energy", "max_peaks": 200}, "would have kept about --max-peaks 200", 65)):
+                ({**sought, "threshold": 0.5, "noise": "energy", "max_peaks": 200}, "would have kept about max-peaks=200", 65)):
             said = run(work, 2, options, expect=code)
             check(isinstance(said, str) and word in said, f"errors {options}: {said}")
         check(not os.path.exists(f"{work}/out.h5"), "errors: there is a result")

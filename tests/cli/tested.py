@@ -30,10 +30,41 @@ def finish():
     sys.exit(1 if n_failed or not n_checks else 0)
 
 
+# Options that stand within the value of another one, and what they are there.
+WITHIN = {"cluster-filters": ("cluster", "filters"), "noise-every": ("noise", "every="), "whiten-band": ("whiten", "band="),
+          "part": ("each", "part="), "raw": ("format", "raw="), "output-scale": ("output-type", "scale="),
+          "good-data": ("mask", "good-data="), "baseline": ("boxcar", "baseline="), "max-peaks": ("threshold", "max-peaks="),
+          "allow-mixed": ("engine", "allow-mixed"), "share-gpu": ("engine", "share-gpu")}
+
+
+def as_typed(words):
+    """The command line and the environment, where tests name such options by themselves: --cluster 5 --cluster-filters becomes --cluster
+    5,filters. What --io-threads asks for is said by the variable that is there for tests."""
+    rest, typed, parts, environment = [str(word) for word in words], [], {}, dict(os.environ)
+    while rest:
+        word = rest.pop(0)
+        if word == "--io-threads":
+            environment["LAPWING_IO_THREADS"] = rest.pop(0)
+        elif word.startswith("--") and word[2:] in WITHIN and typed[:1] != ["filters"]:
+            owner, part = WITHIN[word[2:]]
+            parts.setdefault(f"--{owner}", []).append(part + (rest.pop(0) if part.endswith("=") else ""))
+        else:
+            typed.append(word)
+    for owner, those in parts.items():
+        at = max((i for i, word in enumerate(typed) if word == owner or word.startswith(f"{owner}=")), default=-1)
+        if at < 0:
+            typed += [owner, ",".join(those)]
+        else:
+            at += typed[at] == owner
+            typed[at] = ",".join([typed[at], *those])
+    return typed, environment
+
+
 def lapwing(ranks, *arguments, code=0):
     """Run the program, which has to end with `code`. A single rank needs no mpirun."""
-    command = [*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    typed, environment = as_typed(arguments)
+    command = [*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, *typed]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment)
     check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {done.stderr}")
     check(all(int(share) <= 100 for share in re.findall(r"for (\d+)% of it", done.stderr)), f"busy longer than it ran: {done.stderr}")
     return done

@@ -29,7 +29,7 @@ verdict $? "lapwing help lists the formats '$formats'"
 ok 0 help ols
 tr -s ' \n' ' ' <out >flat
 for format in $formats; do
-    grep -q -- "--format NAME [^.]*[ :]$format[ ,.]" flat
+    grep -q -- "--format NAME[^ ]* [^.]*[ :]$format[ ,.]" flat
     verdict $? "the help of --format lacks $format"
 done
 for form in help -h; do
@@ -77,7 +77,7 @@ same_help 'help plan ols' 'plan ols help'
 same_help 'help filters chirp' 'filters chirp help'
 ok 0 help run ols
 says '^    lapwing run JOB.ini \[options\]$'
-says '^  --cluster-filters '
+says '^  --cluster W\[,filters\]'
 ! grep -q -- '--measure' out
 verdict $? "the help of run has an option of plan"
 ok 0 ols --input x --bogus --help
@@ -88,8 +88,8 @@ ok 0 help --man
 cp out man
 for command in ols conv2d 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
     'filters gaussian' 'filters ricker' 'filters chirp' plan run info verify help; do
-    ok 0 $command --help
-    for option in $(grep -oE '^  --[a-z-]+' out); do
+    ok 0 $command --help --all
+    for option in $(grep -oE '^  --[a-z-]+( |$)' out); do
         grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man
         verdict $? "$option of $command is not in the man page"
     done
@@ -147,8 +147,26 @@ value "--channels: '-3' is not a range A:B.* A alone is one" --channels -3
 value "--channels: 4:4 selects nothing" --channels 4:4
 value "--axis: '2' is none of 0\|1" --axis 2
 value "--output-type: 'float8' is none of .*did you mean float16\?" --output-type float8
-value "--output-scale: 0 is not allowed; the least is 1e-300" --output-scale 0
-value "--output-scale: 'half' is not a" --output-scale half
+value "--output-type, scale: 0 is not allowed; the least is 1e-300" --output-type int8,scale=0
+value "--output-type, scale: 'half' is not a" --output-type scale=half
+value "--output-type: 'int8,scael=2' is none of " --output-type int8,scael=2
+ok 0 help ols
+[ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 45 ]
+verdict $? "the plain help of ols has more than 45 options"
+grep -q "rarely needed: 'lapwing help ols --all' shows" out
+verdict $? "the plain help does not say how all options are shown"
+ok 0 ols --help --all
+cp out all
+ok 0 help --all ols
+cmp -s out all && [ "$(grep -cE '^  --[a-z-]+( |$)' out)" -le 62 ]
+verdict $? "help with --all differs behind and before the job, or has more than 62 options"
+value "--cluster, filters: 'x' is neither yes nor no" --cluster 5,filters=x
+value '--cluster-filters is no option of its own any more: give it as --cluster \.\.\.,filters$' --cluster-filters --quiet
+value '--noise-every is no option of its own any more: give it as --noise \.\.\.,every=TIME$' --noise-every 1h
+value '--cores is no option any more: a rank with a GPU keeps to the cores beside it' --cores given
+value '--io-threads is no option any more: they are as many as the rank has cores' --io-threads 3
+value '--output-format is no option any more: the name of --output decides' --output-format FITS
+value '--gaps nan is no choice any more: leave it out, split is the same' --gaps nan
 refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16
 refuse 0 2 "help --completion: 'fish' is no shell that lapwing knows; it knows bash and zsh" help --completion fish
 refuse 0 2 "help: 'now' is one word too many" help --completion zsh now

@@ -3,7 +3,7 @@ and the same bytes of every dataset on 1 to 5 ranks, however they are split, wit
 
     combinations.py LAPWING MPIEXEC JOB [SECONDS] [SEED [NUMBER]]
 
-LW_COMBINATIONS_OPTIONS are added to each run, such as --engine cuda --share-gpu. Without a seed there is another one each time, which is
+LW_COMBINATIONS_OPTIONS are added to each run, such as --engine cuda,share-gpu. Without a seed there is another one each time, which is
 printed; with a number that configuration alone is tried."""
 
 import os
@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-from tested import LAPWING, MPIEXEC, h5py, np  # noqa: E402
+from tested import LAPWING, MPIEXEC, as_typed, h5py, np  # noqa: E402
 
 from images import Conv2d  # noqa: E402
 from inputs import pick  # noqa: E402
@@ -47,7 +47,7 @@ class Trial:
 
     def call(self, ranks, *arguments):
         """@return  exit code, and what was said; a run that hangs has no code"""
-        command = [*([MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks else []), LAPWING, *map(str, arguments)]
+        command = [*([MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks else []), LAPWING, *as_typed(arguments)[0]]
         self.n_runs += 1
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=100, check=False)

@@ -151,9 +151,9 @@ def in_hertz():
     refused("das.h5", "--transition goes with --bandpass", filters="bank.h5:/taps", transition=2)
     refused("das.h5", "would have", lowpass="1e-4", transition=1e-5)
     refused("das.h5", "--boxcar: '' is no width", boxcar="2ms,,3")
-    refused("das.h5", "--baseline: 16 samples are not more than the widest boxcar, 16", boxcar="1,16", baseline="32ms")
+    refused("das.h5", "baseline: 16 samples are not more than the widest boxcar, 16", boxcar="1,16", baseline="32ms")
     refused("das.h5", "--baseline: '1.5' is no width such as 16", boxcar="1", baseline="1.5")
-    refused("das.h5", "--baseline goes with --boxcar, not with --lowpass", lowpass="9", baseline="99")
+    refused("das.h5", "baseline= goes with widths of --boxcar, not with --lowpass", lowpass="9", baseline="99")
     refused("none.h5", "give --sample-rate", boxcar="3", baseline="2s", n_ranks=3)
     refused("das.h5", "--boxcar: 0.1ms is 0.05 samples", boxcar="0.1ms")
     refused("das.h5", "--boxcar: '1.5' is no width such as 16", boxcar="1.5")
@@ -380,10 +380,10 @@ def refusals():
     for n_ranks in (1, 3):
         refused("nan.h5", "each segment of 100 samples of nan.h5:/x has some that are not finite", 65, n_ranks, whiten=0.1, **bank)
         refused("zero.h5", "the power spectrum is 0 at 10 Hz", 65, n_ranks, whiten=0.1, **bank)
-    refused("plain.h5", "--whiten-band goes with --whiten only", whiten_band="1:2", **bank)
-    refused("plain.h5", "--whiten-band 300:200: the lower edge is not below", whiten=0.1, whiten_band="300:200", **bank)
-    refused("plain.h5", "--whiten-band 1:600 is not within 0 and 500 Hz", whiten=0.1, whiten_band="1:600", **bank)
-    refused("plain.h5", "--whiten-band 11:12 holds none of the spectrum's frequencies, which are 10 Hz apart", whiten=0.1,
+    refused("plain.h5", "--whiten band= goes with a length of segments only", whiten_band="1:2", **bank)
+    refused("plain.h5", "--whiten, band 300:200: the lower edge is not below", whiten=0.1, whiten_band="300:200", **bank)
+    refused("plain.h5", "--whiten band=1:600 is not within 0 and 500 Hz", whiten=0.1, whiten_band="1:600", **bank)
+    refused("plain.h5", "--whiten band=11:12 holds none of the spectrum's frequencies, which are 10 Hz apart", whiten=0.1,
             whiten_band="11:12", **bank)
     refused("plain.h5", "--noise energy is for white noise", whiten=0.1, noise="energy", **bank)
     put_filters(np.zeros(31))

@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from tested import LAPWING, MPIEXEC, check, finish
+from tested import LAPWING, MPIEXEC, as_typed, check, finish
 
 import h5py
 import numpy as np
@@ -21,7 +21,7 @@ os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"     # without mpirun, Open M
 
 def run(*arguments, code=0, says="", ranks=0):
     """The program, alone where `ranks` is 0. @return  what it printed"""
-    command = ([MPIEXEC, "-np", str(ranks)] if ranks else []) + [LAPWING, *map(str, arguments)]
+    command = ([MPIEXEC, "-np", str(ranks)] if ranks else []) + [LAPWING, *as_typed(arguments)[0]]
     try:
         done = subprocess.run(command, capture_output=True, timeout=40, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:

@@ -9,11 +9,9 @@
 
 static void apply(const struct lw_jobfile *jobfile, const struct lw_job_ops *job)
 {
-    const struct lw_option *tables[LW_COMMAND_TABLES] = {NULL};
     struct lw_options *options;
     struct lw_error err = {0};
-    lw_command_tables(LW_ACTION_RUN, job, NULL, tables);
-    REQUIRE(lw_options_create(tables, &options, &err) == LW_OK, "%s", err.message);
+    REQUIRE(lw_command_options(LW_ACTION_RUN, job, NULL, &options, &err) == LW_OK, "%s", err.message);
     const int rc = lw_jobfile_apply(jobfile, options, &err);
     REQUIRE(rc == LW_OK || rc == LW_ECONFIG, "code %d: %s", rc, err.message);
     if (rc == LW_OK)

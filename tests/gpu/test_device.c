@@ -45,7 +45,7 @@ static void test_sharing(int n_devices)
     int rc = create(n_devices, n_devices + 1, false, first, &err);
     snprintf(expected, sizeof expected, "%d ranks on this node and %d CUDA", n_devices + 1, n_devices);
     CHECK(rc == LW_ECONFIG, "code %d", rc);
-    CHECK(strstr(err.message, expected) && strstr(err.message, "--share-gpu"), "%s", err.message);
+    CHECK(strstr(err.message, expected) && strstr(err.message, "--engine auto,share-gpu"), "%s", err.message);
     rc = create(0, n_devices + 1, true, first, &err);
     CHECK(rc == LW_OK, "%s", err.message);
     rc = create(n_devices, n_devices + 1, true, again, &err);

@@ -547,9 +547,59 @@ static void test_replaced(void)
     lw_options_destroy(options);
 }
 
+/* Options within the value of another, those that are no more, and a choice that is no more. */
+static void test_within(void)
+{
+    static const struct lw_option table[] = {
+        {.name = "wait", .kind = LW_OPTION_TEXT},
+        {.name = "wait-most", .kind = LW_OPTION_INT, .argument = "N", .fallback = "9", .within = "wait", .word = "most"},
+        {.name = "wait-hard", .kind = LW_OPTION_FLAG, .within = "wait", .word = "hard"},
+        {.name = "old", .kind = LW_OPTION_GONE, .help = "leave it out"},
+        {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same", .fallback = "same", .former = "valid"},
+        {0},
+    };
+    static const struct {
+        const char *text, *own;
+        int64_t most;
+        bool hard;
+        const char *resolved;
+    } cases[] = {
+        {"1,2,hard,most=3", "1,2", 3, true, "wait = 1,2,most=3,hard\nmode = same\n"},
+        {"hard", NULL, 9, true, "wait = hard\nmode = same\n"},
+        {"most=3", NULL, 3, false, "wait = most=3\nmode = same\n"},
+        {"a,hardly,mostly=2", "a,hardly,mostly=2", 9, false, "wait = a,hardly,mostly=2,most=9\nmode = same\n"},
+        {"a,hard=no", "a", 9, false, "wait = a,most=9\nmode = same\n"},
+    };
+    const struct lw_option *const own_table[] = {table, NULL};
+    struct lw_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lw_options *options;
+        CHECK(lw_options_create(own_table, &options, &err) == LW_OK, "create");
+        CHECK(lw_options_set(options, "wait", cases[i].text, "--wait", &err) == LW_OK, "%s", err.message);
+        const char *const own = lw_options_text(options, "wait");
+        CHECK(own && cases[i].own ? strcmp(own, cases[i].own) == 0 : own == cases[i].own, "%s: '%s'", cases[i].text, own ? own : "");
+        CHECK(lw_options_int(options, "wait-most") == cases[i].most && lw_options_flag(options, "wait-hard") == cases[i].hard, "%s",
+              cases[i].text);
+        char *const text = lw_options_resolved(options, "", NULL);
+        CHECK(text && strcmp(text, cases[i].resolved) == 0, "%s: '%s'", cases[i].text, text);
+        lw_free(text);
+        CHECK(lw_options_set(options, "wait", "a,most=x", "--wait", &err) == LW_EUSAGE && strstr(err.message, "--wait, most: 'x'"), "%s",
+              err.message);
+        CHECK(lw_options_set(options, "wait", "a,most=", "--wait", &err) == LW_EUSAGE && strstr(err.message, "empty"), "%s", err.message);
+        CHECK(lw_options_set(options, "wait-most", "4", "job.ini:1", &err) == LW_OK && lw_options_int(options, "wait-most") == 4, "by itself");
+        CHECK(lw_options_set(options, "old", "any", "job.ini:1", &err) == LW_OK, "%s", err.message);
+        CHECK(lw_options_set(options, "mode", "valid", "job.ini:1", &err) == LW_OK && lw_options_choice(options, "mode") == 1, "a former choice");
+        char *typed[] = {(char[]){"--wait=b"}};
+        int used;
+        CHECK(lw_options_parse(options, 1, typed, &used, &err) == LW_OK && lw_options_int(options, "wait-most") == 9, "typed anew");
+        lw_options_destroy(options);
+    }
+}
+
 int main(void)
 {
     test_replaced();
+    test_within();
     test_int();
     test_bytes();
     test_real();

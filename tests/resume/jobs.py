@@ -57,7 +57,7 @@ def jobs(path):
         "decimated": [*ols, "--input", path + ":/packed", "--decimate", "16", "--post", "power"],
         "channels": [*ols, "--input", path + ":/many", "--split", "channels"],
         "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
-        "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", "--output-format", "FITS", *search],
+        "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
         "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
         "sparse": sfft,
         "dense": [*sfft, "--algorithm", "dense"],

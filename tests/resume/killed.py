@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from jobs import check_same, describe, jobs, left_beside, make_input
-from tested import LAPWING, MPIEXEC, check, finish, h5py, np
+from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np
 
 KILLS, SEED = (int(text) for text in (sys.argv[3:] + ["20", "1"][len(sys.argv) - 3:]))
 MOST_RANKS, END_S = 4, 30
@@ -20,7 +20,7 @@ random = np.random.default_rng(SEED)
 
 def command(ranks, arguments, out):
     launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
-    return [*launcher, LAPWING, *arguments, "--output", out, "--checkpoint", "0", "--quiet", "--threads", "1", "--share-gpu"]
+    return [*launcher, LAPWING, *as_typed([*arguments, "--output", out, "--checkpoint", "0", "--quiet", "--threads", "1", "--share-gpu"])[0]]
 
 
 def run(ranks, arguments, out):

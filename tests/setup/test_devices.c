@@ -49,10 +49,10 @@ static void check_apart(struct lw_comm *comm, const struct table *table)
     const int size = lw_comm_size(comm);
     struct lw_engine engine = engine_of(table, lw_comm_rank(comm));
     struct lw_error err = {0};
-    const int rc = lw_devices_settle(comm, &engine, false, true, &err);
+    const int rc = lw_devices_settle(comm, &engine, false, &err);
     CHECK(rc == (any_shares(table, size) ? LW_ECONFIG : LW_OK), "code %d for %s %s", rc, table->ids[0], table->ids[1]);
     if (rc)
-        CHECK(strstr(err.message, "were both given GPU-") && strstr(err.message, "--share-gpu"), "'%s'", err.message);
+        CHECK(strstr(err.message, "were both given GPU-") && strstr(err.message, "--engine auto,share-gpu"), "'%s'", err.message);
     else
         CHECK(engine.device_bytes == (engine.device_id[0] ? free_bytes : 0), "a part of a device of its own");
 }
@@ -62,7 +62,7 @@ static void check_together(struct lw_comm *comm, const struct table *table)
     const int rank = lw_comm_rank(comm);
     struct lw_engine engine = engine_of(table, rank);
     struct lw_error err = {0};
-    CHECK(lw_devices_settle(comm, &engine, true, true, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_devices_settle(comm, &engine, true, &err) == LW_OK, "%s", err.message);
     const int sharing = engine.device_id[0] ? count_same(table, rank, lw_comm_size(comm)) : 0;
     CHECK(engine.device_ranks == sharing, "%d ranks on %s, not %d", sharing, engine.device_id, engine.device_ranks);
     CHECK(engine.device_bytes == (sharing ? free_bytes / sharing : 0), "%lld bytes of a device of %d ranks",

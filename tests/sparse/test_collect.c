@@ -104,7 +104,7 @@ static struct lw_options *make_options(const char *file, const struct way *way)
     set(options, "engine", "cpu");
     set(options, "nan", "zero");
     set(options, "io", way->io);
-    set(options, "io-threads", way->threads);
+    setenv("LAPWING_IO_THREADS", way->threads, 1);
     return options;
 }
 

@@ -1,36 +1,7 @@
 #include "sfft/published/cutoff.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- sort ---------------------------------------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
-{
-    const struct lw_published_ranked *const x = a, *const y = b;
-    if (x->value != y->value)
-        return x->value < y->value ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_and_take(const double *values, int64_t count, int64_t most, struct lw_published_ranked *work, int64_t *places)
-{
-    for (int64_t i = 0; i < count; i++)
-        work[i] = (struct lw_published_ranked){values[i], i};
-    qsort(work, (size_t)count, sizeof *work, by_value);
-    for (int64_t i = 0; i < most; i++)
-        places[i] = work[i].place;
-    qsort(places, (size_t)most, sizeof *places, by_place);
-}
-
-/* ---- select -------------------------------------------------------------------------------------------------------- */
 
 /* Numbers that are not negative have the order of their bits. The selection goes through these digit by digit, from the top. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT, TOP = 64 - DIGIT };
@@ -61,9 +32,13 @@ static uint64_t find_least(const double *values, int64_t count, int64_t most, in
     return known;
 }
 
-static void select_and_take(const double *values, int64_t count, int64_t most, int64_t *places)
+int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int64_t *places)
 {
     int64_t equal, taken = 0;
+    if (most > count)
+        most = count;
+    if (most <= 0)
+        return 0;
     const uint64_t least = find_least(values, count, most, &equal);
     for (int64_t i = 0; i < count; i++) {
         const uint64_t bits = bits_of(values[i]);
@@ -71,19 +46,6 @@ static void select_and_take(const double *values, int64_t count, int64_t most, i
             places[taken++] = i;
     }
     assert(taken == most);
-}
-
-int64_t lw_published_cut(enum lw_published_cutoff way, const double *values, int64_t count, int64_t most,
-                         struct lw_published_ranked *work, int64_t *places)
-{
-    if (most > count)
-        most = count;
-    if (most <= 0)
-        return 0;
-    if (way == LW_PUBLISHED_SORT)
-        sort_and_take(values, count, most, work, places);
-    else
-        select_and_take(values, count, most, places);
     return most;
 }
 

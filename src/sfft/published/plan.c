@@ -60,10 +60,10 @@ static int check_counts(const struct lw_published_plan *plan, struct lw_error *e
 {
     const struct lw_published_choice *const choice = &plan->choice;
     if (choice->votes > choice->location_loops)
-        return lw_fail(err, LW_ECONFIG, "--votes %d is more than there are loops that vote: at most --location-loops, %d",
-                       choice->votes, choice->location_loops);
+        return lw_fail(err, LW_ECONFIG, "--location-loops %d,votes=%d: more votes than there are loops that vote",
+                       choice->location_loops, choice->votes);
     if (lw_published_count_loops(plan) >= LW_PUBLISHED_LOOPS)
-        return lw_fail(err, LW_ECONFIG, "--location-loops %d and --estimation-loops %d are more than %d together",
+        return lw_fail(err, LW_ECONFIG, "--location-loops %d,estimation-loops=%d are more than %d together",
                        choice->location_loops, choice->estimation_loops, LW_PUBLISHED_LOOPS - 1);
     if (choice->comb > 0 && plan->spec.n % choice->comb != 0)
         return lw_fail(err, LW_ECONFIG, "--comb %" PRId64 " does not divide the %" PRId64 " samples: give a divisor, or a "

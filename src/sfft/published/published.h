@@ -31,11 +31,7 @@ extern "C" {
 
 enum lw_published_window { LW_PUBLISHED_DOLPH_CHEBYSHEV, LW_PUBLISHED_GAUSSIAN };
 
-/* Ways to compute the same. */
-enum lw_published_binning {
-    LW_PUBLISHED_PARTITION,         /* a thread owns some buckets of a loop and finds its samples by their own index */
-    LW_PUBLISHED_SERIAL,            /* a thread owns a loop and goes from sample to sample */
-};
+/* Ways to compute the same on a GPU, to be compared by tests/bench/published_gpu.c; the cpu engine has the first of each. */
 enum lw_published_fetch {
     LW_PUBLISHED_GATHER,            /* samples are first brought together in the order of the window, ahead of the fold */
     LW_PUBLISHED_DIRECT,            /* each is folded as it comes */
@@ -43,7 +39,6 @@ enum lw_published_fetch {
 enum lw_published_cutoff { LW_PUBLISHED_SELECT, LW_PUBLISHED_SORT };
 
 struct lw_published_ways {
-    enum lw_published_binning binning;
     enum lw_published_fetch fetch;
     enum lw_published_cutoff cutoff;
 };

@@ -44,30 +44,20 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
-static int check_binning(const struct lw_sparse *run, struct lw_error *err)
-{
-    const struct published *const state = run->state;
-    const struct lw_engine_ops *const engine = run->setup.engine->ops;
-    if (state->plans[0].choice.ways.binning == LW_PUBLISHED_SERIAL && !engine->published->bins_serially)
-        return lw_fail(err, LW_ECONFIG, "--binning serial, a loop by one thread, is for --engine cpu, not for %s", engine->name);
-    return LW_OK;
-}
-
 static int plan(struct lw_sparse *run, struct lw_error *err)
 {
     struct published *const state = run->state = lw_alloc(sizeof *state, "the search for lines", err);
     if (!state)
         return LW_ESYSTEM;
-    const struct lw_published_choice *const choice = run->request.published;
-    int rc = lw_published_plan_make(&run->request.spec, choice, 0, &state->plans[0], err);
+    struct lw_published_choice choice = *run->request.published;
+    choice.ways = run->setup.engine->ops->published->ways;
+    const int rc = lw_published_plan_make(&run->request.spec, &choice, 0, &state->plans[0], err);
     if (rc)
         return rc;
     state->n_plans = 1;
     while (state->n_plans < LW_PUBLISHED_ATTEMPTS &&
-           lw_published_plan_make(&run->request.spec, choice, state->n_plans, &state->plans[state->n_plans], NULL) == LW_OK)
+           lw_published_plan_make(&run->request.spec, &choice, state->n_plans, &state->plans[state->n_plans], NULL) == LW_OK)
         state->n_plans++;
-    if ((rc = check_binning(run, err)))
-        return rc;
     const struct lw_published_plan *const plan = &state->plans[0];
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sfft2: %d + %d loops of %" PRId64 " buckets, %d of %d "
              "votes, %s; %" PRId64 " samples, %.3g%% of the signal", plan->choice.location_loops,

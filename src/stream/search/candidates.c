@@ -21,8 +21,8 @@ enum { SENT_ROWS = 1 << 14 };
 /* Peaks are counted by the logarithm of their SNR over the threshold: so many bins an octave, for so many octaves. */
 enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
 
-/* The run ends where there are so many times --max-peaks, or would be by the rate so far, which counts from a part of --max-peaks on
- * and from so many peaks. It also ends where so many times --max-peaks outputs cross the threshold, and one in CROWDED of all so far. */
+/* The run ends where there are so many times max-peaks, or would be by the rate so far, which counts from a part of max-peaks on
+ * and from so many peaks. It also ends where so many times max-peaks outputs cross the threshold, and one in CROWDED of all so far. */
 enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
 
 /* Parts that wait to be done: each is split in two, by units, channels or filters. */
@@ -279,7 +279,7 @@ static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, str
 
 static void warn_of_many(const struct lw_candidates *candidates)
 {
-    lw_log_warn("there are more than --max-peaks %" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
+    lw_log_warn("there are more than max-peaks=%" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
                 "that would have kept so many", candidates->spec.setup->job.search.most_peaks);
 }
 
@@ -312,8 +312,8 @@ static int fail_hopeless(const struct lw_candidates *candidates, struct lw_error
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     const double part = seen_part(candidates);
-    return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and --max-peaks is %" PRId64 ": by this part, "
-                   "--threshold %.6g would have kept about so many; take that, or allow more with --max-peaks", candidates->n_found,
+    return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64 ": by this part, "
+                   "--threshold %.6g would have kept about so many; take that, or allow more with --threshold T,max-peaks=N", candidates->n_found,
                    100 * part, most, keeping_threshold(candidates, (double)most * part));
 }
 
@@ -355,7 +355,7 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
     if (candidates->n_part > 0 && candidates->n_crossings > 0)
         snprintf(half, sizeof half, ", half of them beyond %.4g", typical_snr(candidates, slot, candidates->n_crossings));
     return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold %.6g would "
-                   "have kept about --max-peaks %" PRId64 "; if |y| / sigma is not what you expect, look at --noise", candidates->n_crossed,
+                   "have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise", candidates->n_crossed,
                    candidates->n_values, candidates->search->threshold, half, kept, most);
 }
 
@@ -401,8 +401,8 @@ static int finish(const struct lw_candidates *candidates, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     if (candidates->n_found > most)
-        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than --max-peaks %" PRId64 ": --threshold %.6g would have kept no "
-                       "more than that, or allow more with --max-peaks", candidates->n_found, most, keeping_threshold(candidates, (double)most));
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no "
+                       "more than that, or allow more with --threshold T,max-peaks=N", candidates->n_found, most, keeping_threshold(candidates, (double)most));
     lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
     return LW_OK;
 }

@@ -3,7 +3,7 @@
  *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
  *
  * A block with more crossings than its slot has room for is done again in parts, so that memory is bounded whatever the threshold.
- * Where there are more peaks than --max-peaks, the run goes on and counts, since only the whole of it tells which threshold would
+ * Where there are more peaks than max-peaks, the run goes on and counts, since only the whole of it tells which threshold would
  * have kept so many; where there are several times as many, it ends, and the threshold is that of the part that was seen. */
 #ifndef LW_STREAM_SEARCH_CANDIDATES_H
 #define LW_STREAM_SEARCH_CANDIDATES_H

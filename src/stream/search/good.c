@@ -59,7 +59,7 @@ static int check_series(const struct lw_dataset_info *info, struct lw_error *err
 {
     if (info->n_dims == 1 && !info->type.is_complex && info->axis.scale != LW_TIME_UNKNOWN && info->axis.period.numerator > 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--good-data: %.600s is no series of whole numbers that says when it begins and how long "
+    return lw_fail(err, LW_EDATA, "--mask good-data: %.600s is no series of whole numbers that says when it begins and how long "
                    "each of them is valid", lw_dataset_name(info).text);
 }
 
@@ -111,7 +111,7 @@ static int check_input(const struct lw_dataset_info *info, struct lw_error *err)
 {
     if (info->axis.scale != LW_TIME_UNKNOWN && info->axis.period.numerator > 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--good-data: %.600s does not say when it begins or at which rate it was sampled: give "
+    return lw_fail(err, LW_EDATA, "--mask good-data: %.600s does not say when it begins or at which rate it was sampled: give "
                    "--start-time and --sample-rate", lw_dataset_name(info).text);
 }
 

@@ -1,4 +1,4 @@
-/* good.h - --good-data TESTS: samples that do not pass tests of which the input files themselves keep the results
+/* good.h - --mask good-data=TESTS: samples that do not pass tests of which the input files themselves keep the results
  * (io/notes/quality.h). */
 #ifndef LW_STREAM_SEARCH_GOOD_H
 #define LW_STREAM_SEARCH_GOOD_H

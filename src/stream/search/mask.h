@@ -1,4 +1,4 @@
-/* mask.h - samples that do not count: --mask FILE:/dataset, or those that --good-data does not name (good.h).
+/* mask.h - samples that do not count: --mask FILE:/dataset, or those that --mask good-data=TESTS does not name (good.h).
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
  * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first in

@@ -8,7 +8,7 @@
  * where thousands of channels and filters have fewer than 2^21. Where noise varies, sigma of all together is near that of the quietest
  * part. So the median of the sigmas of pieces, blocks or squares of an image, takes its place where it differs by more than a tenth.
  *
- * --noise-every TIME: each stretch of the axis (signal/search.h) is measured by itself: all of its outputs, or those in evenly spaced
+ * --noise every=TIME: each stretch of the axis (signal/search.h) is measured by itself: all of its outputs, or those in evenly spaced
  * blocks, LW_NOISE_OF_STRETCH of them.
  *
  * --noise rms: the median of root mean squares, see noise_rms.c.
@@ -31,7 +31,7 @@
 /** Whether the job asks for it. */
 bool lw_noise_is_measured(const struct lw_job *job);
 
-/** What the noise of a job with --noise-every takes as long as it runs. */
+/** What the noise of a job with --noise every=TIME takes as long as it runs. */
 int64_t lw_noise_kept_bytes(const struct lw_job *job);
 
 /** What measuring takes at least while it goes on; all of it is over when the run's buffers are allocated. */

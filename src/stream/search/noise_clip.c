@@ -279,7 +279,7 @@ static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t chan
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-/* Ranks on different processors (--allow-mixed) must still part alike. */
+/* Ranks on different processors (--engine allow-mixed) must still part alike. */
 static int agree_on_blocks(const struct clip *clip, struct lw_comm *comm, struct lw_error *err)
 {
     char text[160];

@@ -33,7 +33,7 @@ for which in $engine $([ $engine = cpu ] || echo cpu); do
     for ranks in 1 2 4; do
         echo "== ols, one filter, $which, $ranks ranks"
         run $ranks "$bench/bench_file_to_file" "$work" ols --input "$work/one.h5:/signal" --filters "$work/one.h5:/filters" \
-            --engine "$which" --share-gpu
+            --engine "$which,share-gpu"
     done
     echo "== ols, eight filters, $which"
     run 1 "$bench/bench_file_to_file" "$work" ols --input "$work/eight.h5:/signal" --filters "$work/eight.h5:/filters" --engine "$which"

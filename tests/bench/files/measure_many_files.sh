@@ -28,9 +28,8 @@ for ranks in ${RANKS:-1 2}; do
     for i in $(seq "$repetitions"); do
         for input in "$folder/part*.h5" "$folder/one.h5"; do
             name=$(basename "$input" .h5)
-            set -- --engine "$engine" --axis 0 --bandpass 10:100 --taps 129 --decimate 5 --output-type int16 --input "$input" \
+            set -- --engine "$engine,share-gpu" --axis 0 --bandpass 10:100 --taps 129 --decimate 5 --output-type int16 --input "$input" \
                 --output "$folder/out.h5" --overwrite
-            [ "$engine" != cuda ] || set -- --share-gpu "$@"
             seconds mpirun --oversubscribe --bind-to none -np "$ranks" "$lapwing" plan ols "$@" >> "$folder/plan.$ranks.$name"
             seconds mpirun --oversubscribe --bind-to none -np "$ranks" "$lapwing" ols "$@" --quiet >> "$folder/run.$ranks.$name"
         done

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     char *const driver[] = {argv[0], "--driver", NULL};
     char *const synth[] = {argv[1], "synth", "ols", "--samples", "16M", "--type", "int16", "--output", input, "--overwrite", "--quiet",
                            NULL};
-    char *const job[] = {argv[1], "ols", "--engine", "cuda", "--share-gpu", "--verbose", "--overwrite", "--input", signal, "--filters",
+    char *const job[] = {argv[1], "ols", "--engine", "cuda,share-gpu", "--verbose", "--overwrite", "--input", signal, "--filters",
                          filters, "--output", output, NULL};
     char *words[MOST_WORDS] = {NULL};
     memcpy(words, argv + 3, (size_t)(argc - 3) * sizeof *words);

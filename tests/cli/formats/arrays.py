@@ -155,12 +155,12 @@ def raw_files(work):
         check(file.attrs["input"] == path, f"the input is said to be '{file.attrs['input']}'")
     planned = lapwing(1, "plan", "ols", "--input", path, "--raw", "int16", "--filters", f"{work}/kernel.h5:/kernel", "--output", "o.h5").stdout
     check(re.search(f"^input +{path}, int16, 5000 samples", planned, re.M), f"plan: {planned}")
-    for raw, code, says in (("int16,0", 2, "--raw int16,0 is not understood"), ("int12", 2, "not understood"), ("int16,3,sideways", 2, "time-slow"),
+    for raw, code, says in (("int16,0", 2, "--format raw=int16,0 is not understood"), ("int12", 2, "not understood"), ("int16,3,sideways", 2, "time-slow"),
                             ("int16,1,time-slow,0,5", 2, "not understood"), ("int16,3,time-slow,-4", 2, "not understood"),
                             ("float64,2000", 65, "too few for one number of each channel"), ("int16,1,,20000", 65, "too few")):
         refuse(path, code, says, "ols", work, ("--raw", raw))
     refuse(path, 2, "nothing says of which kind", "ols", work, ("--format", "raw"))
-    refuse(path, 2, "does not go with --format FITS", "ols", work, ("--format", "FITS", "--raw", "int16"))
+    refuse(path, 2, "does not go with another format", "ols", work, ("--format", "FITS", "--raw", "int16"))
     refuse(path, 2, "--format GIF: there are HDF5, .*raw", "ols", work, ("--format", "GIF"))
     refuse(path, 65, "is not an HDF5 file, .*, a FITS file, a NumPy file", "ols", work)
 

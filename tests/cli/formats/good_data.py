@@ -68,7 +68,7 @@ def good_data(work):
     done = lapwing(1, "ols", "--input", f"{both}:/strain", *taps, "--good-data", "DATA", code=65)
     check("DQmask" in done.stderr and "--mask" in done.stderr, f"no quality: {done.stderr}")
     done = lapwing(1, "ols", "--input", paths[0], *taps, "--good-data", "DATA", "--mask", f"{masks}:/first", code=2)
-    check("--good-data" in done.stderr, f"two masks: {done.stderr}")
+    check("good-data" in done.stderr, f"two masks: {done.stderr}")
     with h5py.File(paths[0], "r+") as file:
         del file["quality/simple/DQmask"].attrs["Xspacing"]
     done = lapwing(1, "ols", "--input", paths[0], *taps, "--good-data", "DATA", code=65)

@@ -10,7 +10,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "cli"))
-from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, np, random  # noqa: E402
 
 IS_EMULATED, TRIES_ALL = "emulated" in sys.argv[3:], "all" in sys.argv[3:]
 FEW, END_S, CODES = 3 if IS_EMULATED else 5, 60, {71, 78}
@@ -55,7 +55,7 @@ class Trial:
         """@return  the exit code, None if it does not end; what it said"""
         setting = {"LW_FAULT_CUDA": fault, "LW_FAULT_RANK": str(self.ranks - 1), **({"LW_FAULT_COUNT": count} if count else {})}
         launcher = [MPIEXEC, "--oversubscribe", "-np", str(self.ranks)] if self.ranks > 1 else []
-        command = [*launcher, LAPWING, *self.arguments, "--engine", "cuda", "--share-gpu", "--output", out, "--quiet", "--checkpoint", "0"]
+        command = [*launcher, LAPWING, *as_typed(self.arguments)[0], "--engine", "cuda,share-gpu", "--output", out, "--quiet", "--checkpoint", "0"]
         try:
             done = subprocess.run(command, env={**os.environ, **setting}, capture_output=True, text=True, timeout=END_S, check=False)
         except subprocess.TimeoutExpired:

@@ -24,9 +24,8 @@ static inline void ask_for(const struct lw_published_signal *signal, int64_t i)
     __builtin_prefetch(signal->samples + (signal->is_real ? i : 2 * i));
 }
 
-/* The samples lie far apart: all of a run are asked for ahead, brought together, and folded as vectors.
- * @return  the sample of hi */
-static int64_t gather_and_fold(const struct run *run)
+/* The samples lie far apart: all of a run are asked for ahead, brought together, and folded as vectors. */
+static void gather_and_fold(const struct run *run)
 {
     double complex x[RUN];
     const int64_t n = run->loop->spec.n, sigma = run->loop->sigma, count = run->hi - run->lo;
@@ -40,24 +39,6 @@ static int64_t gather_and_fold(const struct run *run)
     const double *const taps = run->loop->window->taps + run->loop->window->half + run->lo;
     for (int64_t i = 0; i < count; i++)
         run->plane[i] += taps[i] * x[i];
-    return at;
-}
-
-static int64_t fold_directly(const struct run *run)
-{
-    const int64_t n = run->loop->spec.n, count = run->hi - run->lo;
-    const double *const taps = run->loop->window->taps + run->loop->window->half + run->lo;
-    int64_t at = run->at;
-    for (int64_t i = 0; i < count; i++) {
-        run->plane[i] += taps[i] * lw_cpu_published_sample(run->signal, at);
-        at = lw_mod_add(at, run->loop->sigma, n);
-    }
-    return at;
-}
-
-static int64_t fold(const struct run *run, enum lw_published_fetch fetch)
-{
-    return fetch == LW_PUBLISHED_GATHER ? gather_and_fold(run) : fold_directly(run);
 }
 
 /* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. */
@@ -75,36 +56,13 @@ static void bin_buckets(const struct lw_published_bins *bins, const struct lw_pu
         const struct run run = {
             loop, signal, bins->planes[l] + (lo - first), lo, hi, lw_sfft_stage_sample(loop, 0, lo + half),
         };
-        fold(&run, bins->fetch);
-    }
-}
-
-/* A whole loop, each index from the one before it. */
-static void bin_loop(const struct lw_published_bins *bins, const struct lw_published_signal *signal, int l)
-{
-    const struct lw_sfft_stage *const loop = &bins->loops[l];
-    const int64_t half = loop->window->half, n_buckets = loop->spec.n_buckets;
-    memset(bins->planes[l], 0, (size_t)n_buckets * sizeof(double complex));
-    struct run run = {.loop = loop, .signal = signal, .lo = -half, .at = lw_sfft_stage_sample(loop, 0, 0)};
-    while (run.lo <= half) {
-        const int64_t b = lw_mod(run.lo, n_buckets);
-        const int64_t left = half + 1 - run.lo < n_buckets - b ? half + 1 - run.lo : n_buckets - b;
-        run.plane = bins->planes[l] + b;
-        run.hi = run.lo + (left < RUN ? left : RUN);
-        run.at = fold(&run, bins->fetch);
-        run.lo = run.hi;
+        gather_and_fold(&run);
     }
 }
 
 void lw_cpu_published_bin(const struct lw_published_bins *bins, const struct lw_published_signal *signal)
 {
     const int64_t n_buckets = bins->loops[0].spec.n_buckets, n_parts = (n_buckets + RUN - 1) / RUN;
-    if (bins->binning == LW_PUBLISHED_SERIAL) {
-        #pragma omp parallel for num_threads(bins->n_threads) schedule(static)
-        for (int l = 0; l < bins->n_loops; l++)
-            bin_loop(bins, signal, l);
-        return;
-    }
     #pragma omp parallel for collapse(2) num_threads(bins->n_threads) schedule(static)
     for (int l = 0; l < bins->n_loops; l++) {
         for (int64_t part = 0; part < n_parts; part++) {

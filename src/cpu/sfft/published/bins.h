@@ -2,7 +2,7 @@
  *
  *     plane[b] = sum over i = b mod B, |i| <= h, of g[i] x[(sigma i + tau) mod n]
  *
- * In every way each sum is taken in the order of i: the bits are the same. */
+ * Each sum is taken in the order of i, whatever the number of threads. */
 #ifndef LW_CPU_SFFT_PUBLISHED_BINS_H
 #define LW_CPU_SFFT_PUBLISHED_BINS_H
 
@@ -17,8 +17,6 @@ struct lw_published_bins {
     const struct lw_sfft_stage *loops;              /* [n_loops], of one number of buckets */
     int n_loops;
     double _Complex *const *planes;                 /* [n_loops][B] */
-    enum lw_published_binning binning;
-    enum lw_published_fetch fetch;
     int n_threads;
 };
 

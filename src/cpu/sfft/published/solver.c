@@ -20,7 +20,6 @@ struct solver {
     fftw_plan transform;                            /* of a plane, in place */
 
     double *energies;                               /* [location loops][B] */
-    struct lw_published_ranked *ranked;             /* likewise, or NULL: not needed */
     int64_t *places;                                /* [location loops][M] */
     int64_t n_places[LW_PUBLISHED_LOOPS];
     struct lw_published_ballot ballot;
@@ -82,11 +81,9 @@ static int create_loops(struct solver *cpu, struct lw_error *err)
 {
     const struct lw_published_plan *const plan = plan_of(cpu);
     const int64_t n_buckets = plan->choice.n_buckets, locating = plan->choice.location_loops;
-    const bool sorts = plan->choice.ways.cutoff == LW_PUBLISHED_SORT;
     if (!(cpu->planes[0] = lw_alloc_array((cpu->n_loops + 1) * n_buckets, sizeof *cpu->planes[0], "buckets", err)) ||
         !(cpu->energies = lw_alloc_array(locating * n_buckets, sizeof *cpu->energies, "buckets", err)) ||
-        !(cpu->places = lw_alloc_array(locating * plan->n_selected, sizeof *cpu->places, "buckets", err)) ||
-        (sorts && !(cpu->ranked = lw_alloc_array(locating * n_buckets, sizeof *cpu->ranked, "buckets", err))))
+        !(cpu->places = lw_alloc_array(locating * plan->n_selected, sizeof *cpu->places, "buckets", err)))
         return LW_ESYSTEM;
     for (int l = 0; l <= cpu->n_loops; l++)
         cpu->planes[l] = cpu->planes[0] + l * n_buckets;
@@ -102,7 +99,6 @@ static void destroy(struct lw_published_solver *base)
     fftw_destroy_plan(cpu->comb_transform);
     lw_free(cpu->planes[0]);
     lw_free(cpu->energies);
-    lw_free(cpu->ranked);
     lw_free(cpu->places);
     lw_free(cpu->ballot.votes);
     lw_free(cpu->ballot.elected);
@@ -117,15 +113,13 @@ static void destroy(struct lw_published_solver *base)
     lw_free(cpu);
 }
 
-/* Sorting a list takes a copy of it. */
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
     (void)engine;
     const struct solver *const c = NULL;
     const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
-    const int64_t ranked = plan->choice.ways.cutoff == LW_PUBLISHED_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
     const int64_t host = (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
-           locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
+           locating * buckets * (int64_t)sizeof *c->energies +
            (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + lw_sfft_n_frequencies(&plan->spec) +
            plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
            comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 4 * sizeof *c->places) +
@@ -154,7 +148,7 @@ static void approve(struct solver *cpu, const struct lw_published_signal *signal
     fftw_execute(cpu->comb_transform);
     for (int64_t r = 0; r < size; r++)
         cpu->tooth_energies[r] = creal(cpu->teeth[r]) * creal(cpu->teeth[r]) + cimag(cpu->teeth[r]) * cimag(cpu->teeth[r]);
-    const int64_t count = lw_published_cut(LW_PUBLISHED_SELECT, cpu->tooth_energies, size, plan_of(cpu)->n_residues, NULL,
+    const int64_t count = lw_published_cut(cpu->tooth_energies, size, plan_of(cpu)->n_residues,
                                            cpu->tooth_places);
     for (int64_t i = 0; i < count; i++)
         cpu->is_approved[cpu->tooth_places[i]] = true;
@@ -176,10 +170,9 @@ static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 
 static void bin(struct solver *cpu, const struct lw_published_signal *signal)
 {
-    const struct lw_published_ways *const ways = &plan_of(cpu)->choice.ways;
     const struct lw_published_bins bins = {
-        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = ways->binning,
-        .fetch = ways->fetch, .n_threads = cpu->n_threads,
+        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes,
+        .n_threads = cpu->n_threads,
     };
     lw_cpu_published_bin(&bins, signal);
 }
@@ -204,8 +197,7 @@ static void cut(struct solver *cpu)
     for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++) {
         double *const energies = cpu->energies + l * n_buckets;
         lw_published_energies(&buckets, l, energies);
-        cpu->n_places[l] = lw_published_cut(plan_of(cpu)->choice.ways.cutoff, energies, n_buckets, most,
-                                            cpu->ranked ? cpu->ranked + l * n_buckets : NULL, cpu->places + l * most);
+        cpu->n_places[l] = lw_published_cut(energies, n_buckets, most, cpu->places + l * most);
     }
 }
 
@@ -266,4 +258,4 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
     return LW_OK;
 }
 
-const struct lw_published_ops lw_cpu_published_ops = {.bins_serially = true, .bytes = bytes, .create = create};
+const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create};
