@@ -7,6 +7,7 @@
 #include "gpu/ols/choose.h"
 
 #include "gpu/device/fft_powers.cuh"
+#include "gpu/ols/compiled.h"
 #include "gpu/ols/direct/direct.h"
 
 #include <cstdio>

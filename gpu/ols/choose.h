@@ -1,20 +1,25 @@
-/* choose.h - which compiled kernel a spec gets. Pure. */
+/* choose.h - which kernel and segment length a spec gets. Pure. C. */
 #ifndef LW_GPU_OLS_CHOOSE_H
 #define LW_GPU_OLS_CHOOSE_H
 
-#include "gpu/ols/kernels/launch.h"
+#include "gpu/ols/kernels/kernels.h"
 
-/* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see gpu/ols/kernels/bank.cuh. */
-struct OlsBankLayout {
-    int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
-    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
-    size_t roots_bytes;             /* where the roots of unity begin, bytes */
-    size_t bytes;
-};
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/** The kernel of a plan whose path is LW_CUDA_SEGMENTS. */
-const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
+/** Resolve a spec. A pure function; needs no device.
+ * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
+ *         ones, or if there are no more than `nth_best` kernels. With too many taps for any segment: LW_OK and
+ *         LW_CUDA_TOO_LONG, and `segment` is not looked at */
+int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
+                       struct lw_error *err);
 
-OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);
+/** What it takes, per output of the series, to thin it out when it has been stored; 0 where all of it is wanted. Pure. */
+double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,7 +13,9 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
+#include "gpu/ols/choose.h"
 #include "gpu/ols/ends.h"
+#include "gpu/ols/long/bank.h"
 #include "gpu/ols/search.h"
 
 #include <assert.h>
@@ -166,21 +168,14 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_ols_
 {
     struct lw_arena arena = {.base = memory};
     setup->taps = lw_arena_take(&arena, taps_bytes(spec));
-    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->long_plan) : 0);
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_bank_setup_bytes(&resolved->long_plan) : 0);
     return arena.used;
 }
 
-enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec)
-{
-    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
-/* Whether a kernel stores only what is kept of the series, and whether it is thinned out later. */
-static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
-
+/* Whether the series is thinned out after it is computed. */
 static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
-    return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
+    return lw_post_every(spec->ols.post) > 1 && !lw_ols_is_thin(resolved);
 }
 
 /* Or thins it out. */
@@ -192,17 +187,7 @@ static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_r
 /* Samples of a channel of a block, of `count`, that outputs are computed for. */
 static int64_t computed_samples(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, int64_t count)
 {
-    return is_thin(resolved) ? divide_up(count, lw_post_every(spec->ols.post)) : count;
-}
-
-static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
-{
-    return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
-}
-
-int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
-{
-    return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(lw_ols_computed_scalar(spec));
+    return lw_ols_is_thin(resolved) ? divide_up(count, lw_post_every(spec->ols.post)) : count;
 }
 
 static bool wants_series(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search) & LW_FILTERED; }
@@ -397,14 +382,6 @@ static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *wo
     return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
 }
 
-static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
-{
-    struct lw_post_args post = ((const struct lw_ols_state *)op->state)->post;
-    post.first = work->block.first;
-    post.out_of_range = &work->report->out_of_range;
-    return post;
-}
-
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
@@ -417,40 +394,6 @@ static struct lw_ols_piece own_piece(const struct lw_op *op, const struct lw_blo
     return (struct lw_ols_piece){
         .first = block->first, .count = block->count, .n_channels = block->n_channels, .skip = op->plan.before,
     };
-}
-
-static bool is_slow(const struct lw_op *op) { return op->spec.layout == LW_TIME_SLOW; }
-
-/* The piece's channels in the block's input, from sample `skip` of its row on. */
-static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, int64_t skip)
-{
-    const int64_t row = op->plan.halo + work->block.count;
-    const int64_t at = is_slow(op) ? skip * work->block.n_channels + piece->channel : piece->channel * row + skip;
-    return (char *)work->input + at * (int64_t)lw_type_bytes(op->spec.input);
-}
-
-int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  const struct lw_cuda_ols_search *search, struct lw_error *err)
-{
-    const struct lw_ols_state *const ols = op->state;
-    const struct lw_post_args post = post_of(op, work);
-    const struct lw_cuda_ols_block block = {
-        .input = input_of(op, work, piece, piece->skip),
-        .output = output,
-        .bank = ols->memory,
-        .not_finite = &work->report->flag,
-        .count = piece->count,
-        .more = piece->more,
-        .best_pitch = piece->pitch,
-        .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
-        .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
-        .n_channels = piece->n_channels,
-        .search = search,
-    };
-    if (ols->long_ols)
-        return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
-    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream),
-                         "filtering a block", err);
 }
 
 /* Every D-th output of the axis, converted. */
@@ -480,36 +423,11 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
         return LW_OK;
     if (thins_output(&op->spec, resolved_of(op)))
         return thin_output(op, work, err);
-    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
+    const int64_t n = lw_ols_output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_op_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(computed(op, work), work->products[0], n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, n,
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
-}
-
-struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
-                               void *output)
-{
-    return (struct lw_repair){
-        .input = input_of(op, work, piece, 0),
-        .output = output,
-        .report = work->report,
-        .input_type = op->spec.input,
-        .output_complex = op->spec.output.is_complex,
-        .precision = op->spec.precision,
-        .layout = op->spec.layout,
-        .n_taps = op->spec.ols.n_taps,
-        .halo = op->plan.halo,
-        .count = work->block.count,
-        .n_channels = piece->n_channels,
-        .input_channels = work->block.n_channels,
-        .skip = piece->skip,
-        .span = op->plan.halo - op->plan.before - op->plan.after,
-        .n_outputs = piece->count,
-        .n_planes = op->spec.ols.n_filters,
-        .every = is_thin(resolved_of(op)) ? lw_post_every(op->spec.ols.post) : 1,
-        .post = post_of(op, work),
-    };
 }
 
 static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
@@ -520,15 +438,6 @@ static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *wo
                                                                "zeroing what is not a number", err);
 }
 
-int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                bool is_silent, struct lw_error *err)
-{
-    struct lw_repair repair = lw_ols_repair(op, work, piece, output);
-    repair.is_silent = is_silent;
-    return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
-                                                               "marking what is not a number", err);
-}
-
 static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
@@ -536,7 +445,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         return LW_OK;
     const int64_t every = lw_post_every(op->spec.ols.post);
     const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
-    const bool thin = is_thin(resolved_of(op));
+    const bool thin = lw_ols_is_thin(resolved_of(op));
     const struct lw_ends ends = {
         .input = work->input,
         .output = computed(op, work),
@@ -566,7 +475,7 @@ static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *w
 {
     if (!op->spec.output.is_swapped)
         return LW_OK;
-    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
+    const int64_t n = lw_ols_output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     return swap_bytes(work->products[0], op->spec.output.scalar, n, work->stream, err);
 }
 

@@ -34,7 +34,11 @@ struct lw_ols_piece {
 /** The type in which outputs are computed. */
 enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec);
 
-/** Bytes of the filtered series of so many outputs, as it is computed. */
+/** Whether a kernel stores only what is kept of the series. */
+bool lw_ols_is_thin(const struct lw_ols_resolved *resolved);
+
+/** Numbers of the series of all filters, for so many outputs, and their bytes as they are computed. */
+int64_t lw_ols_output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
 int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
 
 /** Enqueue the filtering of a piece, for its series or for what is sought in it (see struct lw_cuda_ols_search).

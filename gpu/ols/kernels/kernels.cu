@@ -1,7 +1,7 @@
 /* kernels.cu - the launcher of the overlap-save kernels and of their filter banks. */
 #include "base/integers.h"
 #include "gpu/device/dependent.cuh"
-#include "gpu/ols/choose.h"
+#include "gpu/ols/compiled.h"
 #include "gpu/ols/direct/direct.h"
 #include "gpu/ols/kernels/bank.cuh"
 

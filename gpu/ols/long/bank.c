@@ -1,4 +1,5 @@
-/* bank.c - the spectra of long filters, made in double. */
+#include "gpu/ols/long/bank.h"
+
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/ols/long/method.h"
@@ -16,7 +17,7 @@ static int64_t lay_out_setup(const struct lw_long_ols_plan *plan, void *memory, 
     return arena.used;
 }
 
-int64_t lw_long_ols_setup_bytes(const struct lw_long_ols_plan *plan)
+int64_t lw_long_bank_setup_bytes(const struct lw_long_ols_plan *plan)
 {
     struct setup counted;
     return lay_out_setup(plan, NULL, &counted);
@@ -37,7 +38,7 @@ static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const doub
     return lw_cuda_check(ols->plan.method->order(&ols->plan, padded, spectrum, stream), "scaling a filter", err);
 }
 
-int lw_long_filters(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err)
+int lw_long_bank_make(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err)
 {
     struct setup setup;
     lay_out_setup(&ols->plan, memory, &setup);

@@ -4,7 +4,7 @@
  *     filter    spectra -> products with a group of filters
  *     scatter   products of one filter -> outputs
  *
- * A method is one file and one line in the list of plan.c. */
+ * A method is one file and one line in the list of choose.c. */
 #ifndef LW_GPU_OLS_LONG_METHOD_H
 #define LW_GPU_OLS_LONG_METHOD_H
 
@@ -76,9 +76,6 @@ int lw_long_cut(struct lw_long_ols *ols, const struct lw_long_batch *b, int n, s
 
 /** Outputs of a batch from products that are transformed back already. A method's `scatter`. */
 int lw_long_scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void *products, int filter, struct lw_error *err);
-
-/** Transform the filters in double, in lw_long_ols_setup_bytes of `memory`, and leave their spectra in ols->spectra. */
-int lw_long_filters(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err);
 
 #ifdef __cplusplus
 }
