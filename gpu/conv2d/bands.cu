@@ -186,7 +186,7 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int c
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* dependent: on the kernel before it, see dependent.cuh. */
+/* dependent: on the kernel before it, see gpu/device/dependent.cuh. */
 static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
                           const BandArgs &args, cudaStream_t stream)
 {

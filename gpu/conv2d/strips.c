@@ -1,4 +1,4 @@
-/* strips.c - a model with fixed numbers, measured on an H200 (`bench_conv2d_gpu methods`), as that of plan.c. */
+/* strips.c - a model with fixed numbers, measured on an H200 (`bench_conv2d_gpu methods`), as that of choose.c. */
 #include "gpu/conv2d/strips.h"
 
 #include "base/integers.h"

@@ -22,7 +22,7 @@
  *     3      k1, (k0, l1)      x0 = 0 .. 15        weighted radix 16 over x0 -> l0, E / 16 of them; times K; and back
  *
  * and the same steps in reverse. So a tile passes the block's barrier twice, and global memory is read and written in
- * step 1 by lanes along a row. Numbers on the way back have re and im swapped, see fft.cuh.
+ * step 1 by lanes along a row. Numbers on the way back have re and im swapped, see gpu/device/fft.cuh.
  *
  * Shared memory: E regions (one for each k1) of 17 E complex values: S x 4 in natural order in the exchange of the
  * block, E rows of 16 with a pitch of 17 in that of the group; all accesses are free of bank conflicts (half-warps of

@@ -1,4 +1,4 @@
-/* ends.h - the first and the last output of the axis of a derivative that is folded into the filters, see src/post.h. C. */
+/* ends.h - the first and the last output of the axis of a derivative that is folded into the filters, see signal/post.h. C. */
 #ifndef LW_GPU_OLS_ENDS_H
 #define LW_GPU_OLS_ENDS_H
 

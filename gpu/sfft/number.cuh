@@ -1,4 +1,4 @@
-/* number.cuh - whole numbers modulo the length of a signal, as src/sfft_number.h, for device code. */
+/* number.cuh - whole numbers modulo the length of a signal, as src/sfft/number.h, for device code. */
 #ifndef LW_GPU_SFFT_NUMBER_CUH
 #define LW_GPU_SFFT_NUMBER_CUH
 

@@ -1,4 +1,4 @@
-/* stage.cuh - where lines appear in the buckets of a stage, as src/sfft_stage.c, for device code; fixed point. */
+/* stage.cuh - where lines appear in the buckets of a stage, as src/sfft/stage.c, for device code; fixed point. */
 #ifndef LW_GPU_SFFT_STAGE_CUH
 #define LW_GPU_SFFT_STAGE_CUH
 

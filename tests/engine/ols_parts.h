@@ -26,7 +26,7 @@ void conformance_cuts(const struct trial *t, struct lw_engine *other);
 /** A trial's data through the engine under test, with one block. @return as trial_run */
 bool conformance_run(const struct trial_data *data, struct trial_result *result);
 
-/** conformance_post.c: everything that signal/post.h makes of a series. */
+/** ols_post.c: everything that signal/post.h makes of a series. */
 void conformance_of_post(void);
 void conformance_cuts_of_post(struct lw_engine *other);
 

@@ -10,13 +10,13 @@
  * nothing is ever reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte
  * loads, stored in the threads' order and scaled by 1/N. For the longest segments gpu/ols/kernels/decoupled.cuh has another design.
  *
- * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
+ * The product is fused with the first butterflies of the way back; re and im are swapped there, see gpu/device/fft.cuh.
  *
  * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >=
  * 0).
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
- * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh. */
+ * the segment is loaded again, with them replaced by zero. Shared memory: see gpu/device/fft.cuh. */
 #ifndef LW_GPU_OLS_KERNELS_TIME_FAST_CUH
 #define LW_GPU_OLS_KERNELS_TIME_FAST_CUH
 

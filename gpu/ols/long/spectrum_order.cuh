@@ -4,7 +4,7 @@
 
 #include "gpu/device/fft_powers.cuh"
 
-/* Bin of thread t's first spectral value, see fft.cuh. */
+/* Bin of thread t's first spectral value, see gpu/device/fft.cuh. */
 template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
 
 /* Bin of value i of a spectrum in the order that multiply() of gpu/ols/kernels/time_fast.cuh reads: single, two values of a thread

@@ -4,7 +4,7 @@
  *
  * Rows: a team of threads takes one row, as in gpu/ols/kernels/time_fast.cuh: the row's spectrum stays in registers while the filters go by.
  *
- * Numbers on the way back have re and im swapped from the product to the last step, see fft.cuh. */
+ * Numbers on the way back have re and im swapped from the product to the last step, see gpu/device/fft.cuh. */
 #include "gpu/ols/long/split.h"
 
 #include "gpu/ols/kernels/time_fast.cuh"
