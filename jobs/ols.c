@@ -240,7 +240,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
 /* Whether the result is. */
 static bool is_complex(const struct lw_op_spec *op)
 {
-    return (op->input.is_complex || op->ols.taps_complex) && !lw_post_has(op->ols.post, LW_POST_REAL);
+    return lw_op_is_complex(op) && !lw_post_has(op->ols.post, LW_POST_REAL);
 }
 
 static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)

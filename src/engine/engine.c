@@ -65,7 +65,7 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
     const struct lw_ols_spec *const ols = &spec->ols;
     const unsigned wanted = lw_search_products(&ols->search);
     const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-    const bool is_complex = spec->input.is_complex || ols->taps_complex;
+    const bool is_complex = lw_op_is_complex(spec);
     plan->n_products = 0;
     plan->n_values = (int64_t)ols->n_filters * lw_post_rate(ols->post);
     if (wanted & LW_FILTERED)
@@ -123,12 +123,37 @@ int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
 
 /* ---- of either ------------------------------------------------------------------------------------------------------- */
 
-const struct lw_search *lw_op_search(const struct lw_op_spec *spec)
+struct filtering {
+    const struct lw_search *search;
+    int n_filters;
+    int64_t n_taps, width;
+    bool has_pixels, is_complex;
+};
+
+static struct filtering filtering_of(const struct lw_op_spec *spec)
 {
-    return spec->kind == LW_OP_CONV2D ? &spec->conv2d.search : &spec->ols.search;
+    static const struct lw_search nothing;
+    const struct lw_ols_spec *const ols = &spec->ols;
+    const struct lw_conv2d_spec *const image = &spec->conv2d;
+    switch (spec->kind) {
+    case LW_OP_OLS: return (struct filtering){&ols->search, ols->n_filters, ols->n_taps, 1, false, ols->taps_complex};
+    case LW_OP_CONV2D: return (struct filtering){&image->search, 1, image->kernel_rows, image->output_columns, true, image->kernel_complex};
+    case LW_OP_SFFT: break;
+    }
+    return (struct filtering){.search = &nothing};
 }
 
-int lw_op_filters(const struct lw_op_spec *spec) { return spec->kind == LW_OP_CONV2D ? 1 : spec->ols.n_filters; }
+const struct lw_search *lw_op_search(const struct lw_op_spec *spec) { return filtering_of(spec).search; }
+
+int lw_op_filters(const struct lw_op_spec *spec) { return filtering_of(spec).n_filters; }
+
+int64_t lw_op_taps(const struct lw_op_spec *spec) { return filtering_of(spec).n_taps; }
+
+int64_t lw_op_width(const struct lw_op_spec *spec) { return filtering_of(spec).width; }
+
+bool lw_op_has_pixels(const struct lw_op_spec *spec) { return filtering_of(spec).has_pixels; }
+
+bool lw_op_is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || filtering_of(spec).is_complex; }
 
 /* ---- one of them ----------------------------------------------------------------------------------------------------- */
 

@@ -157,6 +157,15 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
 const struct lw_search *lw_op_search(const struct lw_op_spec *spec);
 int lw_op_filters(const struct lw_op_spec *spec);
 
+/** Their taps along the axis: rows, for images; values of an output on the axis: the pixels of a row, else 1; and whether it is such
+ * pixels. */
+int64_t lw_op_taps(const struct lw_op_spec *spec);
+int64_t lw_op_width(const struct lw_op_spec *spec);
+bool lw_op_has_pixels(const struct lw_op_spec *spec);
+
+/** Whether y is complex, before anything is made of it. */
+bool lw_op_is_complex(const struct lw_op_spec *spec);
+
 /** D, at least 1, and the columns that are kept of a row. */
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
 int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);

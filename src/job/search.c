@@ -189,7 +189,7 @@ void lw_search_shape_noise(struct lw_job *job)
 {
     if (!job->noise)
         return;
-    const bool is_image = job->op.kind == LW_OP_CONV2D;
+    const bool is_image = lw_op_has_pixels(&job->op);
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->noise;
     product->dataset = (struct lw_writer_dataset){
@@ -237,7 +237,7 @@ static int compare_sources(const void *left, const void *right)
 
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 {
-    const bool is_image = job->op.kind == LW_OP_CONV2D;
+    const bool is_image = lw_op_has_pixels(&job->op);
     product->axis_dim = product->channel_dim = -1;
     product->dataset = (struct lw_writer_dataset){
         .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
@@ -265,8 +265,9 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
 {
     struct lw_peak_row *const of_signal = rows;
     struct lw_source_row *const of_image = rows;
+    const bool is_image = lw_op_has_pixels(&job->op);
     for (int64_t i = 0; i < n; i++)
-        if (job->op.kind == LW_OP_CONV2D)
+        if (is_image)
             of_image[i] = source_row(&job->search, &peaks[i]);
         else
             of_signal[i] = peak_row(&job->search, &peaks[i]);
@@ -276,7 +277,7 @@ double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)
 {
     const struct lw_peak_row *const of_signal = rows;
     const struct lw_source_row *const of_image = rows;
-    return job->op.kind == LW_OP_CONV2D ? of_image[i].snr : of_signal[i].snr;
+    return lw_op_has_pixels(&job->op) ? of_image[i].snr : of_signal[i].snr;
 }
 
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)

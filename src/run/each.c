@@ -148,13 +148,6 @@ static bool reads_beside(const struct lw_job_ops *ops, const struct lw_options *
            !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") && !is_given(ops, options, "good-data");
 }
 
-static int64_t reach_of(const struct lw_op_spec *op)
-{
-    if (op->kind == LW_OP_CONV2D)
-        return op->conv2d.kernel_rows - 1;
-    return op->ols.n_taps - 1;
-}
-
 /* Of the filters that the job makes for the first file; 0 if it makes none, which its run will say. */
 static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options)
 {
@@ -166,7 +159,7 @@ static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, co
     lw_log_hush(true);
     if (lw_setup_request(ops, options, &request, &ignored) == LW_OK && lw_reader_open_all(comm, &request, &reader, &ignored) == LW_OK) {
         if (lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(reader), &job, &ignored), &ignored) == LW_OK)
-            reach = reach_of(&job.op);
+            reach = lw_op_taps(&job.op) - 1;
         ops->release(&job);
         lw_reader_close(reader);
     }

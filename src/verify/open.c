@@ -239,7 +239,16 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
 {
     const struct lw_job *const job = &verify->job;
     struct lw_verify_shape *const shape = &verify->shape;
-    *shape = job->op.kind == LW_OP_OLS ? shape_ols(job) : shape_conv2d(job);
+    switch (job->op.kind) {
+    case LW_OP_OLS:
+        *shape = shape_ols(job);
+        break;
+    case LW_OP_CONV2D:
+        *shape = shape_conv2d(job);
+        break;
+    case LW_OP_SFFT:
+        return LW_OK;
+    }
     shape->n_channels = job->op.n_channels;
     shape->n_rows = job->n_samples;
     shape->n_outputs = job->n_outputs;
@@ -288,7 +297,7 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         (rc = check_packing(verify, err)) || (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
-    return verify->job.op.kind == LW_OP_SFFT ? LW_OK : lw_comm_agree(verify->comm, find_shape(verify, err), err);
+    return lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }
 
 void lw_verify_close(struct lw_verify *verify)

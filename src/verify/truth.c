@@ -176,13 +176,11 @@ static bool is_touched(const struct lw_verify *verify, const struct lw_verify_sa
     return false;
 }
 
-static bool is_complex(const struct lw_verify *verify) { return verify->job.op.input.is_complex || verify->shape.parts == 2; }
-
 static void make(const struct lw_verify *verify, struct lw_verify_truth *truth)
 {
     const struct lw_post post = verify->shape.post;
     double y[2] = {creal(truth->value), cimag(truth->value)};
-    if (lw_post_has(post, LW_POST_REAL) && is_complex(verify))
+    if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
         truth->allowed *= 1.5;          /* the errors of both parts */
     lw_post_operations[post.kind].define(y, &truth->allowed);
     truth->value = CMPLX(y[0], y[1]);

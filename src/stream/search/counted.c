@@ -8,11 +8,6 @@
 /* Sides of the least square of pixels that are all alike. */
 enum { ALIKE_SIDE = 4 };
 
-static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
-
-/* Rows, or taps, of the samples that an output is made of. */
-static int64_t filter_rows(const struct lw_job *job) { return has_pixels(job) ? job->op.conv2d.kernel_rows : job->op.ols.n_taps; }
-
 /* ---- ends ---------------------------------------------------------------------------------------------------------- */
 
 /* Outputs [first, end) that reach beyond neither end of n samples. */
@@ -28,7 +23,7 @@ static struct inside inside_of(int64_t n_outputs, int64_t n, int64_t n_taps, int
 
 static struct inside inside_axis(const struct lw_job *job)
 {
-    return inside_of(job->n_outputs, job->n_samples, filter_rows(job), job->look_ahead);
+    return inside_of(job->n_outputs, job->n_samples, lw_op_taps(&job->op), job->look_ahead);
 }
 
 static struct inside inside_columns(const struct lw_conv2d_spec *c)
@@ -41,7 +36,7 @@ static bool skips_ends(const struct lw_job *job)
 {
     const struct inside axis = inside_axis(job);
     double part = (double)(axis.end - axis.first) / (double)job->n_outputs;
-    if (has_pixels(job)) {
+    if (lw_op_has_pixels(&job->op)) {
         const struct inside columns = inside_columns(&job->op.conv2d);
         part *= (double)(columns.end - columns.first) / (double)job->op.conv2d.output_columns;
     }
@@ -86,7 +81,7 @@ static struct line line_of(const struct lw_counted *counted, const struct lw_slo
         .counted = counted, .slot = slot, .number = number, .c = c,
         .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
         .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
-        .length = length, .n_taps = filter_rows(job), .begin = begin_of(counted, slot),
+        .length = length, .n_taps = lw_op_taps(&job->op), .begin = begin_of(counted, slot),
     };
 }
 
@@ -259,18 +254,18 @@ static void mark_image(const struct lw_counted *counted, const struct lw_slot *s
 
 int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count)
 {
-    return has_pixels(job) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
+    return lw_op_has_pixels(&job->op) ? 2 * job->op.conv2d.output_columns * (int64_t)sizeof(int32_t) : op->halo + count;
 }
 
 bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
                      void *scratch)
 {
     const struct lw_job *const job = counted->touch.job;
-    const int64_t width = has_pixels(job) ? job->op.conv2d.output_columns : 1;
+    const int64_t width = lw_op_width(&job->op);
     const size_t n = (size_t)(slot->block.count * width);
     const struct line line = line_of(counted, slot, number, c);
     memset(skip, 0, n);
-    if (has_pixels(job))
+    if (lw_op_has_pixels(&job->op))
         mark_image(counted, slot, c, skip, scratch);
     else
         mark_signal(&line, skip, scratch);

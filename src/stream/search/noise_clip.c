@@ -67,11 +67,11 @@ static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
-    const int64_t of_signal = lw_noise_has_pixels(job) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
-    const int64_t wanted = lw_noise_has_pixels(job) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
+    const int64_t of_signal = lw_op_has_pixels(&job->op) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
+    const int64_t wanted = lw_op_has_pixels(&job->op) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
     const int64_t longest = search->stretch > 0 ? round_up(min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
     const int64_t length = min64(round_up(wanted, unit), longest), first = begin / unit * unit, all = divide_up(end - first, length);
-    const int64_t outputs = min64(length, job->n_outputs) * lw_noise_width(job);
+    const int64_t outputs = min64(length, job->n_outputs) * lw_op_width(&job->op);
     const int64_t of_stretch = max64(1, min64(divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
     const int64_t count = search->stretch > 0 ? min64(all, of_stretch) : count_blocks(job, all, outputs);
     return (struct lw_noise_blocks){.begin = first, .length = length, .all = all, .count = count};
@@ -108,7 +108,7 @@ static int64_t parts_of(int64_t length, int64_t wanted) { return max64(1, (lengt
 static struct lw_noise_cells choose_cells(const struct lw_job *job, int64_t length)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    if (!lw_noise_has_pixels(job))
+    if (!lw_op_has_pixels(&job->op))
         return length >= PIECE_TAPS * job->op.ols.n_taps ? (struct lw_noise_cells){1, 1} : (struct lw_noise_cells){0};
     return (struct lw_noise_cells){parts_of(min64(length, job->n_outputs), side_of(c)), parts_of(c->output_columns, side_of(c))};
 }
@@ -118,7 +118,7 @@ static void take_filters(const struct lw_job *job, int first, int n, struct lw_o
 {
     *spec = job->op;
     lw_noise_plain_series(spec);
-    if (lw_noise_has_pixels(job))
+    if (lw_op_has_pixels(&job->op))
         return;
     spec->ols.taps += first * spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1);
     spec->ols.n_filters = n;
@@ -128,7 +128,7 @@ static void take_filters(const struct lw_job *job, int first, int n, struct lw_o
 static int64_t least_values(const struct clip *clip)
 {
     const struct lw_noise_pass *const pass = &clip->pass;
-    return min64(pass->blocks.length, pass->job->n_outputs) * lw_noise_width(pass->job) * pass->plan.op.channel_unit;
+    return min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
@@ -322,7 +322,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
     snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
-             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_noise_width(job), job->ops->channel, stretches);
+             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op), job->ops->channel, stretches);
 }
 
 static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)

@@ -32,7 +32,7 @@ static int64_t n_together(const struct lw_noise_count *count) { return count->pa
 /* Of one channel. */
 static int64_t marks_bytes(const struct lw_noise_count *count)
 {
-    return round_up(longest_block(count) * lw_noise_width(count->pass->job), LW_ALIGNMENT);
+    return round_up(longest_block(count) * lw_op_width(&count->pass->job->op), LW_ALIGNMENT);
 }
 
 static int64_t marking_bytes(const struct lw_noise_count *count)
@@ -99,7 +99,7 @@ static void count_values(const struct lw_noise_count *count, const struct values
 {
     const struct lw_op_spec *const spec = &count->pass->spec;
     const struct lw_block *const block = &count->slot->block;
-    const int64_t width = lw_noise_width(count->pass->job), n = columns[1] - columns[0];
+    const int64_t width = lw_op_width(&count->pass->job->op), n = columns[1] - columns[0];
     const int64_t begin = max64(rows[0], count->begin - block->first), end = min64(rows[1], count->end - block->first);
     const bool are_together = n == width;
     struct lw_spread_values part = {
@@ -143,7 +143,7 @@ static uint32_t *counts_of(const struct lw_noise_count *count, const struct valu
 static void count_cell(const struct lw_noise_count *count, const struct values *v, int64_t cell, const struct scratch *scratch,
                        double *sigmas)
 {
-    const int64_t length = longest_block(count), n = count->slot->block.count, width = lw_noise_width(count->pass->job);
+    const int64_t length = longest_block(count), n = count->slot->block.count, width = lw_op_width(&count->pass->job->op);
     const int64_t row = cell / count->cells.columns, tall = divide_up(length, count->cells.rows);
     const int64_t column = cell % count->cells.columns, wide = divide_up(width, count->cells.columns);
     const int64_t rows[2] = {min64(row * tall, n), min64((row + 1) * tall, n)};
@@ -157,7 +157,7 @@ static void count_cell(const struct lw_noise_count *count, const struct values *
 
 static void count_all(const struct lw_noise_count *count, const struct values *v, const struct scratch *scratch)
 {
-    const int64_t all[2] = {0, count->slot->block.count}, columns[2] = {0, lw_noise_width(count->pass->job)};
+    const int64_t all[2] = {0, count->slot->block.count}, columns[2] = {0, lw_op_width(&count->pass->job->op)};
     const int64_t row = count->n_blocks * n_cells(count) * lw_noise_pass_pairs(count->pass, count->slot->block.n_channels);
     if (n_cells(count) == 0)
         count_values(count, v, all, columns, counts_of(count, v, 0), n_filters(count) * count->bins);
@@ -170,7 +170,7 @@ static void count_channels(const struct lw_noise_count *count, int64_t c, int n,
 {
     const struct lw_slot *const slot = count->slot;
     const bool is_slow = count->pass->spec.layout == LW_TIME_SLOW;
-    const int64_t outputs = slot->block.count * lw_noise_width(count->pass->job);
+    const int64_t outputs = slot->block.count * lw_op_width(&count->pass->job->op);
     const struct scratch scratch = scratch_of(count, thread);
     bool has_marks = false;
     for (int k = 0; k < n; k++)

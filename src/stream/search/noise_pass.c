@@ -20,18 +20,22 @@ struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_
 
 void lw_noise_plain_series(struct lw_op_spec *spec)
 {
-    const bool is_image = spec->kind == LW_OP_CONV2D;
+    const struct lw_search series = {.products = LW_FILTERED};
     spec->output = (struct lw_type){
-        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = spec->input.is_complex || (is_image ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
+        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = lw_op_is_complex(spec),
     };
     spec->output_scale = 0;
-    if (is_image) {
-        spec->conv2d.every = 1;
-        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
-    } else {
+    switch (spec->kind) {
+    case LW_OP_OLS:
         spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
-        spec->ols.search = (struct lw_search){.products = LW_FILTERED};
+        spec->ols.search = series;
+        break;
+    case LW_OP_CONV2D:
+        spec->conv2d.every = 1;
+        spec->conv2d.search = series;
+        break;
+    case LW_OP_SFFT:
+        break;
     }
 }
 

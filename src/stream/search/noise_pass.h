@@ -66,8 +66,6 @@ int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t
 double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n);
 
 /** Whether outputs are pixels of rows, and how many of these; of a signal 1. */
-static inline bool lw_noise_has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
-static inline int64_t lw_noise_width(const struct lw_job *job) { return lw_noise_has_pixels(job) ? job->op.conv2d.output_columns : 1; }
 
 /* ---- the ways to measure: each fills job->noise on rank 0, or says what it takes ---------------------------------------- */
 

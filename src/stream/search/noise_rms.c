@@ -34,7 +34,7 @@ struct rms {
 static int64_t run_of(const struct lw_job *job, int64_t unit)
 {
     const bool is_long = job->n_outputs / unit >= (int64_t)ONE_IN * RUN * RUN;
-    return !lw_noise_has_pixels(job) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
+    return !lw_op_has_pixels(&job->op) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
 }
 
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t length, int64_t pieces, int64_t least)
@@ -53,7 +53,7 @@ static void choose_segments(struct rms *rms, int64_t unit)
     const struct lw_job *const job = rms->pass.job;
     const int64_t run = run_of(job, unit);
     rms->pass.pieces = run;
-    if (lw_noise_has_pixels(job)) {
+    if (lw_op_has_pixels(&job->op)) {
         const int64_t width = job->op.conv2d.output_columns;
         rms->columns = max64(COLUMNS, divide_up(width, MOST_PIECES));
         rms->pass.pieces = max64(1, width / rms->columns);
@@ -65,7 +65,7 @@ static void choose_segments(struct rms *rms, int64_t unit)
 static void make_segments(struct lw_op_spec *spec, int64_t unit)
 {
     lw_noise_plain_series(spec);
-    if (spec->kind != LW_OP_CONV2D)
+    if (!lw_op_has_pixels(spec))
         spec->ols.search = (struct lw_search){.products = LW_BLOCKS, .every = unit, .values = LW_BLOCK_RMS};
 }
 
@@ -77,7 +77,7 @@ static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, co
     make_segments(&pass->spec, plan->op.unit);
     choose_segments(rms, plan->op.unit);
     const int64_t most = MOST_OUTPUTS / (pass->blocks.length * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
-    pass->group = min64(plan->rounds.group, lw_noise_has_pixels(job) ? 1 : max64(1, most) * plan->op.channel_unit);
+    pass->group = min64(plan->rounds.group, lw_op_has_pixels(&job->op) ? 1 : max64(1, most) * plan->op.channel_unit);
     pass->depth = (int)min64(pass->depth, max64(1, plan->rounds.slice / pass->blocks.length));
     return engine->ops->op_plan(engine, &pass->spec, &pass->plan.op, err);
 }
@@ -137,7 +137,7 @@ static int take_block(void *context, const struct lw_slot *slot, int number, str
     struct rms *const rms = context;
     (void)number;
     (void)err;
-    if (lw_noise_has_pixels(rms->pass.job))
+    if (lw_op_has_pixels(&rms->pass.job->op))
         take_pieces(rms, slot, rms->next);
     else
         take_values(rms, slot, rms->next);
@@ -160,7 +160,7 @@ static int measure_group(struct rms *rms, struct lw_setup *setup, int64_t channe
 
 static void tell(const struct rms *rms, struct lw_noise_said *said)
 {
-    const int64_t run = lw_noise_has_pixels(rms->pass.job) ? 1 : rms->pass.pieces, n = rms->pass.blocks.count * run;
+    const int64_t run = lw_op_has_pixels(&rms->pass.job->op) ? 1 : rms->pass.pieces, n = rms->pass.blocks.count * run;
     snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
              rms->pass.blocks.length / run);
 }

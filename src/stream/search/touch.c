@@ -74,7 +74,7 @@ static bool is_pixel_touched(const struct lw_touch *touch, const struct lw_slot 
 
 int64_t lw_touch_drop(const struct lw_touch *touch, const struct lw_slot *slot, int number, struct lw_crossing *crossings, int64_t n)
 {
-    const bool is_image = touch->job->op.kind == LW_OP_CONV2D;
+    const bool is_image = lw_op_has_pixels(&touch->job->op);
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++)
         if (!(is_image ? is_pixel_touched(touch, slot, &crossings[i]) : is_touched(touch, slot, number, &crossings[i])))
