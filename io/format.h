@@ -6,9 +6,10 @@
  *     describe                    what a dataset holds, or what is wrong with it
  *     find_stretches              where its samples follow each other in time, of datasets with gaps
  *     open, read, close           samples, box by box
- *     locate, find_chunk          where they lie, for those that read the file themselves
+ *     locate                      where they lie, for those that read the file themselves
  *     read_numbers                all of a small dataset
- *     read_notes, read_rows       attributes and tables, for those who show data (io/notes)
+ *     read_notes                  attributes, for those who show data (io/notes)
+ *     library                     chunks and tables, of formats that a library reads
  *
  * Every operation is one process' own: none is collective. Where a library reads the format, one rank first lists or describes a
  * file in a child process (shield.h), so that the library may crash on a damaged file; the ranks then open a file that has been
@@ -61,12 +62,32 @@ struct lw_stored_chunk {
     uint32_t skipped;                   /* filters, as lw_decoder_decode wants them */
 };
 
+/* What only a format has whose files are read by a library that may crash on damaged ones (shield.h): HDF5. */
+struct lw_library {
+    /** lw_notes_read_rows and lw_quality_find of a file of this format. */
+    int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
+    int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
+
+    /** Where the chunk is whose first sample is that one. Of datasets that were located. Errors as for read.
+     * @param first  in the dataset's dimensions */
+    int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
+
+    /* Datasets in chunks, where describe tells of any. Those that need no decoding are best read whole up to this size. */
+    int64_t most_whole_bytes;
+
+    /** Prepare for reads that take each chunk whole, or only the samples wanted. */
+    int (*prepare_chunks)(void *dataset, bool whole, struct lw_error *err);
+
+    /** Host bytes that the library takes for one read that touches so many chunks. */
+    int64_t (*chunks_bytes)(const struct lw_dataset_info *info, bool whole, int64_t n_chunks);
+};
+
 struct lw_format {
     const char *name;           /* "HDF5"; --format takes it, in either case */
     const char *file_text;      /* "an HDF5 file" */
-    const char *library;        /* that reads its files, and may crash on damaged ones (shield.h); NULL: this program alone does */
+    const struct lw_library *library;       /* that reads its files and may crash; NULL: there is none */
 
-    /** Make the library ready. Called before a child process is made; may be called often. NULL: there is nothing to do. */
+    /** Make what reads its files ready. Called before a child process is made; may be called often. NULL: there is nothing to do. */
     void (*start)(void);
 
     /** Whether a regular file that can be read is of this format. LW_EIO: it cannot be read after all. NULL: nothing in a file
@@ -100,10 +121,6 @@ struct lw_format {
     /** Whether the samples can be read without the library; how they lie then. NULL: none can. */
     bool (*locate)(void *dataset, struct lw_stored *out);
 
-    /** Where the chunk is whose first sample is that one. Of datasets that were located. Errors as for read.
-     * @param first  in the dataset's dimensions */
-    int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
-
     /** Call `visit` for each attribute of a dataset that says more than `info` does and may be carried over to a result, in a fixed
      * order. By one process, after describe. NULL: there are none. */
     void (*visit_attributes)(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
@@ -113,21 +130,8 @@ struct lw_format {
      * @param values  row-major, complex ones as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
-    /** lw_notes_read and lw_notes_read_rows, of a file of this format. NULL: it has no attributes, no tables. */
+    /** lw_notes_read of a file of this format. NULL: it has no attributes. */
     int (*read_notes)(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
-    int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
-
-    /** lw_quality_find of a file of this format. NULL: none has any. */
-    int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
-
-    /* Datasets in chunks, where describe tells of any. Those that need no decoding are best read whole up to this size. */
-    int64_t most_whole_bytes;
-
-    /** Prepare for reads that take each chunk whole, or only the samples wanted. */
-    int (*prepare_chunks)(void *dataset, bool whole, struct lw_error *err);
-
-    /** Host bytes that the library takes for one read that touches so many chunks. */
-    int64_t (*chunks_bytes)(const struct lw_dataset_info *info, bool whole, int64_t n_chunks);
 };
 
 /** lw_format.start of every format. */
@@ -136,9 +140,6 @@ void lw_formats_start(void);
 /** The format of a file: that of the hints, or what its content says. LW_EIO: missing, unreadable, a folder. LW_EDATA: none of
  * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
-
-/** lw_format.read_numbers, or what stands for it; packed numbers are given as what they stand for. */
-int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
 /** All formats, NULL-ended, in the order in which they are tried. */
 const struct lw_format *const *lw_formats_all(void);

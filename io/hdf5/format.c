@@ -347,10 +347,19 @@ static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
     return LW_OK;
 }
 
+static const struct lw_library library = {
+    .read_rows = lw_hdf5_read_rows,
+    .find_quality = find_quality,
+    .find_chunk = find_chunk,
+    .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
+    .prepare_chunks = prepare_chunks,
+    .chunks_bytes = chunks_bytes,
+};
+
 const struct lw_format lw_format_hdf5 = {
     .name = "HDF5",
     .file_text = "an HDF5 file",
-    .library = "libhdf5",
+    .library = &library,
     .start = lw_hdf5_start,
     .recognise = recognise,
     .list = lw_probe_list,
@@ -360,13 +369,7 @@ const struct lw_format lw_format_hdf5 = {
     .read = read_box,
     .close = close_dataset,
     .locate = locate,
-    .find_chunk = find_chunk,
     .visit_attributes = lw_hdf5_visit_attributes,
     .read_numbers = read_numbers,
     .read_notes = lw_hdf5_read_notes,
-    .read_rows = lw_hdf5_read_rows,
-    .find_quality = find_quality,
-    .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
-    .prepare_chunks = prepare_chunks,
-    .chunks_bytes = chunks_bytes,
 };

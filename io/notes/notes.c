@@ -32,9 +32,9 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
     int rc;
     if ((rc = lw_object_parse(name, &object, err)) || (rc = lw_formats_find(object.file, NULL, &format, err)))
         return rc;
-    if (!format->read_rows)
+    if (!format->library)
         return lw_fail(err, LW_EDATA, "'%s' is %s: it holds no tables", object.file, format->file_text);
-    return format->read_rows(&object, rows, values, err);
+    return format->library->read_rows(&object, rows, values, err);
 }
 
 static bool has_column(const struct lw_notes *notes, const char *name)

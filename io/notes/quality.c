@@ -13,8 +13,8 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
     const int rc = lw_formats_find(object->file, &object->hints, &format, err);
     if (rc)
         return rc;
-    if (format->find_quality)
-        return format->find_quality(object->file, object->path, result, err);
+    if (format->library)
+        return format->library->find_quality(object->file, object->path, result, err);
     return lw_fail(err, LW_EDATA, "--mask good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
                    "another file", object->file, format->file_text);
 }

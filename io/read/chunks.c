@@ -51,7 +51,7 @@ bool lw_chunks_are_whole(const struct lw_source *source, const struct lw_view_sp
     if (source->info.is_compressed)
         return true;
     return is_chunked(source) && !source->direct.is_on && view->chunks != LW_CHUNKS_IN_PLACE &&
-           lw_dataset_chunk_bytes(&source->info) <= source->format->most_whole_bytes;
+           lw_dataset_chunk_bytes(&source->info) <= source->format->library->most_whole_bytes;
 }
 
 bool lw_chunks_are_kept(const struct lw_source *source, const struct lw_view_spec *view)
@@ -74,7 +74,7 @@ int64_t lw_chunks_bytes(const struct lw_source *source, const struct lw_view_spe
     if (source->direct.is_on)
         return row;
     const bool whole = lw_chunks_are_whole(source, view);
-    return row + source->format->chunks_bytes(&source->described, whole, lw_chunks_touched(source, view));
+    return row + source->format->library->chunks_bytes(&source->described, whole, lw_chunks_touched(source, view));
 }
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ int lw_chunks_select(struct lw_source *source, struct lw_error *err)
         return LW_ESYSTEM;
     if (source->direct.is_on)
         return LW_OK;
-    return source->format->prepare_chunks(source->dataset, lw_chunks_are_whole(source, &source->view), err);
+    return source->format->library->prepare_chunks(source->dataset, lw_chunks_are_whole(source, &source->view), err);
 }
 
 /* ---- read -------------------------------------------------------------------------------------------------------------- */

@@ -445,7 +445,7 @@ static int find_chunk(struct lw_source *source, int64_t number, struct lw_error 
     }
     struct lw_error reason;
     if (!is_wanted(source, &cell) ||
-        source->format->find_chunk(source->dataset, first, &direct->chunks[number], &reason) == LW_OK)
+        source->format->library->find_chunk(source->dataset, first, &direct->chunks[number], &reason) == LW_OK)
         return LW_OK;
     return fail_cell(source, &cell, &reason, err);
 }

@@ -179,7 +179,4 @@ int64_t lw_writer_bytes_written(const struct lw_writer *writer);    /* by this r
 /** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);
 
-/** "HDF5 1.10.8, parallel". Static storage. */
-const char *lw_hdf5_text(void);
-
 #endif

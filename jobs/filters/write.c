@@ -1,5 +1,6 @@
 /* write.c - the file that a bank goes to. */
 #include "base/memory.h"
+#include "io/hdf5/result/release.h"
 #include "jobs/filters/bank.h"
 #include "version.h"
 

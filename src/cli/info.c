@@ -10,8 +10,8 @@
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
 #include "io/codecs/hash.h"
+#include "io/hdf5/result/release.h"
 #include "io/object.h"
-#include "io/write/writer.h"
 #include "plot/sky.h"
 
 #include <sched.h>

@@ -431,7 +431,7 @@ static int add_chunk(struct lw_samples *samples, struct piece *piece, struct lw_
     int64_t first[LW_MAX_DIMS] = {0};
     for (int d = 0; d < file->info.n_dims; d++)
         first[d] = piece->box.first[d] / file->info.chunk[d] * file->info.chunk[d];
-    const int rc = file->format->find_chunk(file->dataset, first, &piece->chunk, &reason);
+    const int rc = file->format->library->find_chunk(file->dataset, first, &piece->chunk, &reason);
     return rc ? fail_piece(piece, rc, &reason, err) : add_piece(samples, piece, err);
 }
 

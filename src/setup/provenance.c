@@ -1,6 +1,7 @@
 #include "setup/provenance.h"
 
 #include "base/memory.h"
+#include "io/hdf5/result/release.h"
 #include "version.h"
 
 #include <assert.h>

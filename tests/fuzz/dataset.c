@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "io/axis.h"
+#include "io/read/numbers.h"
 #include "target.h"
 
 #include <string.h>

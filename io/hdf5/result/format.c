@@ -5,9 +5,6 @@
 #include "io/hdf5/result/structure.h"
 #include "io/hdf5/start.h"
 
-#include <hdf5.h>
-#include <stdio.h>
-
 static int open_together(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec, void **file,
                          struct lw_error *err)
 {
@@ -49,12 +46,3 @@ const struct lw_structure lw_structure_hdf5 = {
     .finish_together = finish_together,
     .close_together = close_together,
 };
-
-const char *lw_hdf5_text(void)
-{
-    static char text[64];
-    unsigned major = 0, minor = 0, release = 0;
-    H5get_libversion(&major, &minor, &release);
-    snprintf(text, sizeof text, "HDF5 %u.%u.%u, parallel", major, minor, release);
-    return text;
-}

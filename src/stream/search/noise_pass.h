@@ -65,8 +65,6 @@ int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t
  * @param n       set: how many they are */
 double lw_noise_pass_median(const struct lw_noise_pass *pass, int64_t n_channels, int64_t pair, double *values, int64_t *n);
 
-/** Whether outputs are pixels of rows, and how many of these; of a signal 1. */
-
 /* ---- the ways to measure: each fills job->noise on rank 0, or says what it takes ---------------------------------------- */
 
 /* How much was looked at. */

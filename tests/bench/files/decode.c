@@ -113,7 +113,7 @@ static int measure_first(const struct lw_format *format, void *dataset, double *
     int rc;
     if (!format->locate(dataset, &where) || !where.is_chunked)
         return lw_fail(err, LW_EDATA, "lapwing does not decode it");
-    if ((rc = format->find_chunk(dataset, first, &chunk, err)) == LW_OK &&
+    if ((rc = format->library->find_chunk(dataset, first, &chunk, err)) == LW_OK &&
         (rc = lw_decoder_create(&where.filters, &decoder, err)) == LW_OK &&
         (rc = (stored = lw_alloc((size_t)chunk.bytes, "a chunk", err)) ? LW_OK : LW_ESYSTEM) == LW_OK &&
         (rc = lw_bytes_read(where.fd, stored, chunk.offset, chunk.bytes, err)) == LW_OK)
