@@ -5,7 +5,6 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "design/kaiser.h"
 #include "design/taps.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef LW_JOBS_FILTERS_BANK_H
 #define LW_JOBS_FILTERS_BANK_H
 
-#include "design/kaiser.h"
+#include "design/window.h"
 #include "design/response.h"
 #include "io/write/writer.h"
 #include "jobs/filters/kinds.h"

@@ -12,7 +12,7 @@ static const struct lw_option options[] = {
      .help = "Frequency at its end; below that at the start the chirp falls."},
     {.name = "duration", .kind = LW_OPTION_DURATION, .argument = "S", .minimum = 1e-15, .maximum = 1e18, .is_required = true,
      .help = "How long it lasts, in seconds, rounded to whole samples."},
-    {.name = "window", .kind = LW_OPTION_CHOICE, .choices = "rectangular|hann", .fallback = "rectangular",
+    {.name = "window", .kind = LW_OPTION_CHOICE, .choices = LW_WINDOW_CHOICES, .fallback = "rectangular",
      .help = "What its amplitude does: constant, or rising and falling as sin^2."},
     LW_OPTION_NORM("energy"),
     {0},
@@ -32,7 +32,7 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
     if ((rc = lw_bank_shape(bank, 1, n_taps, true, "a shorter --duration", err)))
         return rc;
     const double from = from_hz / bank->rate_hz, to = to_hz / bank->rate_hz;
-    lw_taps_chirp(from, to, lw_options_choice(given, "window") == 1, bank->n_taps, bank->taps);
+    lw_taps_chirp(from, to, (enum lw_window)lw_options_choice(given, "window"), bank->n_taps, bank->taps);
     bank->references[0] = (from + to) / 2;
     bank->design = "conj(s[M - 1 - m]) of s[m] = w[m] exp(2 pi i (f0 t + (f1 - f0) t^2 / (2 T))), t = m / rate, T = M / rate";
     lw_bank_note_real(bank, "from_hz", from_hz);

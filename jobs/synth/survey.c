@@ -1,5 +1,7 @@
 #include "jobs/synth/survey.h"
 
+#include "design/window.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,8 +66,7 @@ int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
 
 static double hann(int64_t i, int64_t n)
 {
-    const double s = sin(PI * ((double)i + 0.5) / (double)n);
-    return s * s;
+    return lw_window_at(LW_WINDOW_HANN, (double)i + 0.5, (double)n);
 }
 
 /* Sum of the squares of the Hann window's n values: 3 n / 8 from n = 3 on. */

@@ -1,8 +1,7 @@
 #include "design/taps.h"
 
-#include "design/kaiser.h"
-
 #include <math.h>
+#include <stdbool.h>
 
 #define PI 3.14159265358979323846
 
@@ -84,15 +83,15 @@ void lw_taps_ricker(double peak, int64_t n, double *taps)
 }
 
 /* Turns are reduced before they become radians, so that a long chirp keeps its phase. */
-void lw_taps_chirp(double from, double to, bool has_hann, int64_t n, double *taps)
+void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {
         const double t = (double)m;
         const double turns = fmod(from * t, 1) + fmod((to - from) * t / (2 * (double)n) * t, 1);
-        const double arch = sin(PI * (t + 0.5) / (double)n), window = has_hann ? arch * arch : 1;
+        const double amplitude = lw_window_at(window, t + 0.5, (double)n);
         double *const tap = taps + 2 * (n - 1 - m);
-        tap[0] = window * cos(2 * PI * turns);
-        tap[1] = -window * sin(2 * PI * turns);
+        tap[0] = amplitude * cos(2 * PI * turns);
+        tap[1] = -amplitude * sin(2 * PI * turns);
     }
 }
 

@@ -4,7 +4,8 @@
 #ifndef LW_DESIGN_TAPS_H
 #define LW_DESIGN_TAPS_H
 
-#include <stdbool.h>
+#include "design/window.h"
+
 #include <stdint.h>
 
 /** The ideal filter of the pass band low..high, times a Kaiser window. low = 0 makes a low-pass, high = 0.5 a high-pass, for
@@ -29,9 +30,9 @@ void lw_taps_gaussian(double sigma, int64_t n, double *taps);
 void lw_taps_ricker(double peak, int64_t n, double *taps);
 
 /** The matched filter conj(s[n - 1 - m]) of the linear chirp s[m] = w[m] exp(2 pi i (from m + (to - from) m^2 / (2 n))): its
- * real part is that of the cosine and its imaginary part that of the sine, in quadrature. w is a Hann window or 1.
+ * real part is that of the cosine and its imaginary part that of the sine, in quadrature. w is the window.
  * @param taps  [n x 2] */
-void lw_taps_chirp(double from, double to, bool has_hann, int64_t n, double *taps);
+void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, double *taps);
 
 /* Two point masses on a circular orbit that gravitational waves shrink, to leading order (quadrupole formula): M. Maggiore,
  * Gravitational Waves, volume 1, section 4.1.1. m is the chirp mass (m1 m2)^(3/5) / (m1 + m2)^(1/5) as a time, G m / c^3; times and

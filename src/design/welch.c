@@ -3,12 +3,11 @@
 #include "base/memory.h"
 #include "base/select.h"
 #include "design/transform.h"
+#include "design/window.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-
-#define PI 3.14159265358979323846
 
 struct lw_welch {
     int64_t n;
@@ -31,8 +30,7 @@ static double make_window(int64_t n, double *window)
 {
     double sum = 0;
     for (int64_t m = 0; m < n; m++) {
-        const double s = sin(PI * (double)m / (double)n);
-        window[m] = s * s;
+        window[m] = lw_window_at(LW_WINDOW_HANN, (double)m, (double)n);
         sum += window[m] * window[m];
     }
     return sum;

@@ -1,5 +1,4 @@
 /* The mathematics of `lapwing filters` against slow, obvious references in double precision: integrals and sums by definition. */
-#include "design/kaiser.h"
 #include "design/response.h"
 #include "design/taps.h"
 
@@ -164,13 +163,33 @@ static void test_pulses(void)
     CHECK(taps[75] == 1 && fabs(taps[74] - taps[76]) == 0, "Ricker: %g, %g, %g", taps[74], taps[75], taps[76]);
 }
 
+/* Every window is 1 in the middle and symmetric about it; the Hann window is a raised cosine. */
+static void test_windows(void)
+{
+    enum { N_WINDOWS = 1
+#define X(is, name, value) + 1
+        LW_WINDOWS(X)
+#undef X
+    };
+    for (int w = 0; w < N_WINDOWS; w++)
+        for (double n = 4; n < 1000; n = 2 * n + 1) {
+            CHECK(fabs(lw_window_at((enum lw_window)w, n / 2, n) - 1) < 1e-12, "window %d of %g", w, n);
+            for (double x = 0; x < n; x += 0.5) {
+                const double here = lw_window_at((enum lw_window)w, x, n), there = lw_window_at((enum lw_window)w, n - x, n);
+                CHECK(fabs(here - there) < 1e-12 && here < 1 + 1e-12, "window %d of %g at %g: %g and %g", w, n, x, here, there);
+            }
+        }
+    for (int x = 0; x < 16; x++)
+        CHECK(fabs(lw_window_at(LW_WINDOW_HANN, x, 16) - (1 - cos(2 * PI * x / 16)) / 2) < 1e-15, "Hann at %d", x);
+}
+
 static void test_chirp(void)
 {
     static double taps[2 * MOST_TAPS];
     for (int hann = 0; hann < 2; hann++)
         for (int n = 2; n < 1000; n = 2 * n + 1) {
             const double from = 0.31, to = 0.07;
-            lw_taps_chirp(from, to, hann, n, taps);
+            lw_taps_chirp(from, to, hann ? LW_WINDOW_HANN : LW_WINDOW_RECTANGULAR, n, taps);
             for (int m = 0; m < n; m++) {
                 const double t = n - 1 - m, window = hann ? pow(sin(PI * (t + 0.5) / n), 2) : 1;
                 const double complex wanted = conj(window * cexp(2 * PI * I * (from * t + (to - from) * t * t / (2 * n))));
@@ -299,6 +318,7 @@ int main(void)
     test_band();
     test_boxcar();
     test_pulses();
+    test_windows();
     test_chirp();
     test_inspiral();
     test_magnitudes();

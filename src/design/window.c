@@ -1,8 +1,20 @@
-#include "design/kaiser.h"
+#include "design/window.h"
 
 #include <math.h>
 
 #define PI 3.14159265358979323846
+
+double lw_window_at(enum lw_window window, double x, double n)
+{
+    const double a = PI * x / n;
+    switch (window) {
+#define X(is, name, value) case LW_WINDOW_##is: return value;
+        LW_WINDOWS(X)
+#undef X
+    case LW_WINDOW_RECTANGULAR: break;
+    }
+    return 1;
+}
 
 /* sum over k of ((x / 2)^k / k!)^2 */
 double lw_bessel_i0(double x)
