@@ -1,14 +1,12 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
-#include "jobs/conv2d.h"
-
-#include "jobs/jobs.h"
-
 #include "job/choose.h"
 #include "job/coordinates.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "jobs/aliasing.h"
 #include "jobs/conv2d_kernel.h"
+#include "jobs/jobs.h"
+#include "jobs/synth/synth.h"
 #include "options/parse.h"
 #include "signal/convolution.h"
 
@@ -331,6 +329,7 @@ const struct lw_job_ops lw_job_conv2d = {
     .least_dims = 2,
     .most_dims = 3,
     .join = LW_JOIN_ROWS,
+    .taps = "kernel",
     .options = options,
     .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 const struct lw_job_ops *const lw_jobs[] = {
-    &lw_job_ols,
-    &lw_job_conv2d,
-    &lw_job_sfft,
+#define X(name) &lw_job_##name,
+    LW_JOBS(X)
+#undef X
     NULL,
 };
 

@@ -4,9 +4,17 @@
 
 #include "job/job.h"
 
-extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;
+/* The jobs; a further one is a further line. */
+#define LW_JOBS(X) \
+    X(ols)         \
+    X(conv2d)      \
+    X(sfft)
 
-/** The jobs, NULL-ended. A further one is a further line in jobs.c. */
+#define LW_JOB(name) extern const struct lw_job_ops lw_job_##name;
+LW_JOBS(LW_JOB)
+#undef LW_JOB
+
+/** The jobs, NULL-ended. */
 extern const struct lw_job_ops *const lw_jobs[];
 
 /** The job of that name; NULL if there is none. */

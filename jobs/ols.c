@@ -1,6 +1,4 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
-#include "jobs/ols.h"
-
 #include "base/integers.h"
 #include "job/choose.h"
 #include "job/search.h"
@@ -11,6 +9,7 @@
 #include "jobs/jobs.h"
 #include "jobs/ols_filters.h"
 #include "jobs/ols_result.h"
+#include "jobs/synth/synth.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -295,6 +294,7 @@ const struct lw_job_ops lw_job_ols = {
     .least_dims = 1,
     .most_dims = 2,
     .join = LW_JOIN_TIME,
+    .taps = "filters",
     .options = options,
     .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"

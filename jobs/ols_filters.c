@@ -8,13 +8,14 @@
 #include "job/coordinates.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
-#include "jobs/ols.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+enum { MAX_FILTERS = 1 << 20 };
 
 /* What /filters says of filters that were made here; the attributes on rank 0. */
 struct lw_made_filters {
@@ -91,9 +92,9 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     struct lw_ols_spec *const ols = &job->op.ols;
     const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
     const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
-    if (n_filters > LW_OLS_MAX_FILTERS)
+    if (n_filters > MAX_FILTERS)
         return lw_fail(err, LW_EDATA, "%s holds %" PRId64 " filters, at most %d are possible", lw_dataset_name(info).text,
-                       n_filters, LW_OLS_MAX_FILTERS);
+                       n_filters, MAX_FILTERS);
     ols->n_filters = (int)n_filters;
     ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;

@@ -1,14 +1,12 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
-#include "jobs/sfft.h"
-
-#include "job/line_rows.h"
-#include "jobs/jobs.h"
-
 #include "base/integers.h"
 #include "base/memory.h"
 #include "job/choose.h"
+#include "job/line_rows.h"
 #include "job/selection.h"
+#include "jobs/jobs.h"
 #include "jobs/sfft_published.h"
+#include "jobs/synth/synth.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"
 

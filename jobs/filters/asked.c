@@ -136,30 +136,6 @@ done:
 
 /* ---- boxcars ----------------------------------------------------------------------------------------------------------- */
 
-static int read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err)
-{
-    struct lw_stretch stretch;
-    if (lw_parse_stretch(item, &stretch) != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no width such as 16 (samples) or 2ms", option, item);
-    if (stretch.is_time && rate_hz == 0)
-        return lw_fail(err, LW_EUSAGE, "--%s: %s needs --rate, to know how many samples it is; or give samples", option, item);
-    const double samples = stretch.is_time ? stretch.seconds * rate_hz : (double)stretch.samples;
-    *width = round(samples);
-    if (!(*width >= 1 && *width <= LW_BANK_MOST_TAPS))
-        return lw_fail(err, LW_EUSAGE, "--%s: %s is %.12g samples; it must be 1 to %d", option, item, samples, LW_BANK_MOST_TAPS);
-    return LW_OK;
-}
-
-int lw_asked_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err)
-{
-    double width = 0;
-    const int rc = lw_options_given(given, "baseline")
-        ? read_width("baseline", lw_options_text(given, "baseline"), rate_hz, &width, err)
-        : LW_OK;
-    *samples = (int64_t)width;
-    return rc;
-}
-
 static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
 {
     const char *at = lw_options_text(given, "boxcar");
@@ -172,7 +148,7 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
         char item[48];
         const int length = (int)strcspn(at, ",");
         snprintf(item, sizeof item, "%.*s", length, at);
-        rc = read_width("boxcar", item, bank->rate_hz, &bank->parameters[f], err);
+        rc = lw_boxcar_read_width("boxcar", item, bank->rate_hz, &bank->parameters[f], err);
         at += length + 1;
     }
     return rc;
@@ -183,7 +159,7 @@ static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, st
     int count, rc;
     int64_t baseline;
     bank->norm = "energy";
-    if ((rc = read_widths(given, bank, &count, err)) || (rc = lw_asked_read_baseline(given, bank->rate_hz, &baseline, err)))
+    if ((rc = read_widths(given, bank, &count, err)) || (rc = lw_boxcar_read_baseline(given, bank->rate_hz, &baseline, err)))
         return rc;
     return lw_boxcar_design(count, baseline, bank, err);
 }

@@ -41,9 +41,6 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err);
 
-/** The baseline of --boxcar in samples; 0 where it is not given. LW_EUSAGE, also for a time where rate_hz is 0. */
-int lw_asked_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
-
 /** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */
 int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err);
 

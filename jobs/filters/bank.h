@@ -127,6 +127,12 @@ void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
  * @param baseline  samples over which the mean is taken from each boxcar, more than the widest has; 0: none is */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err);
 
+/** A width of boxcars in samples, from "16" or "2ms". LW_EUSAGE, also for a time where rate_hz is 0. */
+int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err);
+
+/** The option baseline likewise; 0 where it is not given. */
+int lw_boxcar_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
+
 /** The help of --baseline, which `ols` and `filters boxcar` have. */
 #define LW_BASELINE_HELP                                                                                                        \
     "The signal's mean over so many samples, or so long (2s), is taken away: each boxcar gives its sum less that of as many "  \

@@ -1,8 +1,9 @@
 /* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/conv2d.h"
+#include "io/write/writer.h"
 #include "jobs/synth/sky.h"
+#include "jobs/synth/synth.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/ols.h"
+#include "engine/engine.h"
+#include "io/write/writer.h"
 #include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
+#include "jobs/synth/synth.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,9 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/sfft.h"
+#include "engine/engine.h"
+#include "io/write/writer.h"
+#include "jobs/synth/synth.h"
 #include "sfft/number.h"
 
 #include <complex.h>

@@ -121,6 +121,7 @@ struct lw_job_ops {
     const char *remedy;                 /* what makes its smallest round smaller: "fewer --channels"; NULL: it has no rounds */
     const char *sample, *channel;       /* what it calls a sample of the axis and a channel: "sample", "channel" */
     const char *value;                  /* and a value of a sample that holds several: "column"; NULL: it holds one */
+    const char *taps;                   /* its option that names the file of its filters, "kernel"; NULL: it has none */
     const struct lw_option *options;    /* beyond the common ones of src/cli/commands.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */

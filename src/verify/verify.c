@@ -1,4 +1,3 @@
-#include "jobs/jobs.h"
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -202,14 +201,14 @@ static int move_files(const struct lw_verify_request *request, struct lw_error *
 {
     const char *const input = lw_options_text(request->given, "input"), *const filters =
                                                                             lw_options_text(request->given, "filters");
-    const char *const taps = request->ops == &lw_job_conv2d ? "kernel" : "filters";
+    const char *const taps = request->ops->taps;
     const char *const beside = lw_options_text(request->given, "beside");
     int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
     if (rc == LW_OK && beside && !request->ops->is_isolated)
         rc = lw_options_set(request->options, "beside", beside, "--beside", err);
     if (rc || !filters)
         return rc;
-    if (request->ops == &lw_job_sfft || !lw_options_given(request->options, taps))
+    if (!taps || !lw_options_given(request->options, taps))
         return lw_fail(err, LW_EUSAGE, "--filters %.600s: the result was made without filters from a file", filters);
     return lw_options_set(request->options, taps, filters, "--filters", err);
 }
