@@ -66,3 +66,54 @@ void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to)
     for (int64_t i = 0; i < n * (type.is_complex ? 2 : 1); i++)
         lw_copy_ordered((char *)to + i * (int64_t)bytes, bytes == 4 ? (const void *)&single : &twice, bytes, type.is_swapped);
 }
+
+/* ---- rows, by threads ------------------------------------------------------------------------------------------------- */
+
+/* What a thread converts at a time. */
+#define PIECE_VALUES ((int64_t)1 << 18)
+
+static void convert_magnitudes(const struct lw_conversion *c, const char *from, int64_t n, double *to)
+{
+    double numbers[BLOCK];
+    for (int64_t at = 0, count; at < n; at += count) {
+        count = min64(BLOCK / 2, n - at);
+        lw_convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
+        for (int64_t i = 0; i < count; i++)
+            to[at + i] = hypot(numbers[2 * i], numbers[2 * i + 1]);
+    }
+}
+
+static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    const struct lw_conversion *const c = context;
+    const bool makes_magnitudes = c->makes_magnitudes && c->type.is_complex;
+    const int64_t value = (int64_t)lw_scalar_bytes(c->to) * (c->type.is_complex && !makes_magnitudes ? 2 : 1);
+    const int64_t row = piece / c->pieces_per_row, begin = piece % c->pieces_per_row * PIECE_VALUES;
+    const int64_t n = min64(PIECE_VALUES, c->length - begin);
+    const char *const from = c->stored + row * c->stored_pitch + begin * (int64_t)lw_type_bytes(c->type);
+    void *const to = c->into + row * c->into_pitch + begin * value;
+    (void)thread;
+    (void)err;
+    if (makes_magnitudes)
+        convert_magnitudes(c, from, n, to);
+    else
+        lw_convert(c->type, c->packing, from, n, c->to, to);
+    return LW_OK;
+}
+
+void lw_conversion_begin(struct lw_conversion *conversion, struct lw_pool *pool)
+{
+    conversion->pieces_per_row = divide_up(conversion->length, PIECE_VALUES);
+    conversion->batch = (struct lw_batch){.lane = LW_LANE_READ, .n_pieces = conversion->n_rows * conversion->pieces_per_row,
+                                          .work = convert_piece, .context = conversion};
+    if (pool)
+        lw_pool_start(pool, &conversion->batch);
+    for (int64_t p = 0; !pool && p < conversion->batch.n_pieces; p++)
+        convert_piece(conversion, p, 0, NULL);
+}
+
+void lw_conversion_end(struct lw_conversion *conversion, struct lw_pool *pool)
+{
+    if (pool)
+        lw_pool_wait(pool, &conversion->batch, NULL);
+}

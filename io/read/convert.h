@@ -3,6 +3,7 @@
 #ifndef LW_IO_READ_CONVERT_H
 #define LW_IO_READ_CONVERT_H
 
+#include "base/pool.h"
 #include "io/bytes/packing.h"
 
 #include <stdint.h>
@@ -13,6 +14,25 @@ struct lw_type lw_convert_type(struct lw_type type);
 /** `n` samples, complex ones count once, each computed in double and rounded once.
  * @param to_scalar  float32 or float64 */
 void lw_convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to);
+
+/* Rows of samples to be converted, at once or by the threads of a pool. */
+struct lw_conversion {
+    struct lw_type type;
+    const struct lw_packing *packing;   /* borrowed, like the memory */
+    enum lw_scalar to;                  /* float32 or float64 */
+    bool makes_magnitudes;              /* of complex samples, as float64 */
+    int64_t n_rows, length;             /* samples */
+    const char *stored;
+    char *into;
+    int64_t stored_pitch, into_pitch;   /* bytes from one row to the next */
+
+    int64_t pieces_per_row;             /* of begin and end alone */
+    struct lw_batch batch;
+};
+
+/** Begin to convert; wait until all is there. `conversion` stays where it is in between. @param pool  NULL: begin does it all */
+void lw_conversion_begin(struct lw_conversion *conversion, struct lw_pool *pool);
+void lw_conversion_end(struct lw_conversion *conversion, struct lw_pool *pool);
 
 /** `n` samples of a floating-point type, each part not a number. */
 void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to);

@@ -6,8 +6,6 @@
 #include "io/axis.h"
 #include "io/examine.h"
 #include "io/read/convert.h"
-#include "io/read/overlap.h"
-#include "io/read/pieces.h"
 #include "io/shield.h"
 
 #include <errno.h>
@@ -387,13 +385,7 @@ static void describe_joined(struct lw_reader *reader)
     choose_type(reader, is_packed);
 }
 
-void lw_reader_forget(struct lw_reader *reader)
-{
-    lw_sequence_release(&reader->sequence);
-    lw_infos_release(&reader->infos);
-}
-
-int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)
+int lw_describe(struct lw_reader *reader, struct lw_error *err)
 {
     int axis = 0, rc = describe_files(reader, err);
     if (rc)

@@ -1,10 +1,11 @@
 /* numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
 #include "io/read/numbers.h"
-#include "io/read/source.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/examine.h"
+#include "io/read/reader.h"
+#include "io/read/source.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,5 @@
-#include "io/read/overlap.h"
+/* overlap.c - samples that several files have must be the same in all of them. */
+#include "io/read/describe.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -34,17 +35,18 @@ struct difference {
 static int read_block(const struct pair *pair, const struct lw_source *source, int64_t first, int64_t count, void *into,
                       struct lw_error *err)
 {
-    struct lw_box box = {.run = 1, .n_runs = 1, .into = into};
+    struct lw_target target = {.step = {1, 1, 1, 1}, .count = {1, 1, 1, 1}, .into = into};
     struct lw_error reason;
-    for (int d = 0; d < source->info.n_dims; d++) {
-        box.step[d] = 1;
-        box.first[d] = d == pair->axis ? first : 0;
-        box.count[d] = d == pair->axis ? count : source->info.dims[d];
-        box.run *= box.count[d];
+    int64_t pitch = (int64_t)lw_type_bytes(source->info.type);
+    for (int d = source->info.n_dims - 1; d >= 0; d--) {
+        const int to = source->described_dim[d];
+        target.first[to] = d == pair->axis ? first : 0;
+        target.count[to] = d == pair->axis ? count : source->info.dims[d];
+        target.pitch[to] = pitch;
+        pitch *= target.count[to];
     }
-    box.pitch = box.run;
-    const int rc = lw_source_read_box(source, &box, &reason);
-    return rc ? lw_view_fail(source, first, first + count, &reason, err) : LW_OK;
+    const int rc = lw_source_read(source, &target, &reason);
+    return rc ? lw_source_fail(source, first, first + count, &reason, err) : LW_OK;
 }
 
 /* Where element i of a block lies on the axis, which may be any of the block's dimensions. */

@@ -1,4 +1,5 @@
-#include "io/read/pieces.h"
+/* pieces.c - what files hold without a gap: each file, or each of the stretches that it is made of. */
+#include "io/read/describe.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

@@ -39,11 +39,10 @@ static int open_part(struct lw_reader *reader, struct lw_opened *opened, int64_t
     const struct lw_reader_request *const request = &reader->request;
     struct lw_dataset_info info;
     opened->part = part;
-    return lw_source_open(file_of(reader, part, &info), request->least_dims, request->most_dims, reader->pool, &opened->source, err);
+    return lw_view_open(file_of(reader, part, &info), request->least_dims, request->most_dims, reader->pool, &opened->view, err);
 }
 
-int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
-                       struct lw_error *err)
+int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err)
 {
     struct lw_reader *const reader = lw_alloc(sizeof *reader, "the reader", err);
     int rc = lw_comm_agree(comm, reader ? LW_OK : LW_ESYSTEM, err);
@@ -52,14 +51,30 @@ int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *req
         return rc;
     }
     *reader = (struct lw_reader){.comm = comm, .request = *request};
-    if ((rc = lw_reader_describe(reader, err)) == LW_OK) {
-        reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err);
-        reader->longest = longest_part(&reader->sequence);
-        rc = reader->opened ? open_part(reader, &reader->opened[0], reader->longest, err) : LW_ESYSTEM;
-        reader->n_opened = reader->opened ? 1 : 0;
-        rc = lw_comm_agree(comm, rc, err);
-    }
+    if ((rc = lw_describe(reader, err)))
+        lw_reader_close(reader);
+    else
+        *out = reader;
+    return rc;
+}
+
+static int open_first(struct lw_reader *reader, struct lw_error *err)
+{
+    if (!(reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err)))
+        return LW_ESYSTEM;
+    reader->n_opened = 1;
+    reader->longest = longest_part(&reader->sequence);
+    return open_part(reader, &reader->opened[0], reader->longest, err);
+}
+
+int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
+                       struct lw_error *err)
+{
+    struct lw_reader *reader;
+    int rc = lw_reader_describe(comm, request, &reader, err);
     if (rc)
+        return rc;
+    if ((rc = lw_comm_agree(comm, open_first(reader, err), err)))
         lw_reader_close(reader);
     else
         *out = reader;
@@ -81,14 +96,15 @@ void lw_reader_close(struct lw_reader *reader)
     if (!reader)
         return;
     for (int o = 0; o < reader->n_opened; o++)
-        lw_source_close(reader->opened[o].source);
-    lw_reader_forget(reader);
+        lw_view_close(reader->opened[o].view);
+    lw_sequence_release(&reader->sequence);
+    lw_infos_release(&reader->infos);
     lw_free(reader->opened);
     lw_free(reader->scratch);
     lw_free(reader);
 }
 
-static struct lw_source *longest(const struct lw_reader *reader) { return reader->opened[0].source; }
+static struct lw_source *longest(const struct lw_reader *reader) { return reader->opened[0].view->source; }
 
 void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
 {
@@ -207,7 +223,7 @@ static int64_t scratch_bytes(const struct lw_reader *reader, const struct lw_vie
 static int64_t source_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const struct lw_view_spec own = view_of(reader, view, reader->longest);
-    return lw_source_bytes(longest(reader), &own);
+    return lw_view_bytes(longest(reader), &own);
 }
 
 static int count_open(const struct lw_reader *reader, const struct lw_view_spec *view)
@@ -225,7 +241,7 @@ int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spe
 int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const struct lw_view_spec all = on_axis(reader, view), own = view_of(reader, &all, reader->longest);
-    return lw_source_chunk_width(longest(reader), &own);
+    return lw_view_chunk_width(longest(reader), &own);
 }
 
 /* As if all parts were like the longest. */
@@ -233,14 +249,14 @@ struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const 
                                           const struct lw_reads *reads)
 {
     const struct lw_view_spec all = on_axis(reader, view), own = view_of(reader, &all, reader->longest);
-    struct lw_chunk_cost cost = lw_source_chunk_cost(longest(reader), &own, reads);
+    struct lw_chunk_cost cost = lw_view_chunk_cost(longest(reader), &own, reads);
     cost.seconds *= (double)view->count / (double)own.count;
     return cost;
 }
 
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
 {
-    return is_single(reader) && longest(reader)->direct.is_on && lw_direct_locate(longest(reader), place);
+    return is_single(reader) && lw_view_locate(reader->opened[0].view, place);
 }
 
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
@@ -250,7 +266,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
         return rc;
     assert(view->max_axis > 0 && view->max_channels > 0);
     for (int o = 1; o < reader->n_opened; o++)
-        lw_source_close(reader->opened[o].source);
+        lw_view_close(reader->opened[o].view);
     reader->n_opened = 1;
     reader->view = on_axis(reader, view);
     reader->most_opened = count_open(reader, &reader->view);
@@ -260,7 +276,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     if (bytes > 0 && !(reader->scratch = lw_alloc((size_t)bytes, "samples as they are stored", err)))
         return LW_ESYSTEM;
     const struct lw_view_spec own = view_of(reader, &reader->view, reader->longest);
-    return lw_source_select(longest(reader), &own, err);
+    return lw_view_select(reader->opened[0].view, &own, err);
 }
 
 /* ---- the open files ------------------------------------------------------------------------------------------------------------- */
@@ -268,7 +284,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
     opened->is_busy = false;
-    return lw_source_end(opened->source, err);
+    return lw_view_end(opened->view, err);
 }
 
 /* A place for one more file: a new one, or that of the file that was used the longest time ago, which is then closed. */
@@ -293,11 +309,11 @@ static int open_view(struct lw_reader *reader, struct lw_opened *opened, int64_t
     const struct lw_view_spec own = view_of(reader, &reader->view, part);
     struct lw_opened fresh = {0};
     int rc;
-    if ((rc = open_part(reader, &fresh, part, err)) || (rc = lw_source_select(fresh.source, &own, err))) {
-        lw_source_close(fresh.source);
+    if ((rc = open_part(reader, &fresh, part, err)) || (rc = lw_view_select(fresh.view, &own, err))) {
+        lw_view_close(fresh.view);
         return rc;
     }
-    lw_source_close(opened->source);
+    lw_view_close(opened->view);
     *opened = fresh;
     return LW_OK;
 }
@@ -342,7 +358,7 @@ static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int6
         own.into_first = before;
     }
     opened->is_busy = true;
-    return lw_source_begin(opened->source, &own, err);
+    return lw_view_begin(opened->view, &own, err);
 }
 
 static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
@@ -375,56 +391,21 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
 static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }
 
 /* Samples [first, first + count) of the slab, which one file has: rows of channels where time is fast, else one row. */
-struct conversion {
-    const struct lw_reader *reader;
-    struct lw_packing packing;
-    int64_t n_rows, length;             /* samples */
-    int64_t from, from_pitch, to, to_pitch;     /* in the scratch and in the slab */
-    int64_t pieces_per_row;
-};
-
-/* What a thread converts at a time. */
-#define PIECE_VALUES ((int64_t)1 << 18)
-
-static struct conversion conversion_of(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
-{
-    const struct lw_slab *const slab = &reader->slab;
-    const int64_t values = lw_view_row_length(longest(reader), &reader->view), width = is_time_slow(reader) ? slab->n_channels : 1;
-    struct lw_dataset_info file;
-    struct conversion c = {
-        .reader = reader, .packing = file_of(reader, part, &file)->packing, .n_rows = is_time_slow(reader) ? 1 : slab->n_channels,
-        .length = count * width * values, .from = first * width * values, .from_pitch = slab->count * width * values,
-        .to = (slab->into_first + first) * width * values, .to_pitch = slab->into_axis * width * values,
-    };
-    c.pieces_per_row = divide_up(c.length, PIECE_VALUES);
-    return c;
-}
-
-static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)
-{
-    const struct conversion *const c = context;
-    const struct lw_type stored = longest(c->reader)->info.type, shown = c->reader->info.type;
-    const int64_t row = piece / c->pieces_per_row, begin = piece % c->pieces_per_row * PIECE_VALUES;
-    const int64_t n = min64(PIECE_VALUES, c->length - begin);
-    const char *const from = c->reader->scratch + (c->from + row * c->from_pitch + begin) * (int64_t)lw_type_bytes(stored);
-    char *const to = (char *)c->reader->slab.into + (c->to + row * c->to_pitch + begin) * (int64_t)lw_type_bytes(shown);
-    (void)thread;
-    (void)err;
-    lw_convert(stored, &c->packing, from, n, shown.scalar, to);
-    return LW_OK;
-}
-
 static void convert_part(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
-    struct conversion c = conversion_of(reader, part, first, count);
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = c.n_rows * c.pieces_per_row, .work = convert_piece, .context = &c};
-    if (reader->pool) {
-        lw_pool_start(reader->pool, &batch);
-        lw_pool_wait(reader->pool, &batch, NULL);
-    } else {
-        for (int64_t p = 0; p < batch.n_pieces; p++)
-            convert_piece(&c, p, 0, NULL);
-    }
+    const struct lw_slab *const slab = &reader->slab;
+    const struct lw_type stored = longest(reader)->info.type, shown = reader->info.type;
+    const int64_t values = lw_view_row_length(longest(reader), &reader->view), width = is_time_slow(reader) ? slab->n_channels : 1;
+    const int64_t from_bytes = width * values * (int64_t)lw_type_bytes(stored), to_bytes = width * values * (int64_t)lw_type_bytes(shown);
+    struct lw_dataset_info file;
+    struct lw_conversion conversion = {
+        .type = stored, .packing = &file_of(reader, part, &file)->packing, .to = shown.scalar,
+        .n_rows = is_time_slow(reader) ? 1 : slab->n_channels, .length = count * width * values,
+        .stored = reader->scratch + first * from_bytes, .stored_pitch = slab->count * from_bytes,
+        .into = (char *)slab->into + (slab->into_first + first) * to_bytes, .into_pitch = slab->into_axis * to_bytes,
+    };
+    lw_conversion_begin(&conversion, reader->pool);
+    lw_conversion_end(&conversion, reader->pool);
 }
 
 /* Each file may be packed in its own way. */

@@ -10,6 +10,17 @@
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
  * Other samples come in their stored type and byte order.
  *
+ * What passes through, each file of this folder using only those above it:
+ *
+ *     source    one dataset of one file, open; boxes of it by its format
+ *     cells     the same by a pool's threads: read, decode, copy
+ *     view      which part of it is shown: arithmetic
+ *     library, pooled      a slab of that, by calls of the format or by cells
+ *     slabs     a slab in either way, for one file
+ *     infos, sequence      what many files hold, and the axis that they make; pieces, overlap, describe: found by looking at them
+ *     reader    a slab of all files, converted, with gaps filled; beside, stretches: which files go together
+ *     box       any boxes of all files as real numbers, many at a time; numbers: all of a small dataset
+ *
  * Each rank reads by itself. Where it has a pool, and samples lie as they are or in chunks whose filters io/bytes/decode.h undoes,
  * the pool's threads read. Else HDF5 does, through a plain handle of its own, which reports every failed read. MPI-IO does not:
  * Open MPI's collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become
@@ -98,6 +109,9 @@ struct lw_reader_place {
  * both and says what differs; a gap where there must be none). Collective: every rank returns the same code. */
 int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
                        struct lw_error *err);
+
+/** The same without opening a file: for lw_reader_info, lw_boxes_open (box.h) and lw_reader_close alone. */
+int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err);
 
 /** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
  * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (no format that is

@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,34 +77,48 @@ void lw_source_close(struct lw_source *source)
 {
     if (!source)
         return;
-    lw_direct_release(source);
     if (source->dataset)
         source->format->close(source->dataset);
     if (source->fd >= 0)
         close(source->fd);
-    lw_free(source->row.memory);
-    lw_free(source->bounce);
     lw_free(source);
 }
 
 void lw_source_use(struct lw_source *source, struct lw_pool *pool)
 {
+    const struct lw_format *const format = source->format;
     source->pool = pool;
-    lw_direct_use(source);
+    source->is_pooled = source->fd >= 0 || (pool && format->locate && format->locate(source->dataset, &source->stored));
+    source->is_by_format = pool && !source->is_pooled && format->reads_in_threads;
+    if (source->fd >= 0)
+        source->stored = (struct lw_stored){.fd = source->fd, .offset = source->described.flat_offset};
+    else if (!source->is_pooled)
+        source->stored = (struct lw_stored){.fd = -1};
+    source->is_pooled |= source->is_by_format;
 }
 
-int lw_source_read_box(const struct lw_source *source, const struct lw_box *box, struct lw_error *err)
+/* Those of the fast dimensions that follow each other in memory are a run. */
+int lw_source_read(const struct lw_source *source, const struct lw_target *target, struct lw_error *err)
 {
-    struct lw_box all = *box;
-    for (int d = 0; d < LW_MAX_DIMS; d++) {
-        all.first[d] = 0;
-        all.step[d] = all.count[d] = 1;
-    }
-    for (int d = 0; d < source->info.n_dims; d++) {
-        const int to = source->described_dim[d];
-        all.first[to] = box->first[d];
-        all.step[to] = box->step[d];
-        all.count[to] = box->count[d];
-    }
-    return source->format->read(source->dataset, &all, err);
+    const int64_t bytes = (int64_t)lw_type_bytes(source->described.type);
+    struct lw_box box = {.run = 1, .n_runs = 1, .into = target->into};
+    memcpy(box.first, target->first, sizeof box.first);
+    memcpy(box.step, target->step, sizeof box.step);
+    memcpy(box.count, target->count, sizeof box.count);
+    int d = LW_MAX_DIMS - 1;
+    for (; d >= 0 && (target->count[d] == 1 || target->pitch[d] == box.run * bytes); d--)
+        box.run *= target->count[d];
+    box.pitch = d >= 0 ? target->pitch[d] / bytes : box.run;
+    for (; d >= 0; d--)
+        box.n_runs *= target->count[d];
+    return source->format->read(source->dataset, &box, err);
+}
+
+/* The reason is not cut away where names are long. */
+int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason, struct lw_error *err)
+{
+    struct lw_error what;
+    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
+                             lw_dataset_name(&source->info).text);
+    return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
 }

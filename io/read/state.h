@@ -3,11 +3,11 @@
 #define LW_IO_READ_STATE_H
 
 #include "io/read/sequence.h"
-#include "io/read/source.h"
+#include "io/read/slabs.h"
 
 /* A file that is open, ready to read its part of the view. */
 struct lw_opened {
-    struct lw_source *source;
+    struct lw_view *view;
     int64_t part;
     int64_t used;               /* when, by the reader's clock */
     bool is_busy;               /* a read is under way */

@@ -132,20 +132,22 @@ static struct lw_name name_piece(const struct lw_dataset_info *file, int64_t str
 static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, double **bytes,
                           struct lw_error *err)
 {
-    struct lw_reader reader = {.comm = comm, .request = *request};
-    int rc = lw_reader_describe(&reader, err);
-    if (rc == LW_OK && bytes)
-        rc = open_bytes(reader.sequence.n_gaps + 1, bytes, err);
-    for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
+    struct lw_reader *reader;
+    int rc = lw_reader_describe(comm, request, &reader, err);
+    if (rc)
+        return rc;
+    if (bytes)
+        rc = open_bytes(reader->sequence.n_gaps + 1, bytes, err);
+    for (int64_t p = 0; rc == LW_OK && p < reader->sequence.n_parts; p++) {
         struct lw_dataset_info file;
-        lw_infos_get(&reader.infos, reader.sequence.parts[p].file, &file);
-        if (is_first_of_piece(&reader.sequence, p))
-            rc = add_text(c, name_piece(&file, reader.sequence.parts[p].stretch).text, begins_behind_gap(&reader.sequence, p), err);
+        lw_infos_get(&reader->infos, reader->sequence.parts[p].file, &file);
+        if (is_first_of_piece(&reader->sequence, p))
+            rc = add_text(c, name_piece(&file, reader->sequence.parts[p].stretch).text, begins_behind_gap(&reader->sequence, p), err);
         lw_source_squeeze(&file, request->least_dims, request->most_dims, NULL);
         if (rc == LW_OK && bytes)
-            (*bytes)[c->out->n - 1] += width_of(&file, reader.axis) * (double)reader.sequence.parts[p].count;
+            (*bytes)[c->out->n - 1] += width_of(&file, reader->axis) * (double)reader->sequence.parts[p].count;
     }
-    lw_reader_forget(&reader);
+    lw_reader_close(reader);
     return lw_comm_agree(comm, rc, err);
 }
 

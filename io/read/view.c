@@ -1,42 +1,16 @@
-/* view.c - which part of a dataset is shown, and how it is read. */
-#include "io/read/chunks.h"
+#include "io/read/view.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
+#include "base/proc.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define MIB ((int64_t)1 << 20)
+/* Assumed, for estimates: what the format's library decodes, what a pool's thread decodes, what is read in place. */
+static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
 
-/* File bytes of one read where every so many channels are picked out of contiguous rows. */
-#define BOUNCE_BYTES (32 * MIB)
-
-/* ---- the view ------------------------------------------------------------------------------------------------------ */
-
-/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer,
- * unless there is a row of chunks to pick them from: whole rows of the fast dimension, as many as fit; where not one does,
- * parts of a row. */
-static struct calls plan_calls(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    if (source->direct.is_on || !lw_view_picks(source, view) || lw_chunks_are_kept(source, view))
-        return (struct calls){INT64_MAX, INT64_MAX, 0};
-    struct calls calls = {.slow = view->max_axis, .fast = view->max_channels};
-    const int64_t limit = BOUNCE_BYTES / lw_view_sample_bytes(source, view);
-    const int64_t fast = min64(calls.fast, (limit - 1) / view->channels.step + 1);
-    const int64_t row = lw_view_extent(view, fast);
-    calls.slow = min64(calls.slow, fast < calls.fast ? 1 : limit / row);
-    calls.fast = fast;
-    calls.bounce_bytes = calls.slow * row * lw_view_sample_bytes(source, view);
-    return calls;
-}
-
-int64_t lw_source_bytes(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    return source->described.opened_bytes + plan_calls(source, view).bounce_bytes + lw_chunks_bytes(source, view) +
-           (source->direct.is_on ? lw_direct_bytes(source, view) : 0);
-}
+/* Chunks being decoded, of all threads together. One is, whatever its size. */
+#define DECODING_BYTES ((int64_t)128 << 20)
 
 static int check_range(const struct lw_dataset_info *info, const char *what, int64_t begin, int64_t end, int64_t length,
                        struct lw_error *err)
@@ -66,169 +40,163 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
     return LW_OK;
 }
 
-int lw_source_select(struct lw_source *source, const struct lw_view_spec *view, struct lw_error *err)
+/* In dimensions that are neither axis nor channels nor rows of pixels there is one sample. */
+struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
 {
-    int rc = lw_view_check(&source->info, view, err);
-    if (rc)
-        return rc;
-    assert(view->max_axis > 0 && view->max_channels > 0);
-    source->view = *view;
-    source->calls = plan_calls(source, view);
-    lw_free(source->bounce);
-    source->bounce = NULL;
-    if (source->calls.bounce_bytes > 0 &&
-        !(source->bounce = lw_alloc((size_t)source->calls.bounce_bytes, "channels read with a step", err)))
-        return LW_ESYSTEM;
-    rc = lw_chunks_select(source, err);
-    return rc || !source->direct.is_on ? rc : lw_direct_select(source, err);
-}
-
-/* ---- read ---------------------------------------------------------------------------------------------------------- */
-
-/* Part of a slab that one file call reads, in the view's slow and fast dimension: [slow, slow + n_slow) and so on. */
-struct transfer {
-    int64_t slow, n_slow;
-    int64_t fast, n_fast;
-};
-
-static struct transfer whole_slab(const struct lw_source *source, const struct lw_slab *slab)
-{
-    if (lw_view_is_time_slow(source, &source->view))
-        return (struct transfer){slab->first, slab->count, slab->channel, slab->n_channels};
-    return (struct transfer){slab->channel, slab->n_channels, slab->first, slab->count};
-}
-
-/* The box of the file that a transfer reads; where channels are picked, with all those between them. */
-static struct lw_box make_box(const struct lw_source *source, const struct transfer *transfer)
-{
-    const struct lw_view_spec *const view = &source->view;
-    const struct lw_range *const channels = &view->channels;
-    const int skip = 2 - lw_view_dims(source, view);       /* without channels: the fast dimension alone */
-    int64_t first[3] = {0}, step[3] = {1, 1, 1}, count[3] = {1, 1, lw_view_row_length(source, view)};
-    if (lw_view_is_time_slow(source, view)) {
-        first[0] = view->start + transfer->slow;
-        first[1] = channels->begin + transfer->fast * channels->step;
-        count[1] = lw_view_extent(view, transfer->n_fast);
-    } else {
-        first[0] = channels->begin + transfer->slow * channels->step;
-        step[0] = channels->step;
-        first[1] = view->start + transfer->fast;
-        count[1] = transfer->n_fast;
+    const int64_t bytes = lw_view_sample_bytes(source, spec);
+    const bool is_slow = lw_view_is_time_slow(source, spec);
+    const int axis = source->described_dim[spec->axis];
+    struct lw_target target = {.step = {1, 1, 1, 1}, .count = {1, 1, 1, 1}};
+    target.first[axis] = spec->start + slab->first;
+    target.count[axis] = slab->count;
+    target.pitch[axis] = is_slow ? slab->n_channels * bytes : bytes;
+    if (lw_view_dims(source, spec) == 2) {
+        const int channel = source->described_dim[1 - spec->axis];
+        target.first[channel] = spec->channels.begin + slab->channel * spec->channels.step;
+        target.step[channel] = spec->channels.step;
+        target.count[channel] = slab->n_channels;
+        target.pitch[channel] = is_slow ? bytes : slab->into_axis * bytes;
     }
-    count[0] = transfer->n_slow;
-    struct lw_box box = {0};
-    for (int d = skip; d < 3; d++) {
-        box.first[d - skip] = first[d];
-        box.step[d - skip] = step[d];
-        box.count[d - skip] = count[d];
+    if (spec->has_rows) {
+        const int pixel = source->described_dim[source->info.n_dims - 1];
+        target.count[pixel] = lw_view_row_length(source, spec);
+        target.pitch[pixel] = (int64_t)lw_type_bytes(source->info.type);
     }
-    return box;
+    target.into = (char *)slab->into + slab->into_first * target.pitch[axis];
+    return target;
 }
 
-/* In memory: `n_slow` times `n_fast` samples, `pitch` samples apart. */
-static void place_box(const struct lw_source *source, int64_t n_slow, int64_t n_fast, int64_t pitch, void *into,
-                      struct lw_box *box)
+/* ---- chunks ------------------------------------------------------------------------------------------------------------ */
+
+/* Channels of the file in a chunk. */
+static int64_t width(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    const int64_t length = lw_view_row_length(source, &source->view);
-    box->n_runs = n_slow;
-    box->run = n_fast * length;
-    box->pitch = pitch * length;
-    box->into = into;
+    return lw_view_dims(source, view) == 2 ? source->info.chunk[1 - view->axis] : 1;
 }
 
-/* The reason is not cut away where names are long. */
-int lw_view_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason,
-                 struct lw_error *err)
+/* Chunks side by side in one row of pixels. */
+static int64_t columns(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    struct lw_error what;
-    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
-                             lw_dataset_name(&source->info).text);
-    return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
+    return view->has_rows ? divide_up(lw_view_row_length(source, view), source->info.chunk[source->info.n_dims - 1]) : 1;
 }
 
-static int fail_read(const struct lw_source *source, const struct transfer *transfer, const struct lw_error *reason,
-                     struct lw_error *err)
+/* Chunks of `size` that `length` neighbours out of `all` touch at most. */
+static int64_t touched(int64_t length, int64_t size, int64_t all)
 {
-    const bool slow = lw_view_is_time_slow(source, &source->view);
-    const int64_t first = source->view.start + (slow ? transfer->slow : transfer->fast);
-    return lw_view_fail(source, first, first + (slow ? transfer->n_slow : transfer->n_fast), reason, err);
+    return min64(divide_up(length, size) + 1, divide_up(all, size));
 }
 
-/* Where a transfer begins in the caller's buffer, and how many samples its rows are apart. */
-static char *place(const struct lw_source *source, const struct lw_slab *slab, const struct transfer *transfer, int64_t *pitch)
+int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    int64_t row, column;
-    if (lw_view_is_time_slow(source, &source->view)) {
-        *pitch = slab->n_channels;
-        row = slab->into_first + transfer->slow - slab->first;
-        column = transfer->fast - slab->channel;
-    } else {
-        *pitch = slab->into_axis;
-        row = transfer->slow - slab->channel;
-        column = slab->into_first + transfer->fast - slab->first;
-    }
-    return (char *)slab->into + (row * *pitch + column) * lw_view_sample_bytes(source, &source->view);
+    const struct lw_dataset_info *const info = &source->info;
+    int64_t n = columns(source, view) * touched(view->max_axis, lw_view_chunk_height(source, view), info->dims[view->axis]);
+    if (lw_view_dims(source, view) == 2)
+        n *= touched(lw_view_extent(view, view->max_channels), width(source, view), info->dims[1 - view->axis]);
+    return n;
 }
 
-void lw_view_pick(const struct lw_source *source, const char *rows, int64_t n_rows, int64_t n_channels, char *into,
-                  int64_t pitch)
+bool lw_view_takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    const size_t bytes = (size_t)lw_view_sample_bytes(source, &source->view);
-    const size_t step = (size_t)source->view.channels.step * bytes;
-    const size_t row_bytes = (size_t)lw_view_extent(&source->view, n_channels) * bytes;
-    for (int64_t r = 0; r < n_rows; r++) {
-        const char *from = rows + (size_t)r * row_bytes;
-        char *to = into + (size_t)(r * pitch) * bytes;
-        for (int64_t c = 0; c < n_channels; c++, from += step, to += bytes)
-            memcpy(to, from, bytes);
-    }
+    if (source->info.is_compressed)
+        return true;
+    return lw_view_is_chunked(source) && !source->is_pooled && view->chunks != LW_CHUNKS_IN_PLACE &&
+           lw_dataset_chunk_bytes(&source->info) <= source->format->library->most_whole_bytes;
 }
 
-static int read_transfer(struct lw_source *source, const struct lw_slab *slab, const struct transfer *transfer,
-                         struct lw_error *err)
+bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    int64_t pitch;
-    char *const into = place(source, slab, transfer, &pitch);
-    const int64_t extent = lw_view_extent(&source->view, transfer->n_fast);
-    struct lw_box box = make_box(source, transfer);
-    if (source->bounce)
-        place_box(source, transfer->n_slow, extent, extent, source->bounce, &box);
-    else
-        place_box(source, transfer->n_slow, transfer->n_fast, pitch, into, &box);
-    struct lw_error reason;
-    if (lw_source_read_box(source, &box, &reason) != LW_OK)
-        return fail_read(source, transfer, &reason, err);
-    if (source->bounce)
-        lw_view_pick(source, source->bounce, transfer->n_slow, transfer->n_fast, into, pitch);
-    return LW_OK;
+    return view->chunks == LW_CHUNKS_KEPT && lw_view_takes_chunks_whole(source, view);
 }
 
-int lw_view_read(struct lw_source *source, const struct lw_slab *slab, struct lw_error *err)
+int64_t lw_view_kept_bytes(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    const struct calls *const calls = &source->calls;
-    const struct transfer whole = whole_slab(source, slab);
-    int rc = LW_OK;
-    for (int64_t slow = 0; rc == LW_OK && slow < whole.n_slow; slow += min64(calls->slow, whole.n_slow))
-        for (int64_t fast = 0; rc == LW_OK && fast < whole.n_fast; fast += min64(calls->fast, whole.n_fast)) {
-            const struct transfer transfer = {
-                whole.slow + slow, min64(calls->slow, whole.n_slow - slow),
-                whole.fast + fast, min64(calls->fast, whole.n_fast - fast),
-            };
-            rc = read_transfer(source, slab, &transfer, err);
-        }
-    return rc;
+    const bool has_others = lw_view_picks(source, view) && !source->is_pooled;
+    const int64_t channels = has_others ? lw_view_extent(view, view->max_channels) : view->max_channels;
+    return min64(lw_view_chunk_height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
 }
 
-int lw_source_begin(struct lw_source *source, const struct lw_slab *slab, struct lw_error *err)
+int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    assert(slab->count <= source->view.max_axis && slab->n_channels <= source->view.max_channels);
-    assert(slab->count == 0 || slab->first + slab->count <= source->view.count);
-    return source->direct.is_on ? lw_direct_begin(source, slab, err)
-           : source->row.memory ? lw_chunks_read(source, slab, err)
-                                : lw_view_read(source, slab, err);
+    const int64_t room = max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
+    return (int)min64(lw_pool_threads(source->pool), min64(room, lw_view_chunks_touched(source, view)));
 }
 
-int lw_source_end(struct lw_source *source, struct lw_error *err)
+/* ---- how often, how long ---------------------------------------------------------------------------------------------- */
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+/* Pieces that a chunk falls into on average, where `all` is cut every `piece` and into chunks of `size`, the first of which
+ * has lost its first `offset` to what is before: each cut adds one, but for those that fall together. */
+static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t offset)
 {
-    return source->direct.is_on ? lw_direct_end(source, err) : LW_OK;
+    if (piece >= all)
+        return 1;
+    const int64_t divisor = common_divisor(size, piece);
+    return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
+}
+
+/* Chunks that the view touches. */
+static double count_chunks(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    const int64_t a = lw_view_chunk_height(source, view), w = width(source, view);
+    const int64_t channels = view->channels.end - view->channels.begin;
+    return (double)(columns(source, view) * divide_up(view->start % a + view->count, a)) *
+           (double)divide_up(view->channels.begin % w + channels, w);
+}
+
+/* Threads that wait for each other's cores decode no faster. */
+static double decoded_bytes_per_second(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    if (!lw_source_decodes(source))
+        return library_bytes_per_second;
+    return thread_bytes_per_second * (double)min64(lw_view_decoders(source, view), lw_proc_cores());
+}
+
+struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
+                                          const struct lw_reads *reads)
+{
+    if (!lw_view_takes_chunks_whole(source, view))
+        return (struct lw_chunk_cost){0};
+    const int64_t step = view->channels.step, channels = view->channels.end - view->channels.begin;
+    double on_axis = pieces_of_chunk(lw_view_chunk_height(source, view), reads->axis, view->count, 1);
+    if (lw_view_keeps_chunks(source, view) && on_axis > reads->n_axis_ranks)
+        on_axis = reads->n_axis_ranks;
+    const double times = on_axis * pieces_of_chunk(width(source, view), reads->channels * step, channels,
+                                                   view->channels.begin);
+    const double bytes = count_chunks(source, view) * (double)lw_dataset_chunk_bytes(&source->info);
+    if (source->info.is_compressed)
+        return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second(source, view) / reads->n_ranks};
+    return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
+}
+
+int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return lw_view_takes_chunks_whole(source, view) ? max64(1, width(source, view) / view->channels.step) : 0;
+}
+
+/* ---- the row that is kept ------------------------------------------------------------------------------------------------ */
+
+struct lw_slab lw_view_kept_slab(const struct lw_view *view)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    return (struct lw_slab){.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
+                            .into = row->memory, .into_axis = row->count};
+}
+
+bool lw_view_holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    return row->first <= first && first < row->first + row->count && row->channel == slab->channel &&
+           row->n_channels == slab->n_channels;
+}
+
+void lw_view_copy_kept(const struct lw_view *view, const struct lw_slab *part)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    const int64_t bytes = lw_view_sample_bytes(view->source, &view->spec), from = part->first - row->first;
+    const bool is_slow = lw_view_is_time_slow(view->source, &view->spec);
+    const int64_t n_rows = is_slow ? 1 : part->n_channels, width = (is_slow ? part->n_channels : 1) * bytes;
+    for (int64_t r = 0; r < n_rows; r++)
+        memcpy((char *)part->into + (r * part->into_axis + part->into_first) * width, row->memory + (r * row->count + from) * width,
+               (size_t)(part->count * width));
 }

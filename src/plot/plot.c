@@ -330,7 +330,7 @@ static enum lw_subject_shape choose_shape(const struct lw_options *given)
 
 static int plot_alone(const char *name, const struct lw_subject_hints *hints, const struct lw_options *given, struct lw_error *err)
 {
-    struct lw_plot plot = {.given = given, .n_files = hints->joined ? hints->joined->info.n_files : 1};
+    struct lw_plot plot = {.given = given, .n_files = hints->joined ? lw_reader_info(hints->joined)->n_files : 1};
     char made[4 * LW_MAX_PATH];
     int rc;
     if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, hints, &plot.subject, err)))
@@ -350,25 +350,19 @@ static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subjec
                        struct lw_error *err)
 {
     const bool is_image = hints->shape == LW_SHAPE_IMAGE;
-    struct lw_reader reader = {
-        .comm = comm,
-        .request = {.names = names, .hints = hints->file, .least_dims = 1, .most_dims = LW_MAX_DIMS, .gaps = LW_GAPS_ZERO,
-                    .overlap = LW_OVERLAP_FIRST,
-                    .join = is_image ? LW_JOIN_ROWS : hints->axis >= 0 ? hints->axis : LW_JOIN_TIME},
+    const struct lw_reader_request request = {
+        .names = names, .hints = hints->file, .least_dims = 1, .most_dims = LW_MAX_DIMS, .gaps = LW_GAPS_ZERO,
+        .overlap = LW_OVERLAP_FIRST, .join = is_image ? LW_JOIN_ROWS : hints->axis >= 0 ? hints->axis : LW_JOIN_TIME,
     };
-    int rc = lw_reader_describe(&reader, err);
-    if (rc == LW_OK) {
-        const struct lw_dataset_info *const info = &reader.info;
-        const struct lw_samples_source source = {
-            .info = *info, .files = &reader.infos, .sequence = &reader.sequence,
-            .joined = is_image ? info->n_dims - 2 : hints->axis >= 0 ? hints->axis : info->n_dims == 1 ? 0 : info->metadata_axis,
-        };
-        hints->joined = &source;
-        if (!is_image)
-            hints->axis = source.joined;
-        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone("", hints, given, err) : LW_OK, err);
-    }
-    lw_reader_forget(&reader);
+    struct lw_reader *reader;
+    int rc = lw_reader_describe(comm, &request, &reader, err);
+    if (rc)
+        return rc;
+    hints->joined = reader;
+    if (!is_image)
+        hints->axis = lw_reader_axis(&request, lw_reader_info(reader));
+    rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone("", hints, given, err) : LW_OK, err);
+    lw_reader_close(reader);
     return rc;
 }
 

@@ -69,9 +69,9 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
 }
 
 /* The first file of many stands for all where names and attributes are looked at. */
-static void take_joined(const struct lw_samples_source *joined, struct lw_subject *subject)
+static void take_joined(const struct lw_reader *joined, struct lw_subject *subject)
 {
-    subject->info = joined->info;
+    subject->info = *lw_reader_info(joined);
     name_it(subject);
 }
 
@@ -181,8 +181,8 @@ static int open_samples(const struct lw_subject_hints *hints, struct lw_subject 
     if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
         (rc = choose_dimensions(hints, subject, err)))
         return rc;
-    const struct lw_samples_source alone = {.info = subject->info};
-    return lw_samples_open(hints->joined ? hints->joined : &alone, &subject->samples, err);
+    const struct lw_boxes_spec spec = {.info = &subject->info, .files = hints->joined, .is_pooled = true};
+    return lw_boxes_open(&spec, &subject->samples, err);
 }
 
 int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
@@ -209,7 +209,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
 
 void lw_subject_release(struct lw_subject *subject)
 {
-    lw_samples_close(subject->samples);
+    lw_boxes_close(subject->samples);
     lw_free(subject->notes);
     *subject = (struct lw_subject){0};
 }
@@ -229,9 +229,9 @@ static int64_t unit_of(const struct lw_subject *subject, int dimension)
 int64_t lw_subject_unit_x(const struct lw_subject *subject) { return unit_of(subject, subject->x); }
 int64_t lw_subject_unit_y(const struct lw_subject *subject) { return unit_of(subject, subject->y); }
 
-static struct lw_samples_box make_box(const struct lw_subject *subject, const struct lw_subject_box *part)
+static struct lw_sample_box make_box(const struct lw_subject *subject, const struct lw_subject_box *part)
 {
-    struct lw_samples_box box;
+    struct lw_sample_box box;
     for (int d = 0; d < LW_MAX_DIMS; d++) {
         box.first[d] = d == subject->x ? part->x : d == subject->y ? part->y : d == subject->z ? part->z : 0;
         box.count[d] = d == subject->x ? part->n_x : d == subject->y ? part->n_y : 1;
@@ -244,7 +244,7 @@ int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *par
                     struct lw_error *err)
 {
     enum { MOST_BOXES = 1024 };
-    struct lw_samples_box boxes[MOST_BOXES];
+    struct lw_sample_box boxes[MOST_BOXES];
     int64_t n_values = 0;
     int rc = LW_OK;
     for (int first = 0, n; first < n_parts && rc == LW_OK; first += n) {
@@ -253,7 +253,7 @@ int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *par
             boxes[n] = make_box(subject, &parts[first + n]);
             n_here += parts[first + n].n_x * parts[first + n].n_y;
         }
-        rc = lw_samples_read(subject->samples, boxes, n, values + n_values, err);
+        rc = lw_boxes_read(subject->samples, boxes, n, values + n_values, err);
         n_values += n_here;
     }
     return rc;

@@ -10,15 +10,15 @@
 #define LW_PLOT_SUBJECT_H
 
 #include "io/notes/notes.h"
+#include "io/read/box.h"
 #include "plot/labels.h"
-#include "plot/samples.h"
 
 struct lw_subject {
     char name[sizeof(struct lw_name)];  /* as given */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
     bool is_table;                      /* then nothing below counts, nor does `info` but for file and path */
-    struct lw_samples *samples;         /* owned */
+    struct lw_boxes *samples;           /* owned */
 
     int x, y, z;                        /* dimensions of the dataset, -1: there is none */
     bool is_image;
@@ -33,7 +33,7 @@ struct lw_subject_hints {
     int axis;                           /* -1: not given */
     enum lw_subject_shape shape;
     struct lw_hints file;
-    const struct lw_samples_source *joined;     /* borrowed; many files, whatever the name; NULL: one */
+    const struct lw_reader *joined;     /* borrowed, described; many files, whatever the name; NULL: one */
 };
 
 /** Open "FILE:/path"; without a path, the first result of lapwing in the file, or else its only dataset. Errors: those of
@@ -55,7 +55,7 @@ const char *lw_subject_dimension(const struct lw_subject *subject, int dimension
 /** Whether x varies fastest in the file: else y does. */
 bool lw_subject_is_x_fast(const struct lw_subject *subject);
 
-/** Read parts. Errors: those of lw_samples_read.
+/** Read parts. Errors: those of lw_boxes_read.
  * @param values  of one part behind the other, [n_y x n_x] if x is fast, else [n_x x n_y] */
 int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
                     struct lw_error *err);

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "io/examine.h"
-#include "io/format.h"
+#include "io/read/box.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,8 +11,7 @@
 
 struct lw_verify_stored {
     struct lw_dataset_info info;
-    const struct lw_format *format;
-    void *dataset;
+    struct lw_boxes *samples;
     double unit;            /* of integers of FITS, which are read as what they stand for; 0: they are read as they are stored */
 };
 
@@ -49,8 +48,10 @@ int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer
         stored->unit = verify->job.op.output_scale;
     if (rc == LW_OK)
         rc = check_shape(stored, dataset, err);
-    if (rc == LW_OK && (rc = lw_formats_find(stored->info.file, &stored->info.hints, &stored->format, err)) == LW_OK)
-        rc = stored->format->open(&stored->info, &stored->dataset, err);
+    stored->info.packing.is_on = false;
+    const struct lw_boxes_spec spec = {.info = &stored->info, .keeps_parts = true};
+    if (rc == LW_OK)
+        rc = lw_boxes_open(&spec, &stored->samples, err);
     if (rc)
         lw_verify_stored_close(stored);
     else
@@ -62,25 +63,19 @@ void lw_verify_stored_close(struct lw_verify_stored *stored)
 {
     if (!stored)
         return;
-    if (stored->dataset)
-        stored->format->close(stored->dataset);
+    lw_boxes_close(stored->samples);
     lw_free(stored);
 }
 
 int lw_verify_stored_read(struct lw_verify_stored *stored, const int64_t *place, double complex *value, struct lw_error *err)
 {
-    char sample[LW_MAX_SAMPLE_BYTES];
-    struct lw_error reason = {0};
-    struct lw_box box = {.run = 1, .pitch = 1, .n_runs = 1, .into = sample};
-    for (int d = 0; d < stored->info.n_dims; d++) {
-        box.first[d] = place[d];
-        box.step[d] = box.count[d] = 1;
-    }
-    const int rc = stored->format->read(stored->dataset, &box, &reason);
+    struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
+    double parts[2] = {0};
+    memcpy(box.first, place, (size_t)stored->info.n_dims * sizeof *place);
+    const int rc = lw_boxes_read(stored->samples, &box, 1, parts, err);
     if (rc)
-        return lw_fail(err, (enum lw_code)rc, "cannot read %.500s: %.300s", lw_dataset_name(&stored->info).text, reason.message);
-    const struct lw_type type = stored->info.type;
-    *value = CMPLX(lw_type_number(type, sample, 0), type.is_complex ? lw_type_number(type, sample, 1) : 0);
+        return rc;
+    *value = CMPLX(parts[0], parts[1]);
     if (stored->unit > 0)
         *value = nearbyint(creal(*value) / stored->unit);
     return LW_OK;

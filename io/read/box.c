@@ -1,0 +1,267 @@
+#include "io/read/box.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "base/proc.h"
+#include "io/read/cells.h"
+#include "io/read/convert.h"
+#include "io/read/state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    N_THREADS = 32,
+    MOST_OPEN = 16,                     /* files at a time */
+    MOST_READS = 1024,                  /* under way at a time */
+    MOST_VALUES = 4 << 20,              /* in them, and in one, unless there is a box of more */
+    PIECE_BYTES = 1 << 18,              /* read by a thread at a time */
+    DECODING_BYTES = 64 << 20,          /* of the decoders of a file */
+};
+
+/* A file that is open. */
+struct file {
+    int64_t number;                     /* of the files */
+    struct lw_source *source;
+    struct lw_cells cells;
+};
+
+/* What one file has of a box, on its way. */
+struct read {
+    struct lw_cells_read cells;
+    struct lw_packing packing;
+    struct lw_conversion conversion;
+};
+
+struct lw_boxes {
+    struct lw_dataset_info info;
+    const struct lw_reader *files;
+    struct lw_type type;                /* as stored, alike in all files */
+    bool keeps_parts;
+    struct lw_pool *pool;               /* NULL: the format reads */
+    struct file open[MOST_OPEN];
+    int n_open, oldest;
+    struct read *reads;                 /* [MOST_READS] */
+    int n_reads;
+    char *raw;                          /* samples as they are stored, of the reads under way */
+    int64_t room, used;                 /* of it, bytes */
+};
+
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
+
+static void close_file(struct file *file)
+{
+    lw_cells_release(&file->cells);
+    lw_source_close(file->source);
+    *file = (struct file){.number = -1};
+}
+
+static int open_file(const struct lw_boxes *boxes, int64_t number, struct file *file, struct lw_error *err)
+{
+    struct lw_dataset_info its;
+    const struct lw_dataset_info *info = &boxes->info;
+    if (boxes->files)
+        info = lw_infos_get(&boxes->files->infos, number, &its);
+    int decoders = 0, rc = lw_source_open(info, 1, LW_MAX_DIMS, boxes->pool, &file->source, err);
+    if (rc)
+        return rc;
+    const struct lw_source *const source = file->source;
+    file->number = number;
+    file->cells = (struct lw_cells){.source = source, .most_bytes = PIECE_BYTES, .bounce_bytes = PIECE_BYTES, .axis = -1};
+    if (lw_source_decodes(source)) {
+        const int64_t room = DECODING_BYTES / max64(1, lw_decoder_bytes(&source->stored.filters));
+        decoders = (int)max64(1, min64(2 * lw_proc_cores(), room));
+    }
+    if ((rc = lw_cells_create(&file->cells, decoders, err)))
+        close_file(file);
+    return rc;
+}
+
+/* ---- reads under way ---------------------------------------------------------------------------------------------------- */
+
+/* All are waited for, whatever fails. */
+static int finish(struct lw_boxes *boxes, struct lw_error *err)
+{
+    int rc = LW_OK, begun = 0;
+    for (int r = 0; r < boxes->n_reads; r++) {
+        const int code = lw_cells_end(&boxes->reads[r].cells, rc ? NULL : err);
+        rc = rc ? rc : code;
+    }
+    for (; begun < boxes->n_reads && rc == LW_OK; begun++)
+        lw_conversion_begin(&boxes->reads[begun].conversion, boxes->pool);
+    for (int r = 0; r < begun; r++)
+        lw_conversion_end(&boxes->reads[r].conversion, boxes->pool);
+    boxes->n_reads = 0;
+    boxes->used = 0;
+    return rc;
+}
+
+/* An open file; what is under way is finished before one is closed. */
+static int find_file(struct lw_boxes *boxes, int64_t number, struct file **out, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int f = 0; f < boxes->n_open; f++)
+        if (boxes->open[f].number == number) {
+            *out = &boxes->open[f];
+            return LW_OK;
+        }
+    if (boxes->n_open < MOST_OPEN) {
+        *out = &boxes->open[boxes->n_open++];
+        (*out)->number = -1;
+    } else {
+        rc = finish(boxes, err);
+        *out = &boxes->open[boxes->oldest];
+        boxes->oldest = (boxes->oldest + 1) % MOST_OPEN;
+        close_file(*out);
+    }
+    return rc ? rc : open_file(boxes, number, *out, err);
+}
+
+int lw_boxes_open(const struct lw_boxes_spec *spec, struct lw_boxes **out, struct lw_error *err)
+{
+    struct lw_boxes *const boxes = lw_alloc(sizeof *boxes, "samples", err);
+    struct file *first;
+    if (!boxes)
+        return LW_ESYSTEM;
+    *boxes = (struct lw_boxes){.info = *spec->info, .files = spec->files, .keeps_parts = spec->keeps_parts,
+                               .type = spec->files ? spec->files->infos.first->type : spec->info->type};
+    boxes->reads = lw_alloc_array(MOST_READS, sizeof *boxes->reads, "samples", err);
+    int rc = boxes->reads ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && spec->is_pooled)
+        rc = lw_pool_create(N_THREADS, &boxes->pool, err);
+    if (rc == LW_OK)
+        rc = find_file(boxes, boxes->files ? boxes->files->sequence.parts[0].file : 0, &first, err);
+    if (rc)
+        lw_boxes_close(boxes);
+    else
+        *out = boxes;
+    return rc;
+}
+
+void lw_boxes_close(struct lw_boxes *boxes)
+{
+    if (!boxes)
+        return;
+    for (int f = 0; f < boxes->n_open; f++)
+        close_file(&boxes->open[f]);
+    lw_pool_destroy(boxes->pool);
+    lw_free(boxes->reads);
+    lw_free(boxes->raw);
+    lw_free(boxes);
+}
+
+/* ---- boxes into reads ---------------------------------------------------------------------------------------------------- */
+
+static int64_t count_values(const struct lw_sample_box *box)
+{
+    int64_t n = 1;
+    for (int d = 0; d < LW_MAX_DIMS; d++)
+        n *= box->count[d];
+    return n;
+}
+
+/* Room behind what is under way for so many bytes; if there is none, after all of that is done. */
+static int make_room(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
+{
+    const int64_t sample = (int64_t)lw_type_bytes(boxes->type);
+    const bool is_full = boxes->n_reads == MOST_READS || (boxes->room > 0 && boxes->used + bytes > boxes->room);
+    const int rc = is_full ? finish(boxes, err) : LW_OK;
+    if (rc || boxes->used + bytes <= boxes->room)
+        return rc;
+    lw_free(boxes->raw);
+    boxes->room = max64(bytes, boxes->pool ? MOST_VALUES * sample : 0);
+    boxes->raw = lw_alloc((size_t)boxes->room, "samples", err);
+    boxes->room = boxes->raw ? boxes->room : 0;
+    return boxes->raw ? LW_OK : LW_ESYSTEM;
+}
+
+/* Numbers of the result that a sample makes. */
+static int64_t numbers(const struct lw_boxes *boxes) { return boxes->type.is_complex && boxes->keeps_parts ? 2 : 1; }
+
+/* Bytes from one sample of a box to the next in each dimension where they lie row-major. */
+static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t pitch[LW_MAX_DIMS])
+{
+    for (int d = LW_MAX_DIMS - 1; d >= 0; d--) {
+        pitch[d] = bytes;
+        bytes *= box->count[d];
+    }
+}
+
+/* A box of one file. @param into, pitch  where its values go, and bytes from one to the next in each dimension
+ * @param d  along which it may be a part of a box: what is faster lies side by side */
+static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_box *box, int d, char *into, const int64_t *pitch,
+               struct lw_error *err)
+{
+    const int64_t sample = (int64_t)lw_type_bytes(boxes->type), bytes = count_values(box) * sample;
+    struct file *file;
+    int rc;
+    if ((rc = find_file(boxes, number, &file, err)) || (rc = make_room(boxes, bytes, err)))
+        return rc;
+    struct read *const read = &boxes->reads[boxes->n_reads];
+    const struct lw_source *const source = file->source;
+    *read = (struct read){.packing = source->info.packing};
+    struct lw_target *const target = &read->cells.targets[read->cells.n_targets++];
+    memcpy(target->first, box->first, sizeof target->first);
+    memcpy(target->count, box->count, sizeof target->count);
+    memcpy(target->step, box->step, sizeof target->step);
+    find_pitch(box, sample, target->pitch);
+    target->into = boxes->raw + boxes->used;
+    const int64_t length = target->pitch[d] / sample * box->count[d];
+    read->conversion = (struct lw_conversion){
+        .type = source->info.type, .packing = &read->packing, .to = LW_FLOAT64, .makes_magnitudes = !boxes->keeps_parts,
+        .n_rows = count_values(box) / length, .length = length, .stored = target->into, .stored_pitch = length * sample, .into = into,
+        .into_pitch = d > 0 ? pitch[d - 1] : 0,
+    };
+    boxes->used += bytes;
+    if ((rc = lw_cells_begin(&file->cells, &read->cells, err)))
+        lw_cells_end(&read->cells, NULL);
+    boxes->n_reads += rc == LW_OK;
+    return rc;
+}
+
+/* Samples in a gap. */
+static void fill(const struct lw_sample_box *box, int d, char *into, const int64_t *pitch)
+{
+    const int64_t length = pitch[d] / (int64_t)sizeof(double) * box->count[d];
+    int64_t n_rows = 1;
+    for (int s = 0; s < d; s++)
+        n_rows *= box->count[s];
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t i = 0; i < length; i++)
+            ((double *)(into + row * (d > 0 ? pitch[d - 1] : 0)))[i] = NAN;
+}
+
+/* Of many files, what lies in one part of the sequence, or in the gap before it. */
+static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch, struct lw_error *err)
+{
+    const struct lw_sequence *const sequence = &boxes->files->sequence;
+    const int d = boxes->files->axis;
+    int rc = LW_OK;
+    struct lw_sample_box own = *box;
+    for (int64_t done = 0; done < box->count[d] && rc == LW_OK; done += own.count[d]) {
+        const int64_t at = box->first[d] + done * box->step[d];
+        const struct lw_file_part *const part = &sequence->parts[lw_sequence_find(sequence, at)];
+        const bool is_gap = at < part->first;
+        const int64_t end = is_gap ? part->first : part->first + part->count;
+        own.count[d] = min64(box->count[d] - done, divide_up(end - at, box->step[d]));
+        own.first[d] = at - part->first + part->skip;
+        if (is_gap)
+            fill(&own, d, values + done * pitch[d], pitch);
+        else
+            rc = add(boxes, part->file, &own, d, values + done * pitch[d], pitch, err);
+    }
+    return rc;
+}
+
+int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int b = 0; b < n && rc == LW_OK; b++) {
+        int64_t pitch[LW_MAX_DIMS];
+        find_pitch(&wanted[b], numbers(boxes) * (int64_t)sizeof *values, pitch);
+        rc = boxes->files ? add_joined(boxes, &wanted[b], (char *)values, pitch, err) : add(boxes, 0, &wanted[b], 0, (char *)values, pitch, err);
+        values += count_values(&wanted[b]) * numbers(boxes);
+    }
+    const int code = finish(boxes, rc ? NULL : err);
+    return rc ? rc : code;
+}

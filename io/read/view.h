@@ -1,0 +1,105 @@
+/* view.h - which part of a dataset is shown, as arithmetic; and what reading it takes. */
+#ifndef LW_IO_READ_VIEW_H
+#define LW_IO_READ_VIEW_H
+
+#include "io/read/cells.h"
+#include "io/read/reader.h"
+
+/* How one read is made of calls of the format: of at most slow x fast samples of the view's two dimensions each.
+ * `bounce_bytes` > 0: through the bounce buffer. */
+struct lw_calls {
+    int64_t slow, fast;
+    int64_t bounce_bytes;
+};
+
+/* Samples [first, first + count) of the view that are kept for the next read. */
+struct lw_chunk_row {
+    char *memory;               /* in the layout of a slab, from the library with the channels between picked ones; NULL: none
+                                   are kept */
+    int64_t first, count;
+    int64_t channel, n_channels;
+};
+
+/* A dataset that is open, and the view that is read of it: slabs.h. */
+struct lw_view {
+    struct lw_source *source;   /* owned */
+    struct lw_view_spec spec;
+    struct lw_chunk_row row;
+
+    struct lw_calls calls;      /* library.c */
+    char *bounce;
+
+    struct lw_cells cells;      /* pooled.c */
+    struct lw_cells_read read;
+};
+
+/** lw_reader_check, of the dataset that `info` tells of. */
+int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec *view, struct lw_error *err);
+
+/** Where the samples of a slab lie, and where they go. */
+struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab);
+
+/* What is kept from one read to the next, as a slab of its own; whether it holds sample `first` of the channels of a slab; and, of those
+ * that lie there as they do in a slab, a copy to the part of a slab that is all in it. */
+struct lw_slab lw_view_kept_slab(const struct lw_view *view);
+bool lw_view_holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first);
+void lw_view_copy_kept(const struct lw_view *view, const struct lw_slab *part);
+
+/* Dimensions that are axis or channels. */
+static inline int lw_view_dims(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return source->info.n_dims - (view->has_rows ? 1 : 0);
+}
+
+static inline bool lw_view_is_time_slow(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return lw_view_dims(source, view) == 2 && view->axis == 0;
+}
+
+/* Values in one sample of the view. */
+static inline int64_t lw_view_row_length(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return view->has_rows ? source->info.dims[source->info.n_dims - 1] : 1;
+}
+
+static inline int64_t lw_view_sample_bytes(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return lw_view_row_length(source, view) * (int64_t)lw_type_bytes(source->info.type);
+}
+
+/* Whether channels are picked out of rows of all. */
+static inline bool lw_view_picks(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return lw_view_is_time_slow(source, view) && view->channels.step > 1;
+}
+
+/* Channels of the file from the first to the last of `n` of the view. */
+static inline int64_t lw_view_extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
+
+/* ---- of datasets in chunks ---- */
+
+/** Whether there are any; samples of the axis in one. */
+static inline bool lw_view_is_chunked(const struct lw_source *source) { return source->info.chunk[0] > 0; }
+static inline int64_t lw_view_chunk_height(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return source->info.chunk[view->axis];
+}
+
+/** Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
+bool lw_view_takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view);
+
+/** Whether a row of them stays from one read to the next, and its bytes. */
+bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view);
+int64_t lw_view_kept_bytes(const struct lw_source *source, const struct lw_view_spec *view);
+
+/** Chunks that one read touches at most. */
+int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view);
+
+/** Decoders that a pool's threads use at the same time, for a view whose chunks they decode. */
+int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view);
+
+/** lw_reader_chunk_width and lw_reader_chunk_cost. */
+int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
+struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view, const struct lw_reads *reads);
+
+#endif
