@@ -20,6 +20,16 @@ struct lw_device {
     int64_t usable_bytes;           /* what is free after the context was made; ranks that share it divide it */
 };
 
+struct lw_cuda_engine {
+    struct lw_engine base;
+    struct lw_device device;
+};
+
+static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *engine)
+{
+    return &((const struct lw_cuda_engine *)engine)->device;
+}
+
 /** Take device `node_rank` modulo the visible devices and create its context.
  * LW_ECONFIG if more ranks are on the node than devices are visible and they may not share; LW_ESYSTEM if there is none
  * or it cannot be used by this build. */

@@ -14,25 +14,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-struct engine_cuda {
-    struct lw_engine base;
-    struct lw_device device;
-};
-
 /* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
 static const struct lw_cuda_op_ops *const operations[] = {
     [LW_OP_OLS] = &lw_cuda_op_ols,
     [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
 };
 
-static const struct lw_device *device_of(const struct lw_engine *engine)
-{
-    return &((const struct engine_cuda *)engine)->device;
-}
-
 static void describe(const struct lw_engine *engine, char *text, size_t size)
 {
-    const struct lw_device *const device = device_of(engine);
+    const struct lw_device *const device = lw_cuda_device_of(engine);
     char memory[24];
     snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
 }
@@ -40,14 +30,14 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
 /* Sums of sfft's recovery are ordered by the number of blocks that run at a time. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
-    const struct lw_device *const device = device_of(engine);
+    const struct lw_device *const device = lw_cuda_device_of(engine);
     snprintf(text, size, "sm_%d%d with %d multiprocessors", device->major, device->minor, device->n_multiprocessors);
 }
 
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                    struct lw_error *err)
 {
-    return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
+    return operations[spec->kind]->plan(lw_cuda_device_of(engine), spec, plan, err);
 }
 
 static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
@@ -56,11 +46,9 @@ static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const 
     struct lw_cuda_op_memory memory = {
         .count = count,
         .n_channels = n_channels,
-        .input_bytes = lw_op_input_bytes(spec, plan, count, n_channels),
+        .slot = lw_op_slot_bytes(spec, plan, count, n_channels),
     };
-    for (int p = 0; p < plan->n_products; p++)
-        memory.product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
-    operations[spec->kind]->measure(device_of(engine), spec, plan, &memory);
+    operations[spec->kind]->measure(lw_cuda_device_of(engine), spec, plan, &memory);
     return memory;
 }
 
@@ -111,7 +99,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     if (!op)
         return LW_ESYSTEM;
     op->ops = operations[spec->kind];
-    op->device = device_of(engine);
+    op->device = lw_cuda_device_of(engine);
     op->spec = *spec;
     op->plan = *plan;
     op->memory = memory_of(engine, spec, plan, count, n_channels);
@@ -123,38 +111,6 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     *out = op;
     return LW_OK;
 }
-
-static void destroy(struct lw_engine *engine)
-{
-    lw_free(engine);
-}
-
-static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
-{
-    return lw_cuda_sfft_bytes(device_of(engine), plan);
-}
-
-static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                       struct lw_error *err)
-{
-    return lw_cuda_sfft_create(device_of(engine), layout, out, err);
-}
-
-static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
-{
-    (void)engine;
-    return lw_cuda_sfft_dense_bytes(spec);
-}
-
-static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                      struct lw_sfft_result *result, struct lw_error *err)
-{
-    (void)engine;
-    return lw_cuda_sfft_dense(spec, samples, lines, result, err);
-}
-
-static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
-static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
 
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
@@ -169,15 +125,14 @@ static const struct lw_engine_ops engine_ops = {
     .submit = lw_cuda_slot_submit,
     .wait = lw_cuda_slot_wait,
     .again = lw_cuda_slot_again,
-    .destroy = destroy,
-    .sparse = &sparse_ops,
-    .dense = &dense_ops,
-    .published = &lw_cuda_published,
+    .sparse = &lw_cuda_sparse_ops,
+    .dense = &lw_cuda_dense_ops,
+    .published = &lw_cuda_published_ops,
 };
 
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
-    struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
+    struct lw_cuda_engine *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
     if (!engine)
         return LW_ESYSTEM;
     const int rc = lw_device_open(spec, &engine->device, err);

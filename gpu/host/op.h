@@ -11,7 +11,7 @@
 /* Largest block, and the memory that follows from it. */
 struct lw_cuda_op_memory {
     int64_t count, n_channels;      /* of the largest block */
-    int64_t input_bytes, product_bytes[LW_OP_PRODUCTS];     /* of a slot, each on the host and on the device */
+    struct lw_slot_bytes slot;      /* each on the host and on the device */
     int64_t work_bytes;             /* device memory of a slot beyond these */
     int64_t op_bytes;               /* device memory for the operation's life */
     int64_t setup_bytes;            /* device memory only while it is created */
@@ -29,7 +29,6 @@ struct lw_cuda_op_block {
     cudaStream_t stream;
 };
 
-struct lw_op;
 struct slot_cuda;
 
 struct lw_cuda_op_ops {

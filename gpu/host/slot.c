@@ -29,9 +29,9 @@ static struct slot_cuda *of(struct lw_slot *slot)
 static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
 {
     struct lw_arena arena = {.base = slot->pinned.memory};
-    slot->base.input = lw_arena_take(&arena, memory->input_bytes);
-    for (int p = 0; p < LW_OP_PRODUCTS && memory->product_bytes[p] > 0; p++)
-        slot->base.products[p].data = lw_arena_take(&arena, memory->product_bytes[p]);
+    slot->base.input = lw_arena_take(&arena, memory->slot.input);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
+        slot->base.products[p].data = lw_arena_take(&arena, memory->slot.products[p]);
     slot->report = lw_arena_take(&arena, sizeof *slot->report);
     return arena.used;
 }
@@ -39,9 +39,9 @@ static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_me
 static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
 {
     struct lw_arena arena = {.base = slot->device};
-    slot->device_input = lw_arena_take(&arena, memory->input_bytes);
-    for (int p = 0; p < LW_OP_PRODUCTS && memory->product_bytes[p] > 0; p++)
-        slot->device_products[p] = lw_arena_take(&arena, memory->product_bytes[p]);
+    slot->device_input = lw_arena_take(&arena, memory->slot.input);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
+        slot->device_products[p] = lw_arena_take(&arena, memory->slot.products[p]);
     slot->device_work = lw_arena_take(&arena, memory->work_bytes);
     slot->device_report = lw_arena_take(&arena, sizeof *slot->device_report);
     return arena.used;
@@ -72,9 +72,7 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
         return rc;
     lay_out_pinned(slot, memory);
     lay_out_device(slot, memory);
-    for (int p = 0; p < op->plan.n_products; p++)
-        if (is_table(op, p))
-            slot->base.products[p].most_rows = memory->product_bytes[p] / op->plan.products[p].row_bytes;
+    lw_slot_set_rows(&op->plan, &memory->slot, &slot->base);
     return LW_OK;
 }
 

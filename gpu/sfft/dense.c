@@ -51,8 +51,9 @@ static int64_t lay_out(struct dense *dense, int64_t work)
     return arena.used;
 }
 
-struct lw_bytes lw_cuda_sfft_dense_bytes(const struct lw_sfft_spec *spec)
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
+    (void)engine;
     struct dense counted = {.spec = spec};
     return (struct lw_bytes){
         .host = n_bins(spec) * (int64_t)sizeof(double2) + LW_SFFT_DENSE_VALUES * (int64_t)sizeof(long long),
@@ -98,7 +99,7 @@ static void close_dense(struct dense *dense)
     lw_free(dense->host);
 }
 
-static int transform(const struct dense *dense, const double *samples, struct lw_error *err)
+static int transform_samples(const struct dense *dense, const double *samples, struct lw_error *err)
 {
     const size_t bytes = (size_t)dense->spec->n * sizeof(double) * (dense->spec->is_real ? 1 : 2);
     const int rc = lw_cuda_check(cudaMemcpyAsync(dense->values, samples, bytes, cudaMemcpyHostToDevice, dense->stream),
@@ -191,9 +192,10 @@ static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_sp
     return LW_OK;
 }
 
-int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                       struct lw_sfft_result *result, struct lw_error *err)
+static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                     struct lw_sfft_result *result, struct lw_error *err)
 {
+    (void)engine;
     struct dense dense = {.spec = spec};
     int64_t n_lines = 0;
     int rc = open_dense(&dense, err);
@@ -201,7 +203,7 @@ int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct 
         .values = dense.values, .n_bins = n_bins(spec), .least = spec->min_magnitude * spec->min_magnitude,
         .n_single = spec->is_real ? (spec->n % 2 == 0 ? n_bins(spec) : -1) : 0,
     };
-    if (rc == LW_OK && (rc = transform(&dense, samples, err)) == LW_OK &&
+    if (rc == LW_OK && (rc = transform_samples(&dense, samples, err)) == LW_OK &&
         (rc = choose(&dense, &spectrum, lines, &n_lines, err)) == LW_OK) {
         *result = (struct lw_sfft_result){.lines = lines, .n_lines = n_lines, .n_found = n_lines, .is_explained = true};
         rc = measure_rest(&dense, &spectrum, result, err);
@@ -211,3 +213,5 @@ int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct 
     close_dense(&dense);
     return rc;
 }
+
+const struct lw_dense_ops lw_cuda_dense_ops = {.bytes = bytes, .transform = transform};

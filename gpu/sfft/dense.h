@@ -2,16 +2,13 @@
 #ifndef LW_GPU_SFFT_DENSE_H
 #define LW_GPU_SFFT_DENSE_H
 
+#include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
 #include "sfft/sfft.h"
 
-/** Host bytes of the samples and device bytes; the latter are taken and given back by each transform. */
-struct lw_bytes lw_cuda_sfft_dense_bytes(const struct lw_sfft_spec *spec);
-
-/** As transform of struct lw_dense_ops (engine/sparse.h); without wants_spectrum `samples` is left as it is. */
-int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                       struct lw_sfft_result *result, struct lw_error *err);
+/** Device memory is taken and given back by each transform. Without wants_spectrum `samples` is left as it is. */
+extern const struct lw_dense_ops lw_cuda_dense_ops;
 
 /* ---- kernels ---- */
 

@@ -70,8 +70,9 @@ static int64_t lay_out_pinned(struct solver_cuda *solver, const struct lw_sfft_p
     return arena.used;
 }
 
-struct lw_bytes lw_cuda_sfft_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
 {
+    const struct lw_device *const device = lw_cuda_device_of(engine);
     struct solver_cuda counted = {0};
     return (struct lw_bytes){
         .host = sizeof counted,
@@ -302,9 +303,9 @@ static int recover(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_re
 
 static const struct lw_sfft_solver_ops ops = {.load = load, .recover = recover, .destroy = destroy};
 
-int lw_cuda_sfft_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                        struct lw_error *err)
+static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out, struct lw_error *err)
 {
+    const struct lw_device *const device = lw_cuda_device_of(engine);
     struct solver_cuda *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);
     if (!solver)
         return LW_ESYSTEM;
@@ -320,3 +321,5 @@ int lw_cuda_sfft_create(const struct lw_device *device, const struct lw_sfft_lay
     *out = &solver->base;
     return LW_OK;
 }
+
+const struct lw_sparse_ops lw_cuda_sparse_ops = {.bytes = bytes, .create = create};

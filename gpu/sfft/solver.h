@@ -15,12 +15,8 @@
 extern "C" {
 #endif
 
-/** Host, pinned and device bytes of a solver. */
-struct lw_bytes lw_cuda_sfft_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan);
-
-/** @param device, layout  borrowed for the solver's life */
-int lw_cuda_sfft_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                        struct lw_error *err);
+/** Solvers borrow the engine for their life. */
+extern const struct lw_sparse_ops lw_cuda_sparse_ops;
 
 /** Enqueue an attempt, after those before it.
  * @param signal  on the device, float32 or float64, borrowed until the work is done; NULL: the samples loaded */

@@ -33,9 +33,8 @@ struct lw_op {
     const struct lw_cpu_op_ops *ops;
     void *state;                        /* of the implementation, owned */
     struct lw_pool *worker;             /* one thread, which has OpenMP threads of its own */
-    int64_t input_bytes;                /* of a slot */
-    int64_t product_bytes[LW_OP_PRODUCTS], most_rows[LW_OP_PRODUCTS];
-    int n_products;
+    struct lw_op_plan plan;
+    struct lw_slot_bytes bytes;
     int64_t count, n_channels;          /* of the largest block */
 };
 
@@ -56,9 +55,10 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
 
 static int64_t slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    int64_t bytes = (int64_t)sizeof(struct slot_cpu) + lw_op_input_bytes(spec, plan, count, n_channels);
+    const struct lw_slot_bytes buffers = lw_op_slot_bytes(spec, plan, count, n_channels);
+    int64_t bytes = (int64_t)sizeof(struct slot_cpu) + buffers.input;
     for (int p = 0; p < plan->n_products; p++)
-        bytes += lw_op_product_bytes(plan, p, count, n_channels);
+        bytes += buffers.products[p];
     return bytes;
 }
 
@@ -123,12 +123,8 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     if (!op)
         return LW_ESYSTEM;
     op->ops = operations[spec->kind];
-    op->input_bytes = lw_op_input_bytes(spec, plan, count, n_channels);
-    op->n_products = plan->n_products;
-    for (int p = 0; p < plan->n_products; p++) {
-        op->product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
-        op->most_rows[p] = plan->products[p].n_planes == 0 ? lw_op_most_rows(plan, p, count, n_channels) : 0;
-    }
+    op->plan = *plan;
+    op->bytes = lw_op_slot_bytes(spec, plan, count, n_channels);
     op->count = count;
     op->n_channels = n_channels;
 
@@ -149,7 +145,7 @@ static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
     if (!slot)
         return;
     lw_free(slot->input);
-    for (int p = 0; p < op->n_products; p++)
+    for (int p = 0; p < op->plan.n_products; p++)
         lw_free(slot->products[p].data);
     lw_free(slot);
 }
@@ -160,11 +156,10 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     if (!slot)
         return LW_ESYSTEM;
     slot->op = op;
-    bool is_whole = (slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err));
-    for (int p = 0; p < op->n_products && is_whole; p++) {
-        slot->base.products[p].most_rows = op->most_rows[p];
-        is_whole = (slot->base.products[p].data = lw_alloc_array(op->product_bytes[p], 1, "a slot's results", err));
-    }
+    lw_slot_set_rows(&op->plan, &op->bytes, &slot->base);
+    bool is_whole = (slot->base.input = lw_alloc_array(op->bytes.input, 1, "a slot's samples", err));
+    for (int p = 0; p < op->plan.n_products && is_whole; p++)
+        is_whole = (slot->base.products[p].data = lw_alloc_array(op->bytes.products[p], 1, "a slot's results", err));
     if (!is_whole) {
         slot_destroy(op, &slot->base);
         return LW_ESYSTEM;
@@ -212,8 +207,6 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
     snprintf(text, size, "%s, %s", lw_cpu_instruction_set(), fftwf_version);
 }
 
-static void destroy(struct lw_engine *engine) { lw_free(engine); }
-
 static const struct lw_engine_ops ops = {
     .name = "cpu",
     .describe = describe,
@@ -227,7 +220,6 @@ static const struct lw_engine_ops ops = {
     .submit = submit,
     .wait = wait_for,
     .again = again,
-    .destroy = destroy,
     .sparse = &lw_cpu_sparse_ops,
     .dense = &lw_cpu_dense_ops,
     .published = &lw_cpu_published_ops,
@@ -273,7 +265,7 @@ static bool is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEX
         return false;
     }
     describe(engine, text, LW_ENGINE_TEXT);
-    destroy(engine);
+    lw_engine_destroy(engine);
     return true;
 }
 

@@ -1,14 +1,14 @@
 #include "engine/engine.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
 
 #include <float.h>
 #include <math.h>
 
 void lw_engine_destroy(struct lw_engine *engine)
 {
-    if (engine)
-        engine->ops->destroy(engine);
+    lw_free(engine);
 }
 
 /* ---- products of a filter bank --------------------------------------------------------------------------------------- */
@@ -210,4 +210,19 @@ int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t 
     if (p->n_planes == 0)
         return lw_op_most_rows(plan, product, count, n_channels) * p->row_bytes;
     return p->n_planes * divide_up(count, p->every) * n_channels * p->rate * p->width * (int64_t)lw_type_bytes(p->type);
+}
+
+struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+{
+    struct lw_slot_bytes bytes = {.input = lw_op_input_bytes(spec, plan, count, n_channels)};
+    for (int p = 0; p < plan->n_products; p++)
+        bytes.products[p] = lw_op_product_bytes(plan, p, count, n_channels);
+    return bytes;
+}
+
+void lw_slot_set_rows(const struct lw_op_plan *plan, const struct lw_slot_bytes *bytes, struct lw_slot *slot)
+{
+    for (int p = 0; p < plan->n_products; p++)
+        if (plan->products[p].n_planes == 0)
+            slot->products[p].most_rows = bytes->products[p] / plan->products[p].row_bytes;
 }

@@ -198,6 +198,13 @@ void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *mos
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
 int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
+/* Buffers of a slot for blocks of at most so many samples and channels. */
+struct lw_slot_bytes {
+    int64_t input, products[LW_OP_PRODUCTS];
+};
+
+struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+
 struct lw_bytes {
     int64_t host;               /* pageable, per rank */
     int64_t pinned;
@@ -213,7 +220,7 @@ struct lw_loss {
 /* One of the products of a block. */
 struct lw_slot_product {
     void *data;
-    int64_t most_rows;          /* of a table: set by slot_create */
+    int64_t most_rows;          /* of a table: set by slot_create, see lw_slot_set_rows */
     int64_t n_rows;             /* likewise, set by wait; more than most_rows: it was too small, and what it holds does not count */
 };
 
@@ -246,6 +253,9 @@ struct lw_slot {
     struct lw_loss loss;        /* set by wait: of the block's outputs */
     double busy_seconds;        /* the engine's time from start to end of this slot's work, without that of the slot before */
 };
+
+/** Set the most_rows of a slot's tables, whose memory has so many bytes. */
+void lw_slot_set_rows(const struct lw_op_plan *plan, const struct lw_slot_bytes *bytes, struct lw_slot *slot);
 
 struct lw_engine;
 struct lw_op;
@@ -293,13 +303,11 @@ struct lw_engine_ops {
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */
     const struct lw_dense_ops *dense;           /* engine/sparse.h */
     const struct lw_published_ops *published;   /* engine/published/solver.h */
-
-    void (*destroy)(struct lw_engine *engine);
 };
 
 #define LW_DEVICE_ID 48
 
-/* First member of every engine. */
+/* First member of every engine, which is one piece of memory of lw_alloc's. */
 struct lw_engine {
     const struct lw_engine_ops *ops;
     int depth;                  /* slots that keep it busy while files are read and written */
@@ -310,6 +318,8 @@ struct lw_engine {
     int device_ranks;           /* how many do, this one included; 0 until lw_devices_settle has counted them */
     char warning[256];          /* of what the engine is given on this rank, for one message of all ranks; "": none */
 };
+
+void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
 struct lw_engine_spec {
     int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
@@ -335,8 +345,6 @@ struct lw_engine_type {
     /** LW_ECONFIG, LW_ESYSTEM: it cannot be had here. */
     int (*create)(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 };
-
-void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
 #ifdef __cplusplus
 }

@@ -260,7 +260,8 @@ Solver open_solver(const lw_device &device, const Row &row, int seed, const lw_s
     }
     Solver s;
     check(lw_sfft_layout_create(&plan, &s.layout, &err), err);
-    check(lw_cuda_sfft_create(&device, s.layout, &s.solver, &err), err);
+    lw_cuda_engine engine = {{}, device};
+    check(lw_cuda_sparse_ops.create(&engine.base, s.layout, &s.solver, &err), err);
     return s;
 }
 

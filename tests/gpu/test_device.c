@@ -34,7 +34,7 @@ static int create(int node_rank, int node_ranks, bool share, char text[256], str
     if (rc)
         return rc;
     engine->ops->describe(engine, text, 256);
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
     return LW_OK;
 }
 
@@ -61,7 +61,7 @@ static void test_texts(void)
     engine->ops->architecture(engine, text, sizeof text);
     int version = 0;
     CHECK(sscanf(text, "sm_%d", &version) == 1 && version >= 80, "'%s'", text);
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
 }
 
 int main(void)
@@ -76,7 +76,7 @@ int main(void)
     CHECK(count_contexts(n_devices) == 0, "looking for devices made %d contexts", count_contexts(n_devices));
     struct lw_engine *const engine = gpu_engine();
     CHECK(count_contexts(n_devices) == 1, "one engine has %d contexts", count_contexts(n_devices));
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
     test_texts();
     test_sharing(n_devices);
     return check_result("device");

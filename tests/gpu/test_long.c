@@ -289,6 +289,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (scenarios[i].n <= most)
             run(engine, &scenarios[i]);
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
     return check_result("long");
 }

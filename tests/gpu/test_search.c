@@ -539,6 +539,6 @@ int main(int argc, char **argv)
             test_setting(engine, &settings[i], 3, 5);
             test_setting(engine, &settings[i], 17, 3);
         }
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
     return check_result("search");
 }

@@ -150,6 +150,6 @@ int main(void)
     test_bytes(engine);
     test_in_flight(engine);
     test_no_memory(engine);
-    engine->ops->destroy(engine);
+    lw_engine_destroy(engine);
     return check_result("slots");
 }

@@ -491,4 +491,4 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
     return lw_cuda_published_create(layout, true, out, err);
 }
 
-const struct lw_published_ops lw_cuda_published = {.ways = {.fetch = LW_PUBLISHED_DIRECT}, .bytes = bytes, .create = create};
+const struct lw_published_ops lw_cuda_published_ops = {.ways = {.fetch = LW_PUBLISHED_DIRECT}, .bytes = bytes, .create = create};

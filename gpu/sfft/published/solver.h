@@ -6,7 +6,7 @@
 #include "engine/published/solver.h"
 
 /* What the engine has for the published transform. The bytes of a solver include the signal on the device. */
-extern const struct lw_published_ops lw_cuda_published;
+extern const struct lw_published_ops lw_cuda_published_ops;
 
 /** @param layout    borrowed for the solver's life
  *  @param is_timed  its runs say how long each step took, for which marks stand between the steps, about a microsecond each */
