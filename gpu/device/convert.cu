@@ -135,7 +135,7 @@ __global__ void convert(const Real *from, Stored *to, int64_t n, double factor, 
 }
 
 template <typename Real, typename Stored>
-__global__ void thin(const Real *from, Stored *to, lw_thinning t, lw_nan_report *report)
+__global__ void thin(const Real *from, Stored *to, lw_cuda_thinning t, lw_nan_report *report)
 {
     const int64_t stride = int64_t(gridDim.x) * block_threads, n = t.rows * t.kept * t.width;
     Loss loss = {0, 0};
@@ -197,9 +197,9 @@ cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void 
 }
 
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
-                         const struct lw_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream)
+                         const struct lw_cuda_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream)
 {
-    const struct lw_thinning t = *thinning;
+    const struct lw_cuda_thinning t = *thinning;
     const int64_t n = t.rows * t.kept * t.width;
     if (n == 0)
         return cudaSuccess;

@@ -23,7 +23,7 @@ cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void 
                             double factor, struct lw_nan_report *report, cudaStream_t stream);
 
 /* Rows of `row` outputs, of which every so many are kept, from output `first` on: `kept` of each row. */
-struct lw_thinning {
+struct lw_cuda_thinning {
     int64_t rows, row;
     int64_t width;                  /* scalars of an output that stay together: its parts, the channels */
     int64_t first, every, kept;
@@ -33,7 +33,7 @@ struct lw_thinning {
 
 /** Convert some of the outputs, as lw_cuda_convert does it. */
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
-                         const struct lw_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
+                         const struct lw_cuda_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
 /* Images of which rows and columns are kept: every so many columns from the first on, rows from row `first` on. */
 struct lw_image_thinning {

@@ -403,7 +403,7 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
     const bool is_fast = op->spec.layout == LW_TIME_FAST;
     const int64_t every = lw_post_every(op->spec.ols.post), n_channels = block->n_channels;
     const int64_t parts = op->spec.output.is_complex ? 2 : 1;
-    const struct lw_thinning thinning = {
+    const struct lw_cuda_thinning thinning = {
         .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1),
         .row = block->count,
         .width = (is_fast ? 1 : n_channels) * parts,

@@ -25,12 +25,12 @@ static int64_t element_block(int64_t block_bytes, int64_t element_bytes)
     return (said > 0 ? said : lw_bits_default_block(element_bytes)) * element_bytes;
 }
 
-static bool has_whole_elements(const struct lw_blocks *blocks)
+static bool has_whole_elements(const struct lw_codec_blocks *blocks)
 {
     return blocks->total_bytes % blocks->element_bytes == 0 && blocks->block_bytes / blocks->element_bytes % 8 == 0;
 }
 
-int lw_blocks_open(struct lw_blocks *blocks, const char *from, int64_t bytes, struct lw_error *err)
+int lw_blocks_open(struct lw_codec_blocks *blocks, const char *from, int64_t bytes, struct lw_error *err)
 {
     if (bytes < HEAD_BYTES)
         return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are too few for compressed blocks", bytes);
@@ -49,7 +49,7 @@ int lw_blocks_open(struct lw_blocks *blocks, const char *from, int64_t bytes, st
 /* ---- the blocks ----------------------------------------------------------------------------------------------------- */
 
 /* Those that are not compressed are LZ4's only. */
-static bool is_decoded(const struct lw_blocks *blocks, const char *from, int64_t stored, char *to, int64_t bytes)
+static bool is_decoded(const struct lw_codec_blocks *blocks, const char *from, int64_t stored, char *to, int64_t bytes)
 {
     if (stored != bytes || blocks->element_bytes > 0)
         return blocks->codec->decode(blocks->state, from, stored, to, bytes) == bytes;
@@ -58,7 +58,7 @@ static bool is_decoded(const struct lw_blocks *blocks, const char *from, int64_t
 }
 
 /* Decode the block at *from, of so many bytes, and step over it. */
-static int decode_block(const struct lw_blocks *blocks, const char **from, char *to, int64_t bytes, struct lw_error *err)
+static int decode_block(const struct lw_codec_blocks *blocks, const char **from, char *to, int64_t bytes, struct lw_error *err)
 {
     const int64_t left = blocks->from + blocks->bytes - *from;
     const int64_t stored = left < SIZE_BYTES ? 0 : (int64_t)take_number(*from, SIZE_BYTES);
@@ -70,7 +70,7 @@ static int decode_block(const struct lw_blocks *blocks, const char **from, char 
     return LW_OK;
 }
 
-int lw_blocks_decode(const struct lw_blocks *blocks, char *to, char *scratch, struct lw_error *err)
+int lw_blocks_decode(const struct lw_codec_blocks *blocks, char *to, char *scratch, struct lw_error *err)
 {
     const int64_t size = blocks->element_bytes;
     const int64_t rest = size > 0 ? blocks->total_bytes / size % 8 * size : 0, end = blocks->total_bytes - rest;

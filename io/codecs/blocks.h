@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lw_blocks {
+struct lw_codec_blocks {
     const struct lw_codec *codec;
     void *state;                        /* the codec's */
     int64_t element_bytes;              /* of bitshuffle; 0: LZ4's */
@@ -24,10 +24,10 @@ struct lw_blocks {
 };
 
 /** What the data at `from` says of itself; codec, state and element_bytes are set before. LW_EDATA: it makes no sense. */
-int lw_blocks_open(struct lw_blocks *blocks, const char *from, int64_t bytes, struct lw_error *err);
+int lw_blocks_open(struct lw_codec_blocks *blocks, const char *from, int64_t bytes, struct lw_error *err);
 
 /** Decode all total_bytes. LW_EDATA: damaged.
  * @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
-int lw_blocks_decode(const struct lw_blocks *blocks, char *to, char *scratch, struct lw_error *err);
+int lw_blocks_decode(const struct lw_codec_blocks *blocks, char *to, char *scratch, struct lw_error *err);
 
 #endif

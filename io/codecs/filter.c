@@ -125,17 +125,17 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
     return LW_OK;
 }
 
-static struct lw_blocks blocks_of(const struct lw_filter *filter, struct lw_filter_tools *tools)
+static struct lw_codec_blocks blocks_of(const struct lw_filter *filter, struct lw_filter_tools *tools)
 {
     const bool is_shuffled = filter->kind == LW_FILTER_BITSHUFFLE_BLOCKS;
-    return (struct lw_blocks){.codec = lw_codec_find(filter->codec), .state = tools ? tools->state[filter->codec] : NULL,
+    return (struct lw_codec_blocks){.codec = lw_codec_find(filter->codec), .state = tools ? tools->state[filter->codec] : NULL,
                               .element_bytes = is_shuffled ? filter->element_bytes : 0};
 }
 
 /* Long blocks are put in order when all of them are decoded. */
 static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
 {
-    struct lw_blocks blocks = blocks_of(filter, tools);
+    struct lw_codec_blocks blocks = blocks_of(filter, tools);
     int rc = lw_blocks_open(&blocks, f->data, f->bytes, err);
     if (rc)
         return rc;
@@ -171,7 +171,7 @@ int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools
 
 int64_t lw_filter_claim(const struct lw_filter *filter, const char *data, int64_t bytes)
 {
-    struct lw_blocks blocks = blocks_of(filter, NULL);
+    struct lw_codec_blocks blocks = blocks_of(filter, NULL);
     if (!has_codec(filter))
         return bytes;
     if (filter->kind == LW_FILTER_CODEC)

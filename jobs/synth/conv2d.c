@@ -33,9 +33,9 @@ enum { IMAGE, PSF, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 200, BLOCK_PIXELS = 1
 
 /* ---- what is asked for ---- */
 
-static int read_options(const struct lw_options *given, struct lw_sky *sky, struct lw_error *err)
+static int read_options(const struct lw_options *given, struct lw_synth_sky *sky, struct lw_error *err)
 {
-    *sky = (struct lw_sky){
+    *sky = (struct lw_synth_sky){
         .n_images = lw_options_int(given, "images"),
         .rows = lw_options_int(given, "rows"),
         .columns = lw_options_int(given, "columns"),
@@ -61,7 +61,7 @@ struct notes {
     char texts[MAX_NOTES][NOTE_SIZE];
 };
 
-static void write_notes(const struct lw_sky *sky, struct notes *notes)
+static void write_notes(const struct lw_synth_sky *sky, struct notes *notes)
 {
     notes->attributes[notes->n++] =
         (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(sky->scalar)};
@@ -75,7 +75,7 @@ static void write_notes(const struct lw_sky *sky, struct notes *notes)
 }
 
 /* The last two of [image][row][column], or all three. */
-static struct lw_writer_dataset describe_image(const struct lw_sky *sky, const struct notes *notes)
+static struct lw_writer_dataset describe_image(const struct lw_synth_sky *sky, const struct notes *notes)
 {
     const int64_t dims[3] = {sky->n_images, sky->rows, sky->columns};
     static const char *const names[3] = {"image", "row", "column"};
@@ -89,7 +89,7 @@ static struct lw_writer_dataset describe_image(const struct lw_sky *sky, const s
     return image;
 }
 
-static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_sky *sky,
+static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_synth_sky *sky,
                        const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
 {
     const struct lw_writer_dataset datasets[N_DATASETS] = {
@@ -113,7 +113,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, con
 /* ---- the pixels: blocks of rows in turn, each by one rank ---- */
 
 struct work {
-    struct lw_sky sky;
+    struct lw_synth_sky sky;
     struct notes *notes;
     char *configuration;
     double *psf;                /* [psf_size x psf_size] */
@@ -125,7 +125,7 @@ struct work {
 
 static int write_block(struct work *work, int64_t image, int64_t first, int64_t count, struct lw_error *err)
 {
-    const struct lw_sky *const sky = &work->sky;
+    const struct lw_synth_sky *const sky = &work->sky;
     for (int64_t i = 0; i < count; i++) {
         lw_sky_line(sky, image, first + i, work->line);
         for (int64_t j = 0; j < sky->columns; j++)
@@ -153,7 +153,7 @@ static int write_image(struct work *work, struct lw_comm *comm, int64_t image, s
 
 static int write_images(struct work *work, struct lw_comm *comm, struct lw_error *err)
 {
-    const struct lw_sky *const sky = &work->sky;
+    const struct lw_synth_sky *const sky = &work->sky;
     const int64_t pixels = sky->n_images * sky->rows * sky->columns;
     struct lw_progress progress;
     lw_progress_start(&progress, pixels, pixels * (int64_t)lw_scalar_bytes(sky->scalar));
@@ -176,7 +176,7 @@ static int write_psf(struct work *work, struct lw_comm *comm, struct lw_error *e
 
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {
-    const struct lw_sky *const sky = &work->sky;
+    const struct lw_synth_sky *const sky = &work->sky;
     const int64_t wanted = BLOCK_PIXELS / sky->columns + 1;
     work->block = wanted < sky->rows ? wanted : sky->rows;
     if (!(work->psf = lw_alloc_array(sky->psf_size * sky->psf_size, sizeof *work->psf, "the point-spread function", err)) ||

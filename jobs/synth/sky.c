@@ -10,7 +10,7 @@ static const double point_peak = 30, extended_peak = 5;
 /* ---- the point-spread function ---- */
 
 /* At a place relative to its centre, 1 there. The axes of the ellipse scale with the size. */
-static double moffat(const struct lw_sky *sky, double down, double right)
+static double moffat(const struct lw_synth_sky *sky, double down, double right)
 {
     const double slant = 0.5, beta = 2.5, length = 0.1 * (double)sky->psf_size, breadth = 0.6 * length;
     const double u = (cos(slant) * right + sin(slant) * down) / length;
@@ -19,9 +19,9 @@ static double moffat(const struct lw_sky *sky, double down, double right)
 }
 
 /* Index of its centre: that of the kernel with --mode same. */
-static int64_t centre(const struct lw_sky *sky) { return (sky->psf_size - 1) / 2; }
+static int64_t centre(const struct lw_synth_sky *sky) { return (sky->psf_size - 1) / 2; }
 
-static double sum_of_psf(const struct lw_sky *sky, int power)
+static double sum_of_psf(const struct lw_synth_sky *sky, int power)
 {
     double sum = 0;
     for (int64_t i = 0; i < sky->psf_size; i++)
@@ -30,7 +30,7 @@ static double sum_of_psf(const struct lw_sky *sky, int power)
     return sum;
 }
 
-void lw_sky_psf(const struct lw_sky *sky, double *psf)
+void lw_sky_psf(const struct lw_synth_sky *sky, double *psf)
 {
     const double sum = sum_of_psf(sky, 1);
     for (int64_t i = 0; i < sky->psf_size; i++)
@@ -38,11 +38,11 @@ void lw_sky_psf(const struct lw_sky *sky, double *psf)
             psf[i * sky->psf_size + j] = moffat(sky, (double)(i - centre(sky)), (double)(j - centre(sky))) / sum;
 }
 
-double lw_sky_gain(const struct lw_sky *sky) { return sum_of_psf(sky, 2) / sum_of_psf(sky, 1); }
+double lw_sky_gain(const struct lw_synth_sky *sky) { return sum_of_psf(sky, 2) / sum_of_psf(sky, 1); }
 
 /* ---- sources ---- */
 
-double lw_sky_peak(const struct lw_sky *sky) { return point_peak * lw_synth_sigma(sky->scalar); }
+double lw_sky_peak(const struct lw_synth_sky *sky) { return point_peak * lw_synth_sigma(sky->scalar); }
 
 /* A place that leaves the point-spread function inside where the image is large enough. */
 static int64_t place(uint64_t bits, int64_t n, int64_t margin)
@@ -51,7 +51,7 @@ static int64_t place(uint64_t bits, int64_t n, int64_t margin)
     return (n > 2 * margin ? margin : 0) + (int64_t)(bits % (uint64_t)room);
 }
 
-struct lw_sky_source lw_sky_source(const struct lw_sky *sky, int64_t image, int source)
+struct lw_sky_source lw_sky_source(const struct lw_synth_sky *sky, int64_t image, int source)
 {
     const uint64_t seed = lw_noise_bits(sky->seed, 1), number = (uint64_t)image * (uint64_t)sky->n_sources + (uint64_t)source;
     return (struct lw_sky_source){
@@ -60,7 +60,7 @@ struct lw_sky_source lw_sky_source(const struct lw_sky *sky, int64_t image, int 
     };
 }
 
-static void add_source(const struct lw_sky *sky, struct lw_sky_source source, int64_t row, double *line)
+static void add_source(const struct lw_synth_sky *sky, struct lw_sky_source source, int64_t row, double *line)
 {
     const int64_t i = row - source.row + centre(sky);
     if (i < 0 || i >= sky->psf_size)
@@ -72,7 +72,7 @@ static void add_source(const struct lw_sky *sky, struct lw_sky_source source, in
     }
 }
 
-static void add_extended(const struct lw_sky *sky, int64_t row, double *line)
+static void add_extended(const struct lw_synth_sky *sky, int64_t row, double *line)
 {
     const double height = (double)sky->rows / 8, width = (double)sky->columns / 8;
     const double down = ((double)row - (double)(sky->rows - 1) / 2) / height;
@@ -82,7 +82,7 @@ static void add_extended(const struct lw_sky *sky, int64_t row, double *line)
     }
 }
 
-void lw_sky_line(const struct lw_sky *sky, int64_t image, int64_t row, double *line)
+void lw_sky_line(const struct lw_synth_sky *sky, int64_t image, int64_t row, double *line)
 {
     const uint64_t seed = lw_noise_bits(sky->seed, 0);
     const uint64_t first = ((uint64_t)image * (uint64_t)sky->rows + (uint64_t)row) * (uint64_t)sky->columns;
@@ -96,7 +96,7 @@ void lw_sky_line(const struct lw_sky *sky, int64_t image, int64_t row, double *l
         line[j] = mean + sigma * line[j];
 }
 
-const char *lw_sky_source_text(const struct lw_sky *sky, int64_t image, int source, char *text, size_t size)
+const char *lw_sky_source_text(const struct lw_synth_sky *sky, int64_t image, int source, char *text, size_t size)
 {
     const struct lw_sky_source at = lw_sky_source(sky, image, source);
     snprintf(text, size, "image %" PRId64 ", row %" PRId64 ", column %" PRId64 ": point source, peak %g above its surroundings; "

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-struct lw_sky {
+struct lw_synth_sky {
     int64_t n_images, rows, columns;
     int64_t psf_size;           /* the point-spread function is psf_size x psf_size */
     int n_sources;              /* point sources in each image */
@@ -27,21 +27,21 @@ struct lw_sky_source {
 };
 
 /** Value of the brightest pixel of a point source, above the mean and without the noise, in stored units. */
-double lw_sky_peak(const struct lw_sky *sky);
+double lw_sky_peak(const struct lw_synth_sky *sky);
 
-struct lw_sky_source lw_sky_source(const struct lw_sky *sky, int64_t image, int source);
+struct lw_sky_source lw_sky_source(const struct lw_synth_sky *sky, int64_t image, int source);
 
 /** One row of an image, before rounding. @param line  [columns] */
-void lw_sky_line(const struct lw_sky *sky, int64_t image, int64_t row, double *line);
+void lw_sky_line(const struct lw_synth_sky *sky, int64_t image, int64_t row, double *line);
 
 /** @param psf  [psf_size x psf_size] */
-void lw_sky_psf(const struct lw_sky *sky, double *psf);
+void lw_sky_psf(const struct lw_synth_sky *sky, double *psf);
 
 /** What a correlation with the point-spread function, --mode same, gives at a source's brightest pixel; relative to the
  * peak. */
-double lw_sky_gain(const struct lw_sky *sky);
+double lw_sky_gain(const struct lw_synth_sky *sky);
 
 /** Where a point source is, in words: an attribute of the file. Returns `text`. */
-const char *lw_sky_source_text(const struct lw_sky *sky, int64_t image, int source, char *text, size_t size);
+const char *lw_sky_source_text(const struct lw_synth_sky *sky, int64_t image, int source, char *text, size_t size);
 
 #endif

@@ -8,13 +8,13 @@
 
 enum { ROWS = 150, COLUMNS = 170, SIZE = 21 };
 
-static struct lw_sky make(int n_sources, enum lw_scalar scalar)
+static struct lw_synth_sky make(int n_sources, enum lw_scalar scalar)
 {
-    return (struct lw_sky){.n_images = 3, .rows = ROWS, .columns = COLUMNS, .psf_size = SIZE, .n_sources = n_sources,
+    return (struct lw_synth_sky){.n_images = 3, .rows = ROWS, .columns = COLUMNS, .psf_size = SIZE, .n_sources = n_sources,
                            .scalar = scalar, .seed = 5};
 }
 
-static void make_image(const struct lw_sky *sky, int64_t image, double *pixels)
+static void make_image(const struct lw_synth_sky *sky, int64_t image, double *pixels)
 {
     for (int64_t row = 0; row < ROWS; row++)
         lw_sky_line(sky, image, row, pixels + row * COLUMNS);
@@ -24,7 +24,7 @@ static void make_image(const struct lw_sky *sky, int64_t image, double *pixels)
 static void source_alone(enum lw_scalar scalar, int64_t image, double *pixels)
 {
     static double without[ROWS * COLUMNS];
-    const struct lw_sky one = make(1, scalar), none = make(0, scalar);
+    const struct lw_synth_sky one = make(1, scalar), none = make(0, scalar);
     make_image(&one, image, pixels);
     make_image(&none, image, without);
     for (int i = 0; i < ROWS * COLUMNS; i++)
@@ -35,7 +35,7 @@ static void test_source(enum lw_scalar scalar)
 {
     static double pixels[ROWS * COLUMNS];
     static double psf[SIZE * SIZE];
-    const struct lw_sky sky = make(1, scalar);
+    const struct lw_synth_sky sky = make(1, scalar);
     lw_sky_psf(&sky, psf);
     for (int64_t image = 0; image < 3; image++) {
         const struct lw_sky_source at = lw_sky_source(&sky, image, 0);
@@ -56,7 +56,7 @@ static void test_source(enum lw_scalar scalar)
 
 static void test_psf(int64_t size)
 {
-    struct lw_sky sky = make(0, LW_FLOAT32);
+    struct lw_synth_sky sky = make(0, LW_FLOAT32);
     sky.psf_size = size;
     double *const psf = calloc((size_t)(size * size), sizeof *psf), *const factors = calloc((size_t)(2 * size), sizeof *factors);
     lw_sky_psf(&sky, psf);
@@ -76,7 +76,7 @@ static void test_psf(int64_t size)
 /* The outer rows of the first image hold noise and next to nothing of the extended source. */
 static void test_noise(void)
 {
-    const struct lw_sky sky = make(0, LW_UINT16);
+    const struct lw_synth_sky sky = make(0, LW_UINT16);
     static double line[COLUMNS];
     double sum = 0, square = 0;
     for (int64_t row = 0; row < 10; row++) {
