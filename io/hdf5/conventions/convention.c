@@ -1,5 +1,6 @@
 #include "io/hdf5/conventions/convention.h"
 
+#include "io/hdf5/attribute.h"
 #include "io/hdf5/scale.h"
 #include "io/notes/recorder.h"
 
@@ -11,24 +12,14 @@
 
 bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value)
 {
-    return lw_place_real(subject->file, place, value, subject->err);
+    char whole[LW_PLACE];
+    return place && lw_place_real(subject->file, lw_place_from(subject->info->path, place, whole), value, subject->err);
 }
 
 bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size)
 {
-    return lw_place_text(subject->file, place, text, size, subject->err);
-}
-
-bool lw_subject_real_above(const struct lw_subject *subject, int levels, const char *place, double *value)
-{
     char whole[LW_PLACE];
-    return lw_subject_real(subject, lw_place_above(subject->info->path, levels, place, whole), value);
-}
-
-bool lw_subject_text_above(const struct lw_subject *subject, int levels, const char *place, char *text, size_t size)
-{
-    char whole[LW_PLACE];
-    return lw_subject_text(subject, lw_place_above(subject->info->path, levels, place, whole), text, size);
+    return place && lw_place_text(subject->file, lw_place_from(subject->info->path, place, whole), text, size, subject->err);
 }
 
 /* ---- dimensions ------------------------------------------------------------------------------------------------------ */
@@ -54,6 +45,20 @@ int lw_subject_find_time(const char *names)
         at += strspn(at, ", ;");
     }
     return -1;
+}
+
+int lw_subject_find_time_item(const struct lw_subject *subject, const char *attribute)
+{
+    char name[32];
+    int time = -1;
+    const hid_t data = lw_place_open_dataset(subject->file, subject->info->path);
+    for (int d = 0; data >= 0 && d < subject->info->n_dims && time < 0; d++)
+        if (lw_attribute_read_item(data, attribute, d, subject->info->n_dims, name, sizeof name, subject->err) &&
+            lw_subject_find_time(name) == 0)
+            time = d;
+    if (data >= 0)
+        H5Dclose(data);
+    return time;
 }
 
 static struct lw_coordinate *beside_axis(struct lw_subject *subject)
@@ -82,11 +87,12 @@ void lw_subject_distance(struct lw_subject *subject, double first, double step, 
     set_unit(distance, unit[0] || strcmp(distance->name, "distance") != 0 ? unit : "m");
 }
 
-bool lw_subject_distances(struct lw_subject *subject, const char *path, const char *unit)
+bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit)
 {
     struct lw_scale scale;
+    char whole[LW_PLACE];
     struct lw_coordinate *const distance = beside_axis(subject);
-    const hid_t dataset = distance ? lw_place_open_dataset(subject->file, path) : -1;
+    const hid_t dataset = distance ? lw_place_open_dataset(subject->file, lw_place_from(subject->info->path, place, whole)) : -1;
     if (dataset < 0)
         return false;
     const bool found = lw_scale_read_dataset(dataset, &scale, subject->err) &&
@@ -138,45 +144,110 @@ bool lw_subject_start(struct lw_subject *subject, const char *text)
     return true;
 }
 
-void lw_subject_gauge(struct lw_subject *subject, const char *place, const char *unit)
-{
-    double length;
-    struct lw_coordinate metres;
-    char text[32] = "m";
-    if (unit)
-        lw_subject_text(subject, unit, text, sizeof text);
-    set_unit(&metres, text[0] ? text : "m");
-    if (strcmp(metres.unit, "m") == 0 && lw_subject_real(subject, place, &length) && length > 0)
-        subject->info->gauge_length_m = length;
-}
-
 void lw_subject_unit(struct lw_subject *subject, const char *unit)
 {
     snprintf(subject->info->axis.unit, sizeof subject->info->axis.unit, "%s", unit);
 }
 
-void lw_subject_identify(struct lw_subject *subject, const char *what, const char *place)
-{
-    char text[256];
-    double value;
-    if (lw_subject_text(subject, place, text, sizeof text))
-        lw_recorder_add(&subject->info->recorder, what, text);
-    else if (lw_subject_real(subject, place, &value))
-        lw_recorder_add_number(&subject->info->recorder, what, value);
-}
-
-void lw_subject_identify_above(struct lw_subject *subject, int levels, const char *what, const char *place)
-{
-    char whole[LW_PLACE];
-    lw_subject_identify(subject, what, lw_place_above(subject->info->path, levels, place, whole));
-}
-
-bool lw_subject_times(struct lw_subject *subject, const char *path, const char *unit)
+bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit)
 {
     struct lw_times times;
-    if (!lw_times_read(subject->file, path, unit, &times, subject->err))
+    char whole[LW_PLACE];
+    if (!lw_times_read(subject->file, lw_place_from(subject->info->path, place, whole), unit, &times, subject->err))
         return false;
     lw_times_take_start(&times, &subject->info->axis);
     lw_times_take_rate(&times, &subject->info->axis);
     return true;
+}
+
+/* ---- a row ----------------------------------------------------------------------------------------------------------- */
+
+static void take_version(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double version;
+    if (lw_subject_real(subject, row->version, &version))
+        snprintf(subject->info->convention, sizeof subject->info->convention, "%s %.0f", row->name, version);
+}
+
+static void take_distance(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double first = 0, step;
+    char unit[64] = "";
+    if (!lw_subject_real(subject, row->step, &step))
+        return;
+    lw_subject_real(subject, row->first, &first);
+    lw_subject_text(subject, row->step_unit, unit, sizeof unit);
+    lw_subject_distance(subject, first, step, unit);
+}
+
+static void take_times(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char text[64];
+    bool found = false;
+    if (row->are_times_checked)
+        lw_place_from(subject->info->path, row->times[0], subject->times);
+    for (int t = 0; t < 2 && row->times[t] && !found; t++)
+        found = lw_subject_times(subject, row->times[t], row->times_unit ? row->times_unit : "");
+    for (int s = 0; s < 2 && !found; s++)
+        found = lw_subject_text(subject, row->start[s], text, sizeof text) && lw_subject_start(subject, text);
+}
+
+static const char *source_of(const char *place, char text[96])
+{
+    const char *const name = strchr(place, '@');
+    snprintf(text, 96, "%s%.80s", name ? "attribute " : "", name ? name + 1 : place);
+    return text;
+}
+
+static void take_rate(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double value;
+    char source[96];
+    struct lw_period period;
+    if (lw_subject_real(subject, row->rate, &value))
+        lw_subject_rate(subject, value, source_of(row->rate, source));
+    if (lw_subject_real(subject, row->interval, &value) && lw_times_step(value, &period))
+        lw_subject_period(subject, period, source_of(row->interval, source));
+}
+
+static void take_gauge(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double length;
+    struct lw_coordinate metres;
+    char unit[32] = "m";
+    if (!lw_subject_text(subject, row->gauge_unit[0], unit, sizeof unit))
+        lw_subject_text(subject, row->gauge_unit[1], unit, sizeof unit);
+    set_unit(&metres, unit[0] ? unit : "m");
+    if (strcmp(metres.unit, "m") == 0 && lw_subject_real(subject, row->gauge, &length) && length > 0)
+        subject->info->gauge_length_m = length;
+}
+
+static void take_recorder(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char text[256];
+    double value;
+    for (int r = 0; r < 3 && row->recorder[r].what; r++)
+        if (lw_subject_text(subject, row->recorder[r].place, text, sizeof text))
+            lw_recorder_add(&subject->info->recorder, row->recorder[r].what, text);
+        else if (lw_subject_real(subject, row->recorder[r].place, &value))
+            lw_recorder_add_number(&subject->info->recorder, row->recorder[r].what, value);
+}
+
+int lw_convention_describe(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char unit[64];
+    const int time = row->find_time ? row->find_time(subject) : 0;
+    snprintf(subject->info->convention, sizeof subject->info->convention, "%s", row->name);
+    subject->info->is_das = row->is_das;
+    take_version(row, subject);
+    if (row->other)
+        lw_subject_name(subject, time > 0 ? time : 0, row->other);
+    take_distance(row, subject);
+    take_times(row, subject);
+    take_rate(row, subject);
+    if (lw_subject_text(subject, row->unit, unit, sizeof unit) && strcmp(unit, "NaN") != 0)
+        lw_subject_unit(subject, unit);
+    take_gauge(row, subject);
+    take_recorder(row, subject);
+    return row->describe ? row->describe(subject) : LW_OK;
 }

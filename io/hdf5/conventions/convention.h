@@ -1,5 +1,5 @@
 /* convention.h - how the makers of instruments and archives lay out HDF5 files: where the samples are, and what is known of their
- * axes. A further convention is a file with such a table and a line in conventions.c. */
+ * axes. A further convention is such a table and a line in conventions.c. */
 #ifndef LW_IO_HDF5_CONVENTIONS_CONVENTION_H
 #define LW_IO_HDF5_CONVENTIONS_CONVENTION_H
 
@@ -14,7 +14,7 @@
 struct lw_subject {
     hid_t file;
     struct lw_dataset_info *info;       /* path, n_dims and dims are set */
-    char times[LW_MAX_PATH];            /* set by conventions that have a dataset of times to check the rate with; "": none */
+    char times[LW_PLACE];               /* set by conventions that have a dataset of times to check the rate with; "": none */
     struct lw_error *err;               /* notes of what cannot be read; LW_OK at first */
 };
 
@@ -29,16 +29,34 @@ struct lw_convention {
     /** Whether a dataset of that path holds data. NULL: all do that fit the pattern. */
     bool (*is_data)(hid_t file, const char *path);
 
-    /** Say what is known of the axes. LW_EDATA: what is said cannot be. */
+    /** The dimension that is time. -1: nothing tells. NULL: the first one is, as where nothing tells. */
+    int (*find_time)(const struct lw_subject *subject);
+
+    /* Where values are; NULL: nowhere. Of a list the first that can be used counts. */
+    const char *version;                /* a number, which follows the name */
+    const char *other;                  /* not a place: name of the dimension beside time; NULL: describe names the dimensions */
+    const char *first, *step, *step_unit;       /* of the other dimension; where only the step is known it begins at 0 */
+    const char *times[2], *times_unit;  /* datasets; the unit is no place, NULL: they say it */
+    bool are_times_checked;             /* the first of them has to agree with the rate */
+    const char *start[2];               /* ISO 8601; not taken where there are times */
+    const char *rate, *interval;        /* in Hz; in s */
+    const char *unit;                   /* of the samples */
+    const char *gauge, *gauge_unit[2];  /* a gauge length without a unit is in metres; in others it is not taken */
+    struct {
+        const char *what, *place;
+    } recorder[3];                      /* whose samples they are, as lw_recorder_add takes it */
+
+    /** Say what is known of the axes beyond that. LW_EDATA: what is said cannot be. NULL: nothing. */
     int (*describe)(struct lw_subject *subject);
 };
 
-/* ---- for describe: `place` is looked for from the root on, or so many levels above the data, as in lw_place_above ---- */
+/** Say what a convention knows of a dataset. LW_EDATA: what is said cannot be. */
+int lw_convention_describe(const struct lw_convention *convention, struct lw_subject *subject);
+
+/* ---- for describe and find_time: a place as in lw_place_from ---- */
 
 bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value);
 bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size);
-bool lw_subject_real_above(const struct lw_subject *subject, int levels, const char *place, double *value);
-bool lw_subject_text_above(const struct lw_subject *subject, int levels, const char *place, char *text, size_t size);
 
 /** Dimension `time` is the axis; the other one of two is named so: "distance", "channel". */
 void lw_subject_name(struct lw_subject *subject, int time, const char *other);
@@ -46,11 +64,14 @@ void lw_subject_name(struct lw_subject *subject, int time, const char *other);
 /** The dimension that is named "time" among names such as "time,locus", or the items of a list. -1: none is. */
 int lw_subject_find_time(const char *names);
 
+/** The same of an attribute of the data that is a list of names, one for each dimension. */
+int lw_subject_find_time_item(const struct lw_subject *subject, const char *attribute);
+
 /** Of the dimension beside the axis: regular if the step is not 0; distances without a unit are in m, and "meters" is m, too. */
 void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
 
 /** The same from a dataset with the place of each channel. False: there is none. @param unit  where the dataset says nothing */
-bool lw_subject_distances(struct lw_subject *subject, const char *path, const char *unit);
+bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit);
 
 void lw_subject_rate(struct lw_subject *subject, double hertz, const char *source);
 void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source);
@@ -58,14 +79,7 @@ bool lw_subject_start(struct lw_subject *subject, const char *text);        /* I
 void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
-/** The gauge length, in metres unless the text at `unit` says otherwise, which is then not taken. NULL: there is no such place. */
-void lw_subject_gauge(struct lw_subject *subject, const char *place, const char *unit);
-
-/** Whose samples they are: a field from a text or a number at a place, as lw_recorder_add takes it. */
-void lw_subject_identify(struct lw_subject *subject, const char *what, const char *place);
-void lw_subject_identify_above(struct lw_subject *subject, int levels, const char *what, const char *place);
-
 /** Start and rate from a dataset of times. False: there is none that can be used. */
-bool lw_subject_times(struct lw_subject *subject, const char *path, const char *unit);
+bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit);
 
 #endif

@@ -42,7 +42,7 @@ static bool has_marks(const struct lw_convention *convention, hid_t file)
 {
     bool has = true;
     for (size_t m = 0; m < sizeof convention->mark / sizeof *convention->mark && convention->mark[m] && has; m++)
-        has = lw_place_exists(file, convention->mark[m]);
+        has = lw_place_exists(file, "", convention->mark[m]);
     return has;
 }
 
@@ -185,11 +185,8 @@ bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH])
 int lw_conventions_describe(struct lw_subject *subject)
 {
     for (int c = 0; conventions[c]; c++)
-        if (is_data(conventions[c], subject->file, subject->info->path) && has_marks(conventions[c], subject->file)) {
-            snprintf(subject->info->convention, sizeof subject->info->convention, "%s", conventions[c]->name);
-            subject->info->is_das = conventions[c]->is_das;
-            return conventions[c]->describe(subject);
-        }
+        if (is_data(conventions[c], subject->file, subject->info->path) && has_marks(conventions[c], subject->file))
+            return lw_convention_describe(conventions[c], subject);
     return LW_OK;
 }
 
@@ -240,11 +237,12 @@ static herr_t look_beside(hid_t group, const char *name, const H5L_info_t *link,
     struct beside *const beside = context;
     const struct lw_dataset_info *const info = beside->subject->info;
     const char *const slash = strrchr(info->path, '/'), *const own = slash ? slash + 1 : info->path;
-    char path[LW_PLACE];
+    char place[LW_MAX_PATH], path[LW_PLACE];
     (void)group;
     if (link->type != H5L_TYPE_HARD || !lw_conventions_name_times(name) || strcmp(name, own) == 0 || strchr(name, '@'))
         return 0;
-    lw_place_above(info->path, 1, name, path);
+    snprintf(place, sizeof place, "../%.1000s", name);
+    lw_place_from(info->path, place, path);
     if (strlen(path) >= LW_MAX_PATH || find_dimension(info, length_of(beside->subject->file, path)) < 0)
         return 0;
     const bool is_own = strncmp(name, own, strlen(own)) == 0;

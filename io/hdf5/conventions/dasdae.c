@@ -18,35 +18,28 @@ static const char *other_name(const char *names, int time, char other[32])
 
 static void find_distance(struct lw_subject *subject, const char *name)
 {
-    char rest[96], place[LW_PLACE], unit[32] = "";
-    snprintf(rest, sizeof rest, "@_attrs_%s_units", name);
-    if (!lw_subject_text_above(subject, 1, rest, unit, sizeof unit) && strcmp(name, "distance") == 0)
+    char place[96], unit[32] = "";
+    snprintf(place, sizeof place, "../@_attrs_%s_units", name);
+    if (!lw_subject_text(subject, place, unit, sizeof unit) && strcmp(name, "distance") == 0)
         snprintf(unit, sizeof unit, "m");
-    snprintf(rest, sizeof rest, "_coord_%s", name);
-    lw_subject_distances(subject, lw_place_above(subject->info->path, 1, rest, place), unit);
+    snprintf(place, sizeof place, "../_coord_%s", name);
+    lw_subject_distances(subject, place, unit);
 }
 
 static int describe(struct lw_subject *subject)
 {
-    char names[96] = "", other[32], text[64], place[LW_PLACE], unit[LW_PLACE];
+    char names[96] = "", other[32], category[64];
     double is_date = 0;
-    lw_subject_text_above(subject, 1, "@_dims", names, sizeof names);
+    lw_subject_text(subject, "../@_dims", names, sizeof names);
     const int time = lw_subject_find_time(names);
     if (time < 0 || time >= subject->info->n_dims)
         return LW_OK;
     lw_subject_name(subject, time, other_name(names, time, other));
     find_distance(subject, other);
-    lw_subject_real_above(subject, 1, "_coord_time@is_datetime64", &is_date);
-    lw_subject_times(subject, lw_place_above(subject->info->path, 1, "_coord_time", place), is_date ? "ns since 1970-01-01" : "ns");
-    if (lw_subject_text_above(subject, 1, "@_attrs_data_units", text, sizeof text))
-        lw_subject_unit(subject, text);
-    if (lw_subject_text_above(subject, 1, "@_attrs_data_category", text, sizeof text))
-        subject->info->is_das = strcmp(text, "DAS") == 0;
-    lw_subject_gauge(subject, lw_place_above(subject->info->path, 1, "@_attrs_gauge_length", place),
-                     lw_place_above(subject->info->path, 1, "@_attrs_gauge_length_units", unit));
-    lw_subject_identify_above(subject, 1, "network", "@_attrs_network");
-    lw_subject_identify_above(subject, 1, "station", "@_attrs_station");
-    lw_subject_identify_above(subject, 1, "instrument", "@_attrs_instrument_id");
+    lw_subject_real(subject, "../_coord_time@is_datetime64", &is_date);
+    lw_subject_times(subject, "../_coord_time", is_date ? "ns since 1970-01-01" : "ns");
+    if (lw_subject_text(subject, "../@_attrs_data_category", category, sizeof category))
+        subject->info->is_das = strcmp(category, "DAS") == 0;
     return LW_OK;
 }
 
@@ -54,5 +47,9 @@ const struct lw_convention lw_convention_dasdae = {
     .name = "DASDAE",
     .mark = {"@__DASDAE_version__", "waveforms"},
     .pattern = "waveforms/*/data",
+    .unit = "../@_attrs_data_units",
+    .gauge = "../@_attrs_gauge_length",
+    .gauge_unit = {"../@_attrs_gauge_length_units"},
+    .recorder = {{"network", "../@_attrs_network"}, {"station", "../@_attrs_station"}, {"instrument", "../@_attrs_instrument_id"}},
     .describe = describe,
 };

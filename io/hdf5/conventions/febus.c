@@ -22,22 +22,20 @@ struct zone {
 
 static bool is_data(hid_t file, const char *path)
 {
-    char place[LW_PLACE];
-    return lw_place_exists(file, lw_place_above(path, 1, "@Extent", place)) &&
-           lw_place_exists(file, lw_place_above(path, 1, "@GaugeLength", place)) &&
-           lw_place_exists(file, lw_place_above(path, 2, "time", place));
+    return lw_place_exists(file, path, "../@Extent") && lw_place_exists(file, path, "../@GaugeLength") &&
+           lw_place_exists(file, path, "../../time");
 }
 
 static bool read_list(const struct lw_subject *subject, const char *name, double *values, int least, int most)
 {
     char place[LW_PLACE];
-    return lw_place_reals(subject->file, lw_place_above(subject->info->path, 1, name, place), values, most, subject->err) >= least;
+    return lw_place_reals(subject->file, lw_place_from(subject->info->path, name, place), values, most, subject->err) >= least;
 }
 
 static bool read_times(const struct lw_subject *subject, struct lw_times *times)
 {
     char place[LW_PLACE];
-    return lw_times_read(subject->file, lw_place_above(subject->info->path, 2, "time", place), "s since 1970-01-01", times,
+    return lw_times_read(subject->file, lw_place_from(subject->info->path, "../../time", place), "s since 1970-01-01", times,
                          subject->err);
 }
 
@@ -45,13 +43,12 @@ static bool read_times(const struct lw_subject *subject, struct lw_times *times)
 static void find_step(const struct lw_subject *subject, struct zone *zone)
 {
     double rate;
-    char place[LW_PLACE];
     zone->step_s = zone->spacing[1] * 1e-3;
     zone->rows = subject->info->dims[1];
-    if (lw_place_exists(subject->file, lw_place_above(subject->info->path, 1, "@Version", place))) {
+    if (lw_place_exists(subject->file, subject->info->path, "../@Version")) {
         const double rows = 1 + zone->extent[3] - zone->extent[2];
         zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
-    } else if (lw_subject_real_above(subject, 1, "@SamplingRate", &rate) && rate > 0 && rate < 1e8) {
+    } else if (lw_subject_real(subject, "../@SamplingRate", &rate) && rate > 0 && rate < 1e8) {
         zone->step_s = 1 / rate;
     }
 }
@@ -60,8 +57,8 @@ static void find_step(const struct lw_subject *subject, struct zone *zone)
 static void find_block_time(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
     double rate = 0;
-    if (!(lw_subject_real_above(subject, 1, "@BlockRate", &rate) && rate > 0) &&
-        !(lw_subject_real_above(subject, 1, "@FreqRes", &rate) && rate > 0))
+    if (!(lw_subject_real(subject, "../@BlockRate", &rate) && rate > 0) &&
+        !(lw_subject_real(subject, "../@FreqRes", &rate) && rate > 0))
         rate = times->n > 1 ? 1e3 * (double)(times->n - 1) / times->span_s : 0;
     zone->block_s = rate > 0 ? 1e3 / rate : 0;
 }
@@ -69,8 +66,8 @@ static void find_block_time(const struct lw_subject *subject, const struct lw_ti
 static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
     *zone = (struct zone){0};
-    if (!read_list(subject, "@Extent", zone->extent, 4, 6) || !read_list(subject, "@Spacing", zone->spacing, 2, 3) ||
-        !read_list(subject, "@Origin", zone->origin, 2, 3))
+    if (!read_list(subject, "../@Extent", zone->extent, 4, 6) || !read_list(subject, "../@Spacing", zone->spacing, 2, 3) ||
+        !read_list(subject, "../@Origin", zone->origin, 2, 3))
         return false;
     find_step(subject, zone);
     zone->first_s = times->start;
@@ -82,8 +79,8 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
 static int64_t find_period(const struct lw_subject *subject, const struct zone *zone)
 {
     double overlap = 100;
-    if (!lw_subject_real_above(subject, 1, "@Overlap", &overlap))
-        lw_subject_real_above(subject, 1, "@BlockOverlap", &overlap);
+    if (!lw_subject_real(subject, "../@Overlap", &overlap))
+        lw_subject_real(subject, "../@BlockOverlap", &overlap);
     const double period = zone->extent[2] != 0 ? rint(zone->block_s / zone->step_s) : rint((double)zone->rows / (1 + overlap / 100));
     return period >= 1 && period <= (double)zone->rows ? (int64_t)period : 0;
 }
@@ -158,7 +155,6 @@ static int describe(struct lw_subject *subject)
 {
     struct zone zone;
     struct lw_times times;
-    char place[LW_PLACE];
     struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
     if (subject->info->n_dims != 3)
         return LW_OK;
@@ -176,7 +172,6 @@ static int describe(struct lw_subject *subject)
     find_axis(subject, &zone, &blocks);
     lw_subject_distance(subject, zone.extent[0] * zone.spacing[0] + zone.origin[0], zone.spacing[0], "m");
     find_unit(subject);
-    lw_subject_gauge(subject, lw_place_above(subject->info->path, 1, "@GaugeLength", place), NULL);
     find_recorder(subject);
     return LW_OK;
 }
@@ -186,5 +181,6 @@ const struct lw_convention lw_convention_febus = {
     .pattern = "*/Source*/Zone*/*",
     .is_das = true,
     .is_data = is_data,
+    .gauge = "../@GaugeLength",
     .describe = describe,
 };

@@ -13,12 +13,10 @@
 static int describe(struct lw_subject *subject)
 {
     double start;
-    lw_subject_name(subject, 0, "");
-    if (!lw_subject_real_above(subject, 0, "@Xstart", &start) && lw_subject_real(subject, "meta/GPSstart", &start) &&
+    if (!lw_subject_real(subject, "./@Xstart", &start) && lw_subject_real(subject, "meta/GPSstart", &start) &&
         lw_instant_from_seconds(start, &subject->info->axis.instant))
         subject->info->axis.scale = LW_TIME_GPS;
     lw_subject_unit(subject, "strain");
-    lw_subject_identify(subject, "detector", "meta/Detector");
     return LW_OK;
 }
 
@@ -26,6 +24,8 @@ const struct lw_convention lw_convention_gwosc = {
     .name = "GWOSC",
     .mark = {"meta/GPSstart", "strain/Strain"},
     .pattern = "strain/Strain",
+    .other = "",
+    .recorder = {{"detector", "meta/Detector"}},
     .describe = describe,
 };
 
@@ -90,7 +90,7 @@ int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struc
 {
     char test[64];
     *out = (struct lw_qualities){0};
-    if (!lw_place_exists(file, series[0].path))
+    if (!lw_place_exists(file, "", series[0].path))
         return lw_fail(err, LW_EDATA, "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another "
                        "file", name, series[0].path);
     if (add_number(tests, out))

@@ -35,8 +35,9 @@ static void find_distance(struct lw_subject *subject, int time)
         lw_subject_distance(subject, 0, 0, "m");
 }
 
-static void find_start(struct lw_subject *subject, int time, struct lw_period period)
+static void find_start(struct lw_subject *subject, int time)
 {
+    const struct lw_period period = subject->info->axis.period;
     double seconds, first = 0;
     char place[64];
     struct lw_instant start;
@@ -63,20 +64,10 @@ static void find_unit(struct lw_subject *subject)
 
 static int describe(struct lw_subject *subject)
 {
-    double version, step;
-    struct lw_period period = {0};
     const int time = find_time(subject);
-    if (lw_subject_real(subject, "fileVersion", &version))
-        snprintf(subject->info->convention, sizeof subject->info->convention, "OptoDAS %.0f", version);
-    lw_subject_name(subject, time, "distance");
     find_distance(subject, time);
-    if (lw_subject_real(subject, "header/dt", &step) && lw_times_step(step, &period))
-        lw_subject_period(subject, period, "header/dt");
-    find_start(subject, time, period);
+    find_start(subject, time);
     find_unit(subject);
-    lw_subject_gauge(subject, "header/gaugeLength", NULL);
-    lw_subject_identify(subject, "instrument", "header/instrument");
-    lw_subject_identify(subject, "serial number", "versions/Instr/serial");
     return LW_OK;
 }
 
@@ -85,5 +76,11 @@ const struct lw_convention lw_convention_optodas = {
     .mark = {"header/dt", "header/time", "header/channels", "data"},
     .pattern = "data",
     .is_das = true,
+    .find_time = find_time,
+    .version = "fileVersion",
+    .other = "distance",
+    .interval = "header/dt",
+    .gauge = "header/gaugeLength",
+    .recorder = {{"instrument", "header/instrument"}, {"serial number", "versions/Instr/serial"}},
     .describe = describe,
 };

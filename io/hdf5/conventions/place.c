@@ -155,10 +155,11 @@ static bool read_dataset_item(hid_t dataset, int index, char *text, size_t size,
 
 /* ---- either --------------------------------------------------------------------------------------------------------- */
 
-bool lw_place_exists(hid_t file, const char *place)
+bool lw_place_exists(hid_t file, const char *path, const char *place)
 {
+    char whole[LW_PLACE];
     const char *name;
-    const hid_t object = open_object(file, place, &name);
+    const hid_t object = open_object(file, lw_place_from(path, place, whole), &name);
     if (object < 0)
         return false;
     const bool exists = !name || H5Aexists(object, name) > 0;
@@ -214,13 +215,14 @@ bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error
            (lw_place_text(file, place, text, sizeof text, err) && parse_real(text, value));
 }
 
-const char *lw_place_above(const char *path, int levels, const char *rest, char place[LW_PLACE])
+const char *lw_place_from(const char *path, const char *place, char whole[LW_PLACE])
 {
-    size_t length = strlen(path);
-    for (int level = 0; level < levels && length > 0; level++)
+    const bool is_from_object = place[0] == '.';
+    size_t length = is_from_object ? strlen(path) : 0;
+    for (; strncmp(place, "../", 3) == 0; place += 3)
         while (length > 0 && path[--length] != '/')
             ;
-    const char *const between = rest[0] == '@' ? "" : "/";
-    snprintf(place, LW_PLACE, "%.*s%s%s", (int)length, path, between, rest);
-    return place;
+    place += strncmp(place, "./", 2) == 0 ? 2 : 0;
+    snprintf(whole, LW_PLACE, "%.*s%s%s", (int)length, path, is_from_object && place[0] != '@' ? "/" : "", place);
+    return whole;
 }

@@ -16,7 +16,8 @@ enum { LW_PLACE = LW_MAX_PATH + 64 };
 /* Reading: false if there is nothing at that place, or something of another kind. What is there and cannot be read is noted in
  * *err, as io/hdf5/attribute.h says. */
 
-bool lw_place_exists(hid_t file, const char *place);
+/** @param path  as in lw_place_from */
+bool lw_place_exists(hid_t file, const char *path, const char *place);
 
 /** One finite number of any type, or a text that is a number. */
 bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error *err);
@@ -33,7 +34,8 @@ bool lw_place_item(hid_t file, const char *place, int index, char *text, size_t 
 /** A dataset without samples, virtual or in other files is none. Close it with H5Dclose. -1: there is none. */
 hid_t lw_place_open_dataset(hid_t file, const char *path);
 
-/** "/a/b/c", 2 levels above it and "@x": "/a@x"; with "d@x": "/a/d@x". Returns `place`. */
-const char *lw_place_above(const char *path, int levels, const char *rest, char place[LW_PLACE]);
+/** A place that is told from an object on, or, without dots, from the root: of "/a/b/c" and "./@x" it is "/a/b/c@x", of "../d@x"
+ * "/a/b/d@x", of "../../@x" "/a@x". Returns `whole`. */
+const char *lw_place_from(const char *path, const char *place, char whole[LW_PLACE]);
 
 #endif

@@ -7,26 +7,15 @@
  *     .../RawDataTime            us since 1970 */
 #include "io/hdf5/conventions/convention.h"
 
-#include "io/hdf5/attribute.h"
-
 #include <stdio.h>
 #include <string.h>
 
 /* "time, locus", or a list of texts. */
 static int find_said_time(const struct lw_subject *subject)
 {
-    char names[64], item[32];
-    if (lw_subject_text_above(subject, 0, "@Dimensions", names, sizeof names))
-        return lw_subject_find_time(names);
-    const hid_t data = lw_place_open_dataset(subject->file, subject->info->path);
-    int time = -1;
-    for (int d = 0; data >= 0 && d < subject->info->n_dims && time < 0; d++)
-        if (lw_attribute_read_item(data, "Dimensions", d, subject->info->n_dims, item, sizeof item, subject->err) &&
-            lw_subject_find_time(item) == 0)
-            time = d;
-    if (data >= 0)
-        H5Dclose(data);
-    return time;
+    char names[64];
+    const bool is_one_text = lw_subject_text(subject, "./@Dimensions", names, sizeof names);
+    return is_one_text ? lw_subject_find_time(names) : lw_subject_find_time_item(subject, "Dimensions");
 }
 
 /* Some files say "time, locus" whatever they hold: the number of loci tells, where it is the length of one dimension. */
@@ -37,7 +26,7 @@ static int find_time(const struct lw_subject *subject)
     double n_loci;
     if (subject->info->n_dims != 2)
         return time < subject->info->n_dims ? time : 0;
-    const bool is_known = lw_subject_real_above(subject, 1, "@NumberOfLoci", &n_loci) ||
+    const bool is_known = lw_subject_real(subject, "../@NumberOfLoci", &n_loci) ||
                           lw_subject_real(subject, "Acquisition@NumberOfLoci", &n_loci);
     return is_known && n_loci != (double)dims[1 - time] && n_loci == (double)dims[time] ? 1 - time : time;
 }
@@ -49,7 +38,7 @@ static void find_distance(struct lw_subject *subject)
     if (!lw_subject_real(subject, "Acquisition@SpatialSamplingInterval", &step))
         return;
     if (!lw_subject_real(subject, "Acquisition@StartLocusIndex", &locus))
-        lw_subject_real_above(subject, 1, "@StartLocusIndex", &locus);
+        lw_subject_real(subject, "../@StartLocusIndex", &locus);
     if (!lw_subject_text(subject, "Acquisition@SpatialSamplingInterval.uom", unit, sizeof unit))
         lw_subject_text(subject, "Acquisition@SpatialSamplingIntervalUnit", unit, sizeof unit);
     lw_subject_distance(subject, locus * step, step, unit);
@@ -59,8 +48,8 @@ static void find_start(struct lw_subject *subject)
 {
     char text[64];
     struct lw_times times;
-    if ((lw_subject_text_above(subject, 0, "@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)) ||
-        (lw_subject_text_above(subject, 1, "RawDataTime@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)))
+    if ((lw_subject_text(subject, "./@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)) ||
+        (lw_subject_text(subject, "../RawDataTime@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)))
         return;
     if (lw_times_read(subject->file, subject->times, "", &times, subject->err))
         lw_times_take_start(&times, &subject->info->axis);
@@ -72,31 +61,21 @@ static void find_start(struct lw_subject *subject)
 static void find_rate(struct lw_subject *subject)
 {
     double rate;
-    if (lw_subject_real_above(subject, 1, "@OutputDataRate", &rate))
+    if (lw_subject_real(subject, "../@OutputDataRate", &rate))
         lw_subject_rate(subject, rate, "attribute OutputDataRate");
-    else if (!lw_place_exists(subject->file, subject->times) && lw_subject_real(subject, "Acquisition@PulseRate", &rate))
+    else if (!lw_place_exists(subject->file, "", subject->times) && lw_subject_real(subject, "Acquisition@PulseRate", &rate))
         lw_subject_rate(subject, rate, "attribute PulseRate");
 }
 
 static int describe(struct lw_subject *subject)
 {
-    char place[LW_PLACE], text[64];
-    struct lw_dataset_info *const info = subject->info;
-    lw_place_above(info->path, 1, "RawDataTime", place);
-    if (strlen(place) < sizeof subject->times)
-        memcpy(subject->times, place, strlen(place) + 1);
-    if (lw_subject_text(subject, "Acquisition@schemaVersion", text, sizeof text))
-        snprintf(info->convention, sizeof info->convention, "PRODML %.8s", text);
-    lw_subject_name(subject, find_time(subject), "distance");
+    char version[64];
+    lw_place_from(subject->info->path, "../RawDataTime", subject->times);
+    if (lw_subject_text(subject, "Acquisition@schemaVersion", version, sizeof version))
+        snprintf(subject->info->convention, sizeof subject->info->convention, "PRODML %.8s", version);
     find_distance(subject);
     find_start(subject);
     find_rate(subject);
-    if (lw_subject_text_above(subject, 1, "@RawDataUnit", text, sizeof text))
-        lw_subject_unit(subject, text);
-    lw_subject_gauge(subject, "Acquisition@GaugeLength", lw_place_exists(subject->file, "Acquisition@GaugeLength.uom")
-                                                             ? "Acquisition@GaugeLength.uom" : "Acquisition@GaugeLengthUnit");
-    lw_subject_identify(subject, "facility", "Acquisition@FacilityId");
-    lw_subject_identify(subject, "serial number", "Acquisition/Custom/SystemInformation/Chassis@SerialNum");
     return LW_OK;
 }
 
@@ -105,5 +84,12 @@ const struct lw_convention lw_convention_prodml = {
     .mark = {"Acquisition@SpatialSamplingInterval"},
     .pattern = "Acquisition/Raw*/RawData",
     .is_das = true,
+    .find_time = find_time,
+    .other = "distance",
+    .unit = "../@RawDataUnit",
+    .gauge = "Acquisition@GaugeLength",
+    .gauge_unit = {"Acquisition@GaugeLength.uom", "Acquisition@GaugeLengthUnit"},
+    .recorder = {{"facility", "Acquisition@FacilityId"},
+                 {"serial number", "Acquisition/Custom/SystemInformation/Chassis@SerialNum"}},
     .describe = describe,
 };

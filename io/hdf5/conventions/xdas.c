@@ -23,8 +23,7 @@ struct ties {
 
 static bool is_data(hid_t file, const char *path)
 {
-    char place[LW_PLACE];
-    return lw_place_exists(file, lw_place_above(path, 0, "@coordinate_interpolation", place));
+    return lw_place_exists(file, path, "./@coordinate_interpolation");
 }
 
 static bool read_ties(const struct lw_subject *subject, struct ties *ties)
@@ -85,8 +84,8 @@ static void take_dimension(struct lw_subject *subject, const char *name, const c
 {
     struct ties ties;
     const struct lw_dataset_info *const info = subject->info;
-    lw_place_above(info->path, 1, indices, ties.indices_path);
-    lw_place_above(info->path, 1, values, ties.values_path);
+    lw_place_from(info->path, indices, ties.indices_path);
+    lw_place_from(info->path, values, ties.values_path);
     for (int d = 0; d < info->n_dims; d++) {
         if (strcmp(info->coordinates[d].name, name) != 0 || !read_ties(subject, &ties))
             continue;
@@ -99,11 +98,11 @@ static void take_dimension(struct lw_subject *subject, const char *name, const c
 
 static int describe(struct lw_subject *subject)
 {
-    char text[512], name[NAME], indices[NAME], values[NAME];
+    char text[512], name[NAME], indices[NAME + 3] = "../", values[NAME + 3] = "../";
     int used = 0;
-    if (!lw_subject_text_above(subject, 0, "@coordinate_interpolation", text, sizeof text))
+    if (!lw_subject_text(subject, "./@coordinate_interpolation", text, sizeof text))
         return LW_OK;
-    for (const char *at = text; sscanf(at, " %63[^: ]: %63s %63s%n", name, indices, values, &used) == 3; at += used)
+    for (const char *at = text; sscanf(at, " %63[^: ]: %63s %63s%n", name, indices + 3, values + 3, &used) == 3; at += used)
         take_dimension(subject, name, indices, values);
     return LW_OK;
 }
