@@ -46,12 +46,11 @@ void lw_formats_start(void)
 /* Ask the system before any library, whose messages for these are of no use. */
 static int check_readable(const char *file, struct lw_error *err)
 {
-    char why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
-    close(fd);
-    return LW_OK;
+    int fd;
+    const int rc = lw_file_open_input(file, &fd, err);
+    if (rc == LW_OK)
+        close(fd);
+    return rc;
 }
 
 static int fail_unknown(const char *file, struct lw_error *err)

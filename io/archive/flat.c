@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
 #include <assert.h>
@@ -63,7 +63,7 @@ int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info 
     if (flat->n_dims == info->n_dims && memcmp(flat->dims, info->dims, sizeof info->dims) == 0 &&
         type.scalar == info->type.scalar && type.is_complex == info->type.is_complex && type.is_swapped == info->type.is_swapped)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+    return lw_archive_fail_changed(info->file, err);
 }
 
 void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context)
@@ -89,12 +89,10 @@ void lw_flat_close(void *dataset)
     lw_free(opened);
 }
 
-static int open_file(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
+static int open_unchanged(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    char why[96];
-    if (opened->fd < 0)
-        opened->fd = lw_file_open(info->file, why);
-    return opened->fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, why);
+    const int rc = lw_flat_check_same(&opened->flat, info, err);
+    return rc || opened->fd >= 0 ? rc : lw_file_open_input(info->file, &opened->fd, err);
 }
 
 int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err)
@@ -106,8 +104,7 @@ int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info,
         return LW_ESYSTEM;
     }
     *opened = (struct opened){.flat = *flat, .fd = fd};
-    int rc = lw_flat_check_same(flat, info, err);
-    rc = rc ? rc : open_file(opened, info, err);
+    const int rc = open_unchanged(opened, info, err);
     if (rc)
         lw_flat_close(opened);
     else
@@ -242,7 +239,7 @@ int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
     return (opened->flat.is_column_major ? read_column_major : read_row_major)(opened, box, err);
 }
 
-static struct lw_box whole_array(const struct lw_flat *flat, void *into)
+struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into)
 {
     struct lw_box box = {.n_runs = 1, .run = 1, .into = into};
     for (int d = 0; d < flat->n_dims; d++) {
@@ -258,14 +255,13 @@ int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_inf
 {
     struct opened opened = {.flat = *flat, .is_float64 = true, .fd = fd};
     struct lw_error reason;
-    int rc = lw_flat_check_same(flat, info, err);
-    rc = rc ? rc : open_file(&opened, info, err);
+    int rc = open_unchanged(&opened, info, err);
     if (rc) {
         if (opened.fd >= 0)
             close(opened.fd);
         return rc;
     }
-    const struct lw_box box = whole_array(flat, values);
+    const struct lw_box box = lw_flat_whole(flat, values);
     if ((rc = lw_flat_read(&opened, &box, &reason)))
         lw_fail(err, (enum lw_code)rc, "cannot read %s: %s", lw_dataset_name(info).text, reason.message);
     close(opened.fd);

@@ -31,8 +31,26 @@ int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err);
 void lw_flat_close(void *dataset);
 bool lw_flat_locate(void *dataset, struct lw_stored *out);
 
+/* lw_format.open and read_numbers of a format whose `find(info, &flat, err)` finds the array that was described. */
+#define LW_FLAT_OPERATIONS(find)                                                                                         \
+    static int open_flat(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)                       \
+    {                                                                                                                    \
+        struct lw_flat flat;                                                                                             \
+        const int rc = find(info, &flat, err);                                                                           \
+        return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);                                                    \
+    }                                                                                                                    \
+    static int read_flat_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)               \
+    {                                                                                                                    \
+        struct lw_flat flat;                                                                                             \
+        const int rc = find(info, &flat, err);                                                                           \
+        return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);                                             \
+    }
+
 /** lw_format.read_numbers. @param fd  as for lw_flat_open */
 int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values, struct lw_error *err);
+
+/** All of the array. */
+struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into);
 
 /** Tell `visit` of the array, for lw_format.list. */
 void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context);

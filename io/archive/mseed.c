@@ -8,9 +8,8 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
 #include "io/archive/mseed_index.h"
-#include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 #include "options/parse.h"
 
@@ -18,7 +17,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 extern const struct lw_format lw_format_mseed;
 
@@ -26,14 +24,9 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { HEADER_BYTES = 48 };
     char header[HEADER_BYTES];
-    char why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
-    *is_one = lseek(fd, 0, SEEK_END) >= HEADER_BYTES && lw_bytes_read(fd, header, 0, HEADER_BYTES, NULL) == LW_OK &&
-              lw_mseed_begins(header);
-    close(fd);
-    return LW_OK;
+    const int rc = lw_archive_read_start(file, header, sizeof header, is_one, err);
+    *is_one = *is_one && lw_mseed_begins(header);
+    return rc;
 }
 
 /* ---- which channels -------------------------------------------------------------------------------------------------- */
@@ -323,7 +316,7 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
     info->n_stretches = choice->n_stretches;
     info->n_missing = count_missing(choice);
     snprintf(info->axis.source, sizeof info->axis.source, "miniSEED records");
-    snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates->name, "time");
+    lw_archive_name(info, info->metadata_axis, "time");
     if (info->n_dims == 2)
         info->coordinates[0] = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
     snprintf(info->convention, sizeof info->convention, "miniSEED");
@@ -354,7 +347,7 @@ static int find_stretches(const struct lw_dataset_info *info, struct lw_file_str
     if (rc)
         return rc;
     if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK && choice.n_stretches != info->n_stretches)
-        rc = lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+        rc = lw_archive_fail_changed(info->file, err);
     if (rc == LW_OK) {
         *out = choice.stretches;
         choice.stretches = NULL;
@@ -419,32 +412,25 @@ static void close_dataset(void *dataset)
     lw_free(opened);
 }
 
-static int open_choice(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
+static int open_choice(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
+    struct opened *const opened = dataset;
     int rc;
     struct lw_dataset_info now = {0};
+    opened->index.fd = -1;
+    lw_mseed_make_ready();
     if ((rc = lw_mseed_index_open(info->file, &opened->index, err)) ||
         (rc = choose(&opened->index, info->file, info->path, &opened->choice, err)))
         return rc;
     set_info(&opened->choice, &now);
     if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar)
-        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+        return lw_archive_fail_changed(info->file, err);
     return LW_OK;
 }
 
 static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
-        return LW_ESYSTEM;
-    opened->index.fd = -1;
-    lw_mseed_make_ready();
-    const int rc = open_choice(opened, info, err);
-    if (rc)
-        close_dataset(opened);
-    else
-        *dataset = opened;
-    return rc;
+    return lw_archive_open(sizeof(struct opened), open_choice, close_dataset, info, dataset, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */

@@ -50,11 +50,8 @@ static int add_record(struct lw_mseed_index *index, const struct lw_mseed_record
 static int read_window(const struct lw_mseed_index *index, const char *name, int64_t offset, char *window, int64_t *bytes,
                        struct lw_error *err)
 {
-    struct lw_error reason;
     *bytes = min64(WINDOW_BYTES, index->bytes - offset);
-    if (lw_bytes_read(index->fd, window, offset, *bytes, &reason))
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
-    return LW_OK;
+    return lw_bytes_read_file(index->fd, name, window, offset, *bytes, err);
 }
 
 /* From one record to the next, in a window that moves on when less than the head of a record is left in it. */
@@ -188,12 +185,11 @@ static int make_channels(struct lw_mseed_index *index, const char *name, struct 
 
 int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_error *err)
 {
-    char why[96];
-    *out = (struct lw_mseed_index){.fd = lw_file_open(name, why)};
-    if (out->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, why);
+    *out = (struct lw_mseed_index){0};
+    int rc = lw_file_open_input(name, &out->fd, err);
+    if (rc)
+        return rc;
     out->bytes = lseek(out->fd, 0, SEEK_END);
-    int rc;
     if ((rc = read_records(out, name, err)) || (rc = make_channels(out, name, err)))
         lw_mseed_index_close(out);
     return rc;

@@ -5,6 +5,7 @@
  * The header is a dictionary of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Dimensions are numpy's, in
  * Fortran's order, too; booleans are uint8. */
 #include "io/archive/flat.h"
+#include "io/archive/shared.h"
 
 #include "base/file.h"
 #include "base/integers.h"
@@ -12,7 +13,6 @@
 #include "io/bytes/transfer.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,10 @@ enum { MAGIC_BYTES = 6, MOST_HEADER = 64 << 10 };
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
-    char why[96], start[MAGIC_BYTES];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
-    *is_one = pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start && memcmp(start, MAGIC, sizeof start) == 0;
-    close(fd);
-    return LW_OK;
+    char start[MAGIC_BYTES];
+    const int rc = lw_archive_read_start(file, start, sizeof start, is_one, err);
+    *is_one = *is_one && memcmp(start, MAGIC, sizeof start) == 0;
+    return rc;
 }
 
 /* ---- the header -------------------------------------------------------------------------------------------------------- */
@@ -165,13 +162,13 @@ static int parse_file(int fd, const struct lw_dataset_info *info, struct lw_flat
 
 static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
-    char why[96];
+    int fd;
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' holds one array, without a name: leave out ':%s'", info->file, info->path);
-    const int fd = lw_file_open(info->file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, why);
-    const int rc = parse_file(fd, info, flat, err);
+    int rc = lw_file_open_input(info->file, &fd, err);
+    if (rc)
+        return rc;
+    rc = parse_file(fd, info, flat, err);
     close(fd);
     return rc;
 }
@@ -186,19 +183,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     return rc ? rc : lw_flat_describe(&flat, info, err);
 }
 
-static int open_array(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    struct lw_flat flat;
-    const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);
-}
-
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    struct lw_flat flat;
-    const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);
-}
+LW_FLAT_OPERATIONS(parse)
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
@@ -217,10 +202,10 @@ const struct lw_format lw_format_npy = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
-    .open = open_array,
+    .open = open_flat,
     .read = lw_flat_read,
     .reads_in_threads = true,
     .close = lw_flat_close,
     .locate = lw_flat_locate,
-    .read_numbers = read_numbers,
+    .read_numbers = read_flat_numbers,
 };

@@ -5,7 +5,7 @@
  * Nothing in NAME.dat tells what it is; the first line of the text does. Bins that PRESTO has filled up ("breaks", and up to a
  * length that is good to transform) are taken as they lie, as PRESTO does. (src/ioinf.c of PRESTO writes and reads the text.) */
 #include "io/archive/flat.h"
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
 #include "io/notes/recorder.h"
 
 #include "base/file.h"
@@ -39,29 +39,25 @@ static bool name_text(const char *file, char name[LW_MAX_PATH])
     return true;
 }
 
-/* @return  the text, to be freed; NULL: there is none, and *err says why */
-static char *read_text(const char *file, struct lw_error *err)
+/* @param text  set; to be freed; NULL on failure */
+static int read_text(const char *file, char **text, struct lw_error *err)
 {
     char name[LW_MAX_PATH], why[96];
-    struct lw_error reason;
-    if (!name_text(file, name)) {
-        lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat, as time series of PRESTO do", file);
-        return NULL;
-    }
+    *text = NULL;
+    if (!name_text(file, name))
+        return lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat, as time series of PRESTO do", file);
     const int fd = lw_file_open(name, why);
-    if (fd < 0) {
-        lw_fail(err, LW_EIO, "cannot read '%.600s', which says what is in '%.300s': %s", name, file, why);
-        return NULL;
-    }
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s', which says what is in '%.300s': %s", name, file, why);
     const int64_t bytes = max64(0, min64(lseek(fd, 0, SEEK_END), MOST_TEXT));
-    char *text = lw_alloc((size_t)bytes + 1, "a text", err);
-    if (text && lw_bytes_read(fd, text, 0, bytes, &reason)) {
-        lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
-        lw_free(text);
-        text = NULL;
-    }
+    *text = lw_alloc((size_t)bytes + 1, "a text", err);
+    const int rc = *text ? lw_bytes_read_file(fd, name, *text, 0, bytes, err) : LW_ESYSTEM;
     close(fd);
-    return text;
+    if (rc) {
+        lw_free(*text);
+        *text = NULL;
+    }
+    return rc;
 }
 
 /* The value behind "=", which stands in column 40, or is the last one of the line. False: it has none. */
@@ -104,17 +100,10 @@ static bool find_real(const char *text, const char *key, double *out)
 /* The beginning of the text is looked at. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
-    char name[LW_MAX_PATH], start[sizeof first_key + 8] = "", why[96];
+    char name[LW_MAX_PATH], start[sizeof first_key + 8] = "";
     (void)err;
-    *is_one = false;
-    if (!name_text(file, name))
-        return LW_OK;
-    const int fd = lw_file_open(name, why);
-    if (fd < 0)
-        return LW_OK;
-    const bool is_read = pread(fd, start, sizeof start - 1, 0) > 0;
-    close(fd);
-    *is_one = is_read && strncmp(start + strspn(start, " "), first_key, strlen(first_key)) == 0;
+    *is_one = name_text(file, name) && lw_archive_read_start(name, start, sizeof start - 1, is_one, NULL) == LW_OK && *is_one &&
+              strncmp(start + strspn(start, " "), first_key, strlen(first_key)) == 0;
     return LW_OK;
 }
 
@@ -198,36 +187,36 @@ static void find_recorder(const char *text, struct lw_recorder *recorder)
     lw_recorder_point(recorder, 15 * find_angle(text, "J2000 Right Ascension"), find_angle(text, "J2000 Declination"));
 }
 
-static struct lw_flat flat_of(int64_t n)
+static int find_flat(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
-    return (struct lw_flat){.values = {.number = LW_NUMBER_FLOAT32}, .n_dims = 1, .dims = {n}};
+    (void)err;
+    *flat = (struct lw_flat){.values = {.number = LW_NUMBER_FLOAT32}, .n_dims = 1, .dims = {info->dims[0]}};
+    return LW_OK;
 }
+
+LW_FLAT_OPERATIONS(find_flat)
 
 static int describe_text(const char *text, struct lw_dataset_info *info, struct lw_error *err)
 {
-    int64_t n = 0;
-    int rc = find_length(text, info, &n, err);
-    const struct lw_flat flat = flat_of(n);
-    if (rc || (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
+    struct lw_flat flat;
+    int rc;
+    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)) || (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
         return rc;
     find_start(text, &info->axis);
     find_recorder(text, &info->recorder);
     info->metadata_axis = 0;
-    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    lw_archive_name(info, 0, "time");
     return LW_OK;
 }
 
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_error reason;
+    char *text;
+    int rc;
     (void)use;
-    if (info->path[0] && strcmp(info->path, "/") != 0)
-        return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: a time series of PRESTO holds one, without a name", info->file, info->path);
-    info->path[0] = '\0';
-    char *const text = read_text(info->file, &reason);
-    if (!text)
-        return lw_fail(err, (enum lw_code)reason.code, "%s", reason.message);
-    const int rc = describe_text(text, info, err);
+    if ((rc = lw_archive_take_no_path(info, "a time series of PRESTO", err)) || (rc = read_text(info->file, &text, err)))
+        return rc;
+    rc = describe_text(text, info, err);
     lw_free(text);
     return rc;
 }
@@ -245,17 +234,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples, attributes --------------------------------------------------------------------------------------------- */
 
-static int open_series(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    const struct lw_flat flat = flat_of(info->dims[0]);
-    return lw_flat_open(&flat, info, -1, dataset, err);
-}
-
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    const struct lw_flat flat = flat_of(info->dims[0]);
-    return lw_flat_read_numbers(&flat, info, -1, values, err);
-}
 
 /* Names as SIGPROC has them, where it has. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
@@ -269,7 +247,8 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         {"refdm", "Dispersion measure", true}, {"low_channel_mhz", "Central freq of low channel", true},
         {"bandwidth_mhz", "Total bandwidth", true},
     };
-    char value[VALUE], *const text = read_text(info->file, NULL);
+    char value[VALUE], *text;
+    read_text(info->file, &text, NULL);
     for (size_t f = 0; text && f < sizeof fields / sizeof *fields; f++) {
         struct lw_attribute attribute = {.name = fields[f].name, .kind = fields[f].is_real ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value};
         if (find(text, fields[f].key, value) && (!fields[f].is_real || find_real(text, fields[f].key, &attribute.real)))
@@ -284,11 +263,11 @@ const struct lw_format lw_format_presto = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
-    .open = open_series,
+    .open = open_flat,
     .read = lw_flat_read,
     .reads_in_threads = true,
     .close = lw_flat_close,
     .locate = lw_flat_locate,
     .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
+    .read_numbers = read_flat_numbers,
 };

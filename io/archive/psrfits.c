@@ -5,7 +5,8 @@
  *
  * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
  * tells, are not a number. */
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
+#include "io/archive/field.h"
 #include "io/archive/psrfits_pols.h"
 #include "io/archive/spectra.h"
 
@@ -37,42 +38,19 @@ struct opened {
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { CARD = 80, CARDS = 36 };
-    char cards[CARD * CARDS], why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
-    const bool is_read = lw_bytes_read(fd, cards, 0, sizeof cards, NULL) == LW_OK;
-    close(fd);
+    char cards[CARD * CARDS];
+    bool is_there;
+    const int rc = lw_archive_read_start(file, cards, sizeof cards, &is_there, err);
     *is_one = false;
-    if (is_read && memcmp(cards, "SIMPLE  =", 9) == 0)
+    if (is_there && memcmp(cards, "SIMPLE  =", 9) == 0)
         for (int c = 1; c < CARDS; c++)
             *is_one |= memcmp(cards + c * CARD, "FITSTYPE= 'PSRFITS", 18) == 0;
-    return LW_OK;
+    return rc;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
 static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
-
-static double big_endian64(const unsigned char *bytes)
-{
-    uint64_t word;
-    double value;
-    memcpy(&word, bytes, sizeof word);
-    word = __builtin_bswap64(word);
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-static float big_endian32(const void *bytes)
-{
-    uint32_t word;
-    float value;
-    memcpy(&word, bytes, sizeof word);
-    word = __builtin_bswap32(word);
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
 
 static int fail_read(const char *file, const struct lw_error *reason, struct lw_error *err)
 {
@@ -84,7 +62,7 @@ static int read_floats(int fd, int64_t offset, int64_t count, float *values, str
 {
     const int rc = lw_bytes_read(fd, values, offset, count * (int64_t)sizeof *values, err);
     for (int64_t i = 0; rc == LW_OK && i < count; i++)
-        values[i] = big_endian32(&values[i]);
+        values[i] = lw_field_float32((const unsigned char *)&values[i], true);
     return rc;
 }
 
@@ -125,7 +103,7 @@ static int read_time(int fd, const struct lw_psrfits *table, int64_t row, double
     *seconds = 0;
     const int rc = table->times < 0 ? LW_OK : lw_bytes_read(fd, bytes, row_byte(table, row) + table->times, sizeof bytes, err);
     if (rc == LW_OK && table->times >= 0)
-        *seconds = big_endian64(bytes);
+        *seconds = lw_field_float64(bytes, true);
     return rc;
 }
 
@@ -197,7 +175,7 @@ static int read_frequency(int fd, const struct lw_psrfits *table, int64_t channe
     const int64_t size = table->has_double_frequencies ? 8 : 4;
     const int rc = lw_bytes_read(fd, bytes, row_byte(table, 0) + table->frequencies + channel * size, size, err);
     if (rc == LW_OK)
-        *mhz = table->has_double_frequencies ? big_endian64(bytes) : (double)big_endian32(bytes);
+        *mhz = table->has_double_frequencies ? lw_field_float64(bytes, true) : (double)lw_field_float32(bytes, true);
     return rc;
 }
 
@@ -273,14 +251,11 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 {
     struct lw_psrfits table;
     struct lw_spectra spectra = {0};
-    char why[96];
-    int rc;
+    int fd, rc;
     (void)use;
-    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) || (rc = lw_psrfits_choose(info, &table, &spectra, err)))
+    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) || (rc = lw_psrfits_choose(info, &table, &spectra, err)) ||
+        (rc = lw_file_open_input(info->file, &fd, err)))
         return rc;
-    const int fd = lw_file_open(info->file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, why);
     rc = examine_rows(fd, info, &table, &spectra, err);
     close(fd);
     info->metadata_axis = 0;
@@ -288,7 +263,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     info->recorder = table.recorder;
     if (table.n_pols > 1)
         lw_recorder_add(&info->recorder, "polarisation", info->path + 1);
-    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    lw_archive_name(info, 0, "time");
     return rc;
 }
 
@@ -359,36 +334,28 @@ static int open_slots(struct opened *opened, struct lw_error *err)
 }
 
 /* The type that was described tells whether rows are scaled. */
-static int open_described(struct opened *opened, struct lw_error *err)
+static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    struct lw_dataset_info *const info = &opened->info;
+    struct opened *const opened = dataset;
     struct lw_spectra *const spectra = &opened->spectra;
-    char why[96];
     int rc;
+    opened->info = *info;
+    spectra->fd = -1;
     if ((rc = lw_psrfits_read(info->file, info->file_bytes, &opened->table, err)) ||
-        (rc = lw_psrfits_choose(info, &opened->table, spectra, err)))
+        (rc = lw_psrfits_choose(&opened->info, &opened->table, spectra, err)))
         return rc;
     settle_types(&opened->table, info->type.scalar != LW_FLOAT32 || info->type.is_swapped, spectra);
     if (spectra->given.scalar != info->type.scalar || info->dims[1] != opened->table.n_channels ||
         info->dims[0] < opened->table.n_spectra)
-        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+        return lw_archive_fail_changed(info->file, err);
     lw_spectra_prepare(spectra);
-    spectra->fd = lw_file_open(info->file, why);
-    return spectra->fd >= 0 ? open_slots(opened, err) : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, why);
+    rc = lw_file_open_input(info->file, &spectra->fd, err);
+    return rc ? rc : open_slots(opened, err);
 }
 
 static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
-        return LW_ESYSTEM;
-    *opened = (struct opened){.info = *info, .spectra = {.fd = -1}};
-    const int rc = open_described(opened, err);
-    if (rc)
-        close_file(opened);
-    else
-        *dataset = opened;
-    return rc;
+    return lw_archive_open(sizeof(struct opened), open_described, close_file, info, dataset, err);
 }
 
 /* The first row of that place or a later one. */

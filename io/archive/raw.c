@@ -8,6 +8,7 @@
  *
  * What is left over at the end of the file, less than one number of each channel, is not read. */
 #include "io/archive/flat.h"
+#include "io/archive/shared.h"
 
 #include "options/parse.h"
 
@@ -102,23 +103,11 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
         return rc;
     info->metadata_axis = flat.n_dims == 2 && strstr(info->hints.raw, "time-fast") ? 1 : 0;
     for (int d = 0; d < flat.n_dims; d++)
-        snprintf(info->coordinates[d].name, sizeof info->coordinates[d].name, "%s", d == info->metadata_axis ? "time" : "channel");
+        lw_archive_name(info, d, d == info->metadata_axis ? "time" : "channel");
     return LW_OK;
 }
 
-static int open_numbers(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    struct lw_flat flat;
-    const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);
-}
-
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    struct lw_flat flat;
-    const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);
-}
+LW_FLAT_OPERATIONS(parse)
 
 /* Never asked: nothing in a file tells that it is raw. */
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
@@ -133,10 +122,10 @@ const struct lw_format lw_format_raw = {
     .file_text = "raw numbers",
     .list = list,
     .describe = describe,
-    .open = open_numbers,
+    .open = open_flat,
     .read = lw_flat_read,
     .reads_in_threads = true,
     .close = lw_flat_close,
     .locate = lw_flat_locate,
-    .read_numbers = read_numbers,
+    .read_numbers = read_flat_numbers,
 };

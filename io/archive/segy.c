@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "io/archive/field.h"
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
 #include "io/archive/segy_header.h"
 #include "io/archive/segy_samples.h"
 #include "io/bytes/box.h"
@@ -45,7 +45,7 @@ static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *i
     info->dims[0] = file->n_traces;
     info->dims[info->metadata_axis] = file->n_samples;
     info->type = type_of(file);
-    snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates->name, "time");
+    lw_archive_name(info, info->metadata_axis, "time");
 }
 
 static void set_recorder(const struct lw_segy_file *file, struct lw_recorder *recorder)
@@ -77,13 +77,9 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 {
     struct lw_segy_file file;
     (void)use;
-    if (info->path[0] && strcmp(info->path, "/") != 0)
-        return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: a SEG-Y file holds one, without a name", info->file,
-                       info->path);
-    int rc = lw_segy_open(info->file, &file, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_archive_take_no_path(info, "a SEG-Y file", err)) || (rc = lw_segy_open(info->file, &file, err)))
         return rc;
-    info->path[0] = '\0';
     rc = describe_open(&file, info, err);
     lw_segy_close(&file);
     return rc;
@@ -116,28 +112,26 @@ static void close_dataset(void *dataset)
     lw_free(file);
 }
 
-static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+static int open_file(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    struct lw_segy_file *const file = lw_alloc(sizeof *file, "the reader", err);
-    if (!file)
-        return LW_ESYSTEM;
+    struct lw_segy_file *const file = dataset;
     struct lw_dataset_info now = {0};
-    int rc = lw_segy_open(info->file, file, err);
-    if (rc) {
-        lw_free(file);
+    const int rc = lw_segy_open(info->file, file, err);
+    if (rc)
         return rc;
-    }
     const int64_t length = info->dims[info->n_dims - 1];
     if (file->n_samples != length)
         lw_segy_set_length(file, info->file, length, NULL);        /* what the traces say was taken */
     set_shape(file, &now);
     if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar ||
-        now.type.is_swapped != info->type.is_swapped) {
-        close_dataset(file);
-        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
-    }
-    *dataset = file;
+        now.type.is_swapped != info->type.is_swapped)
+        return lw_archive_fail_changed(info->file, err);
     return LW_OK;
+}
+
+static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    return lw_archive_open(sizeof(struct lw_segy_file), open_file, close_dataset, info, dataset, err);
 }
 
 /* Of a box in memory: rows of samples of one trace each. */

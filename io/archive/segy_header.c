@@ -84,10 +84,7 @@ static int find_first(struct lw_segy_file *file, const char *name, struct lw_err
     if (file->first_byte < headers || file->first_byte > file->bytes - LW_SEGY_TRACE_BYTES)
         return lw_fail(err, LW_EDATA, "'%.600s' has no traces: the first one would begin at byte %" PRId64 " of %" PRId64, name,
                        file->first_byte, file->bytes);
-    struct lw_error reason;
-    if (lw_bytes_read(file->fd, file->trace, file->first_byte, LW_SEGY_TRACE_BYTES, &reason))
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
-    return LW_OK;
+    return lw_bytes_read_file(file->fd, name, file->trace, file->first_byte, LW_SEGY_TRACE_BYTES, err);
 }
 
 static int find_length(struct lw_segy_file *file, const char *name, struct lw_error *err)
@@ -143,24 +140,22 @@ int lw_segy_set_length(struct lw_segy_file *file, const char *name, int64_t n_sa
 static int read_headers(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
     const int64_t headers = LW_SEGY_TEXT_BYTES + LW_SEGY_BINARY_BYTES;
-    struct lw_error reason;
+    int rc;
     file->bytes = lseek(file->fd, 0, SEEK_END);
     if (file->bytes < headers + LW_SEGY_TRACE_BYTES)
         return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or cut off: it has %" PRId64 " bytes, less than the headers take",
                        name, file->bytes);
-    if (lw_bytes_read(file->fd, file->text, 0, LW_SEGY_TEXT_BYTES, &reason) ||
-        lw_bytes_read(file->fd, file->binary, LW_SEGY_TEXT_BYTES, LW_SEGY_BINARY_BYTES, &reason))
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
-    return LW_OK;
+    (void)((rc = lw_bytes_read_file(file->fd, name, file->text, 0, LW_SEGY_TEXT_BYTES, err)) ||
+           (rc = lw_bytes_read_file(file->fd, name, file->binary, LW_SEGY_TEXT_BYTES, LW_SEGY_BINARY_BYTES, err)));
+    return rc;
 }
 
 int lw_segy_open(const char *name, struct lw_segy_file *out, struct lw_error *err)
 {
-    char why[96];
-    *out = (struct lw_segy_file){.fd = lw_file_open(name, why)};
-    if (out->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, why);
-    int rc;
+    *out = (struct lw_segy_file){0};
+    int rc = lw_file_open_input(name, &out->fd, err);
+    if (rc)
+        return rc;
     if ((rc = read_headers(out, name, err)) || (rc = find_order(out, name, err)))
         goto fail;
     out->revision = find_revision(out);

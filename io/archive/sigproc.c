@@ -4,7 +4,7 @@
  *     /if/0+1              the sum of two
  *
  * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. */
-#include "io/archive/listing.h"
+#include "io/archive/shared.h"
 #include "io/archive/sigproc_header.h"
 #include "io/archive/spectra.h"
 
@@ -181,7 +181,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     info->metadata_axis = 0;
     describe_time(&header, &info->axis);
     describe_recorder(&header, info);
-    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    lw_archive_name(info, 0, "time");
     if (info->n_dims == 2)
         describe_frequency(&header, &info->coordinates[1]);
     return LW_OK;
@@ -237,32 +237,22 @@ static void close_file(void *dataset)
     lw_free(opened);
 }
 
-static int open_described(struct opened *opened, struct lw_error *err)
+static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    char why[96];
-    struct lw_dataset_info now = opened->info;
-    const int rc = examine(&now, &opened->header, &opened->spectra, err);
+    struct opened *const opened = dataset;
+    opened->info = *info;
+    const int rc = examine(&opened->info, &opened->header, &opened->spectra, err);
     if (rc)
         return rc;
-    if (memcmp(now.dims, opened->info.dims, sizeof now.dims) != 0 || now.type.scalar != opened->info.type.scalar)
-        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", now.file);
+    if (memcmp(opened->info.dims, info->dims, sizeof info->dims) != 0 || opened->info.type.scalar != info->type.scalar)
+        return lw_archive_fail_changed(info->file, err);
     lw_spectra_prepare(&opened->spectra);
-    opened->spectra.fd = lw_file_open(now.file, why);
-    return opened->spectra.fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", now.file, why);
+    return lw_file_open_input(info->file, &opened->spectra.fd, err);
 }
 
 static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
-        return LW_ESYSTEM;
-    *opened = (struct opened){.info = *info, .spectra = {.fd = -1}};
-    const int rc = open_described(opened, err);
-    if (rc)
-        close_file(opened);
-    else
-        *dataset = opened;
-    return rc;
+    return lw_archive_open(sizeof(struct opened), open_described, close_file, info, dataset, err);
 }
 
 static int read_patch(const void *dataset, const struct lw_patch *patch, struct lw_error *err)

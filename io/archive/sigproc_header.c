@@ -4,13 +4,13 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/type.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Some hundred bytes are usual. A table of frequencies takes 20 for each channel. */
@@ -171,48 +171,24 @@ static bool begins(struct bytes *bytes)
     return (found == length || bytes->is_swapped) && memcmp(bytes->all + 4, first_name, length) == 0;
 }
 
-static int open_file(const char *file, int *fd, int64_t *size, struct lw_error *err)
-{
-    char why[96];
-    struct stat status;
-    *fd = lw_file_open(file, why);
-    if (*fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
-    *size = fstat(*fd, &status) == 0 ? status.st_size : 0;
-    return LW_OK;
-}
-
-static int fail_read(const char *file, const struct lw_error *reason, struct lw_error *err)
-{
-    return lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", file, reason->message);
-}
-
 int lw_sigproc_recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     unsigned char all[LEAST_BYTES];
-    struct bytes bytes = {.file = file, .all = all};
-    struct lw_error reason;
-    int64_t size = 0;
-    int fd, rc = open_file(file, &fd, &size, err);
-    if (rc)
-        return rc;
-    bytes.n = min64(size, LEAST_BYTES);
-    rc = lw_bytes_read(fd, all, 0, bytes.n, &reason);
-    close(fd);
-    *is_one = rc == LW_OK && begins(&bytes);
-    return rc ? fail_read(file, &reason, err) : LW_OK;
+    struct bytes bytes = {.file = file, .all = all, .n = LEAST_BYTES};
+    const int rc = lw_archive_read_start(file, all, sizeof all, is_one, err);
+    *is_one = *is_one && begins(&bytes);
+    return rc;
 }
 
 /* So many bytes from the beginning of a file. */
 static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_error *err)
 {
-    struct lw_error reason;
     lw_free(bytes->all);
     bytes->n = n;
     bytes->all = lw_alloc((size_t)n, "a SIGPROC header", err);
     if (!bytes->all)
         return LW_ESYSTEM;
-    return lw_bytes_read(fd, bytes->all, 0, n, &reason) ? fail_read(bytes->file, &reason, err) : LW_OK;
+    return lw_bytes_read_file(fd, bytes->file, bytes->all, 0, n, err);
 }
 
 static bool has_end(const struct bytes *bytes)
@@ -223,10 +199,10 @@ static bool has_end(const struct bytes *bytes)
 /* The beginning of a file as far as its header may reach. */
 static int read_header(const char *file, struct bytes *bytes, struct lw_error *err)
 {
-    int64_t size = 0;
-    int fd, rc = open_file(file, &fd, &size, err);
+    int fd, rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
+    const int64_t size = max64(0, lseek(fd, 0, SEEK_END));
     *bytes = (struct bytes){.file = file};
     rc = read_beginning(fd, bytes, min64(size, USUAL_HEADER_BYTES), err);
     if (rc == LW_OK && bytes->n < size && !has_end(bytes))

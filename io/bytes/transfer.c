@@ -28,6 +28,13 @@ int lw_bytes_read(int fd, void *into, int64_t offset, int64_t bytes, struct lw_e
     return LW_OK;
 }
 
+int lw_bytes_read_file(int fd, const char *file, void *into, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    struct lw_error reason;
+    const int rc = lw_bytes_read(fd, into, offset, bytes, &reason);
+    return rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", file, reason.message) : LW_OK;
+}
+
 int lw_bytes_write(int fd, const void *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const char *rest = from;

@@ -200,21 +200,18 @@ static int read_file(int fd, const char *file, struct lw_journal **out, struct l
     char *const text = lw_alloc((size_t)status.st_size + 1, "the journal", err);
     if (!text)
         return LW_ESYSTEM;
-    struct lw_error reason;
-    const int rc = lw_bytes_read(fd, text, 0, status.st_size, &reason) != LW_OK
-                       ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.200s", file, reason.message)
-                       : lw_journal_parse(text, status.st_size, file, out, err);
+    int rc;
+    (void)((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) || (rc = lw_journal_parse(text, status.st_size, file, out, err)));
     lw_free(text);
     return rc;
 }
 
 int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err)
 {
-    char why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
-    const int rc = read_file(fd, file, out, err);
+    int fd, rc = lw_file_open_input(file, &fd, err);
+    if (rc)
+        return rc;
+    rc = read_file(fd, file, out, err);
     close(fd);
     return rc;
 }

@@ -7,7 +7,6 @@
 #include "io/journal/replace.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,13 +148,12 @@ int lw_undo_apply(int fd, const char *undo, struct lw_error *err)
 {
     struct head head;
     struct stat status;
-    char why[96];
+    int from;
     if (access(undo, F_OK) != 0 && errno == ENOENT)
         return LW_OK;
-    const int from = lw_file_open(undo, why);
-    if (from < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", undo, why);
-    int rc;
+    int rc = lw_file_open_input(undo, &from, err);
+    if (rc)
+        return rc;
     if (fstat(from, &status) != 0 || lw_bytes_read(from, &head, 0, sizeof head, NULL) != LW_OK || !is_sound(&head, status.st_size))
         rc = fail_damaged(undo, err);
     else

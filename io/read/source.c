@@ -45,10 +45,9 @@ static int open_flat(struct lw_source *source, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &source->described;
     struct stat now;
-    char why[96];
-    source->fd = lw_file_open(info->file, why);
-    if (source->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, why);
+    const int rc = lw_file_open_input(info->file, &source->fd, err);
+    if (rc)
+        return rc;
     if (fstat(source->fd, &now) != 0 || now.st_size != info->file_bytes)
         return lw_fail(err, LW_EDATA, "'%s' has changed since the run began: there is no result; run again when nobody writes it",
                        info->file);

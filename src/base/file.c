@@ -33,6 +33,13 @@ int lw_file_open(const char *path, char why[96])
     return -1;
 }
 
+int lw_file_open_input(const char *path, int *fd, struct lw_error *err)
+{
+    char why[96];
+    *fd = lw_file_open(path, why);
+    return *fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", path, why);
+}
+
 /* On a file system that cannot rename so, an empty file claims the name first. */
 int lw_file_rename_new(const char *from, const char *to)
 {

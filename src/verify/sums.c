@@ -48,11 +48,11 @@ struct mapped {
 
 static int map_file(const char *file, struct mapped *mapped, struct lw_error *err)
 {
-    char why[96];
     struct stat status;
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    int fd;
+    const int rc = lw_file_open_input(file, &fd, err);
+    if (rc)
+        return rc;
     void *const bytes = fstat(fd, &status) == 0 ? mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     const int reason = errno;
     close(fd);

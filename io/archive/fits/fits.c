@@ -294,16 +294,10 @@ static bool locate(void *dataset, struct lw_stored *out)
 static int read_tiled_numbers(const struct lw_fits_image *image, int fd, double *values, struct lw_error *err)
 {
     struct lw_fits_tiles *tiles;
-    struct lw_box box = {.n_runs = 1, .run = 1, .into = values};
+    const struct lw_box box = lw_flat_whole(&image->flat, values);
     int rc = lw_fits_tiles_open(fd, image, true, &tiles, err);
     if (rc)
         return rc;
-    for (int d = 0; d < image->flat.n_dims; d++) {
-        box.step[d] = 1;
-        box.count[d] = image->flat.dims[d];
-        box.run *= box.count[d];
-    }
-    box.pitch = box.run;
     rc = lw_fits_tiles_read(tiles, &box, err);
     lw_fits_tiles_close(tiles);
     return rc;

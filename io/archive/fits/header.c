@@ -6,8 +6,6 @@
 #include "io/bytes/transfer.h"
 #include "options/parse.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,9 +174,9 @@ static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *
     const int64_t end = min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
     char block[LW_FITS_BLOCK];
     for (int64_t at = unit->header_offset; at + LW_FITS_BLOCK <= end; at += LW_FITS_BLOCK) {
-        struct lw_error reason;
-        if (lw_bytes_read(walk->fd, block, at, LW_FITS_BLOCK, &reason) != LW_OK)
-            return lw_fail(err, LW_EIO, "cannot read '%s': %s", walk->file, reason.message);
+        const int rc = lw_bytes_read_file(walk->fd, walk->file, block, at, LW_FITS_BLOCK, err);
+        if (rc)
+            return rc;
         const int card = find_end(block);
         if (card < 0)
             continue;
@@ -191,13 +189,10 @@ static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *
 
 static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
-    struct lw_error reason;
     unit->cards = lw_alloc((size_t)(unit->n_cards * LW_FITS_CARD), "a header", err);
     if (!unit->cards)
         return LW_ESYSTEM;
-    if (lw_bytes_read(walk->fd, unit->cards, unit->header_offset, unit->n_cards * LW_FITS_CARD, &reason) == LW_OK)
-        return LW_OK;
-    return lw_fail(err, LW_EIO, "cannot read '%s': %s", walk->file, reason.message);
+    return lw_bytes_read_file(walk->fd, walk->file, unit->cards, unit->header_offset, unit->n_cards * LW_FITS_CARD, err);
 }
 
 static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)

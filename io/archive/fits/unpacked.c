@@ -129,14 +129,12 @@ static unsigned char *take_pages(const char *file, int64_t bytes, struct lw_erro
 static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_error *err)
 {
     struct target target = {.fd = -1};
-    struct lw_error reason;
     const int64_t n = *bytes;
     unsigned char *const packed = take_pages(file, n, err);
     if (!packed)
         return LW_ESYSTEM;
-    int rc = lw_bytes_read(*fd, packed, 0, n, &reason);
-    rc = rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, reason.message) : unpack(file, packed, n, &target, err);
-    if (rc == LW_OK) {
+    int rc = lw_bytes_read_file(*fd, file, packed, 0, n, err);
+    if (rc == LW_OK && (rc = unpack(file, packed, n, &target, err)) == LW_OK) {
         close(*fd);
         *fd = target.fd;
         *bytes = target.used;
@@ -151,15 +149,13 @@ static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_erro
 
 int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, struct lw_error *err)
 {
-    char why[96];
     unsigned char head[3];
-    *fd = lw_file_open(file, why);
-    if (*fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    int rc = lw_file_open_input(file, fd, err);
+    if (rc)
+        return rc;
     *bytes = file_bytes(*fd);
     *is_unpacked = *bytes >= LEAST_PACKED && pread(*fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_packed(head, sizeof head);
-    const int rc = *is_unpacked ? open_packed(file, fd, bytes, err) : LW_OK;
-    if (rc) {
+    if (*is_unpacked && (rc = open_packed(file, fd, bytes, err))) {
         close(*fd);
         *fd = -1;
     }
@@ -184,10 +180,10 @@ static bool begins_packed(const unsigned char *head, int64_t n)
 
 int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
 {
-    char why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    int fd;
+    const int rc = lw_file_open_input(file, &fd, err);
+    if (rc)
+        return rc;
     unsigned char *const head = lw_alloc(HEAD_BYTES, "the beginning of a file", err);
     const ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
     *begins = n >= FIRST_BYTES && (memcmp(head, first, FIRST_BYTES) == 0 || (is_packed(head, n) && begins_packed(head, n)));

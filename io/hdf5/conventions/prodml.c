@@ -8,7 +8,6 @@
 #include "io/hdf5/conventions/convention.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* "time, locus", or a list of texts. */
 static int find_said_time(const struct lw_subject *subject)

@@ -1,0 +1,90 @@
+#include "io/archive/shared.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/axis.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err)
+{
+    int fd;
+    const int rc = lw_file_open_input(file, &fd, err);
+    *is_there = rc == LW_OK && pread(fd, start, bytes, 0) == (ssize_t)bytes;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- a dataset ------------------------------------------------------------------------------------------------------- */
+
+int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err)
+{
+    if (info->path[0] && strcmp(info->path, "/") != 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: %s holds one, without a name", info->file, info->path, what);
+    info->path[0] = '\0';
+    return LW_OK;
+}
+
+int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close_dataset)(void *dataset), const struct lw_dataset_info *info,
+                    void **dataset, struct lw_error *err)
+{
+    void *const opened = lw_alloc(bytes, "the reader", err);
+    if (!opened)
+        return LW_ESYSTEM;
+    const int rc = open(opened, info, err);
+    if (rc)
+        close_dataset(opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+int lw_archive_fail_changed(const char *file, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", file);
+}
+
+void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name)
+{
+    struct lw_coordinate *const coordinate = &info->coordinates[dimension];
+    snprintf(coordinate->name, sizeof coordinate->name, "%s", name);
+}
+
+/* ---- a row ----------------------------------------------------------------------------------------------------------- */
+
+void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row)
+{
+    size_t used = 0;
+    for (int d = 0; d < n_dims; d++)
+        used += (size_t)snprintf(row->shape + used, sizeof row->shape - used, "%s%" PRId64, d ? " x " : "[", dims[d]);
+    snprintf(row->shape + used, sizeof row->shape - used, "]");
+}
+
+void lw_archive_list(const struct lw_dataset_info *info, const char *storage, int64_t stored_bytes, lw_list_fn *visit,
+                     void *context)
+{
+    struct lw_listing row = {.path = info->path, .stored_bytes = stored_bytes};
+    struct lw_dataset_info settled = *info;
+    char type[40];
+    lw_archive_shape(info->dims, info->n_dims, &row);
+    snprintf(row.type, sizeof row.type, "%s", lw_type_text(info->type, type));
+    snprintf(row.storage, sizeof row.storage, "%s", storage);
+    if (lw_sampling_settle(&settled, NULL) == LW_OK)
+        lw_sampling_text(&settled.axis, row.sampling, sizeof row.sampling);
+    visit(&row, context);
+}
+
+int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct stat status;
+    if (stat(info->file, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, strerror(errno));
+    info->file_bytes = status.st_size;
+    return LW_OK;
+}

@@ -1,0 +1,39 @@
+/* shared.h - what formats of archive files share: how they are recognised, described, listed and opened. */
+#ifndef LW_IO_ARCHIVE_SHARED_H
+#define LW_IO_ARCHIVE_SHARED_H
+
+#include "io/format.h"
+
+#include <stddef.h>
+
+/** Read the first bytes of a file, if it has as many. LW_EIO: it cannot be opened. @param is_there  set */
+int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err);
+
+/** Forget the path "/" of a file that holds one dataset, without a name. LW_EDATA: another path is given.
+ * @param what  "a SEG-Y file" */
+int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err);
+
+typedef int lw_archive_open_fn(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
+
+/** lw_format.open: memory of so many bytes, all zero, which `open` fills. `close` is the format's, and takes what `open` has left half
+ * done. */
+int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close)(void *dataset), const struct lw_dataset_info *info,
+                    void **dataset, struct lw_error *err);
+
+/** LW_EDATA: the file is no longer as it was described. */
+int lw_archive_fail_changed(const char *file, struct lw_error *err);
+
+/** The dimension's name: "time". */
+void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name);
+
+/** Call `visit` with what was described. @param storage  how samples lie: "1 bit, low bits first" */
+void lw_archive_list(const struct lw_dataset_info *info, const char *storage, int64_t stored_bytes, lw_list_fn *visit,
+                     void *context);
+
+/** Write row->shape: "[3 x 500]". */
+void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
+
+/** Set info->file_bytes. LW_EIO. */
+int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err);
+
+#endif
