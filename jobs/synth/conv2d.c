@@ -1,7 +1,5 @@
 /* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
-#include "base/log.h"
 #include "base/memory.h"
-#include "io/write/writer.h"
 #include "jobs/synth/sky.h"
 #include "jobs/synth/synth.h"
 
@@ -99,15 +97,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, con
             .type = {.scalar = LW_FLOAT64},
         },
     };
-    const struct lw_attribute root[] = {
-        {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = "synthetic sky for lapwing conv2d"},
-        {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
-    };
-    return lw_writer_create(comm, &(struct lw_writer_spec){
-        .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"),
-        .attributes = root, .n_attributes = sizeof root / sizeof *root,
-        .datasets = datasets, .n_datasets = N_DATASETS,
-    }, out, err);
+    return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", configuration, datasets, N_DATASETS, out, err);
 }
 
 /* ---- the pixels: blocks of rows in turn, each by one rank ---- */
@@ -120,35 +110,22 @@ struct work {
     double *line;               /* [columns] */
     char *pixels;               /* [block][columns] in the stored type */
     int64_t block;              /* rows */
+    int64_t image;              /* that is being made */
     struct lw_writer *writer;
 };
 
-static int write_block(struct work *work, int64_t image, int64_t first, int64_t count, struct lw_error *err)
+static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
 {
+    struct work *const work = context;
     const struct lw_synth_sky *const sky = &work->sky;
     for (int64_t i = 0; i < count; i++) {
-        lw_sky_line(sky, image, first + i, work->line);
+        lw_sky_line(sky, work->image, first + i, work->line);
         for (int64_t j = 0; j < sky->columns; j++)
             lw_synth_store(sky->scalar, work->pixels, i * sky->columns + j, work->line[j]);
     }
-    const int64_t at[3] = {image, first, 0}, size[3] = {1, count, sky->columns};
+    const int64_t at[3] = {work->image, first, 0}, size[3] = {1, count, sky->columns};
     const int skip = sky->n_images > 1 ? 0 : 1;
     return lw_writer_write(work->writer, IMAGE, at + skip, size + skip, work->pixels, err);
-}
-
-static int write_image(struct work *work, struct lw_comm *comm, int64_t image, struct lw_progress *progress,
-                       struct lw_error *err)
-{
-    const int64_t rows = work->sky.rows, rank = lw_comm_rank(comm), step = lw_comm_size(comm) * work->block;
-    int rc = LW_OK;
-    for (int64_t begin = 0; rc == LW_OK && begin < rows; begin += step) {
-        const int64_t first = begin + rank * work->block, rest = rows - first;
-        const int64_t count = rest < 0 ? 0 : rest < work->block ? rest : work->block;
-        rc = write_block(work, image, count > 0 ? first : 0, count, err);
-        const int64_t done = begin + step < rows ? begin + step : rows;
-        lw_progress_show(progress, (image * rows + done) * work->sky.columns);
-    }
-    return rc;
 }
 
 static int write_images(struct work *work, struct lw_comm *comm, struct lw_error *err)
@@ -158,8 +135,10 @@ static int write_images(struct work *work, struct lw_comm *comm, struct lw_error
     struct lw_progress progress;
     lw_progress_start(&progress, pixels, pixels * (int64_t)lw_scalar_bytes(sky->scalar));
     int rc = LW_OK;
-    for (int64_t image = 0; rc == LW_OK && image < sky->n_images; image++)
-        rc = write_image(work, comm, image, &progress, err);
+    for (work->image = 0; rc == LW_OK && work->image < sky->n_images; work->image++) {
+        const struct lw_synth_turns turns = {sky->rows, work->block, &progress, work->image * sky->rows, sky->columns};
+        rc = lw_synth_in_turns(comm, &turns, write_block, work, err);
+    }
     lw_progress_end(&progress);
     return rc;
 }

@@ -1,8 +1,5 @@
 /* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
-#include "base/log.h"
 #include "base/memory.h"
-#include "engine/engine.h"
-#include "io/write/writer.h"
 #include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
 #include "jobs/synth/synth.h"
@@ -101,32 +98,20 @@ static void write_notes(const struct lw_synth *synth, struct notes *notes)
     }
 }
 
-static struct lw_writer_dataset describe_signal(const struct lw_synth *synth, enum lw_layout layout,
-                                                const struct notes *notes)
+static struct lw_synth_series series_of(const struct lw_options *given, const struct lw_synth *synth)
 {
-    struct lw_writer_dataset signal = {
-        .path = "/signal",
-        .n_dims = synth->n_channels == 1 ? 1 : 2,
-        .dims = {synth->n_channels, synth->n_samples},
-        .dim_names = {"channel", "time"},
-        .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
-        .attributes = notes->signal,
-        .n_attributes = notes->n_signal,
+    return (struct lw_synth_series){
+        .n_samples = synth->n_samples, .n_channels = synth->n_channels,
+        .layout = (enum lw_layout)lw_options_choice(given, "layout"), .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
     };
-    if (layout == LW_TIME_SLOW || signal.n_dims == 1) {
-        signal.dims[0] = synth->n_samples;
-        signal.dims[1] = synth->n_channels;
-        signal.dim_names[0] = "time";
-        signal.dim_names[1] = "channel";
-    }
-    return signal;
 }
 
 static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_synth *synth,
                        const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
 {
+    const struct lw_synth_series series = series_of(given, synth);
     const struct lw_writer_dataset datasets[N_DATASETS] = {
-        [SIGNAL] = describe_signal(synth, (enum lw_layout)lw_options_choice(given, "layout"), notes),
+        [SIGNAL] = lw_synth_describe(&series, notes->signal, notes->n_signal),
         [FILTERS] = {
             .path = "/filters",
             .n_dims = 2,
@@ -137,25 +122,15 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, con
             .n_attributes = notes->n_filters,
         },
     };
-    const struct lw_attribute root[] = {
-        {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = "synthetic survey for lapwing ols"},
-        {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
-    };
-    return lw_writer_create(comm, &(struct lw_writer_spec){
-        .file = lw_options_text(given, "output"),
-        .overwrite = lw_options_flag(given, "overwrite"),
-        .attributes = root,
-        .n_attributes = sizeof root / sizeof *root,
-        .datasets = datasets,
-        .n_datasets = N_DATASETS,
-    }, out, err);
+    return lw_synth_create(given, comm, "synthetic survey for lapwing ols", configuration, datasets, N_DATASETS, out, err);
 }
 
 /* ---- the signal: blocks of the axis in turn, each by one rank ---- */
 
 struct block_maker {
     const struct lw_synth *synth;
-    enum lw_layout layout;
+    struct lw_synth_series series;
+    struct lw_writer *writer;   /* borrowed */
     int64_t block;              /* axis samples */
     double *line;               /* [block], or [block x 2] */
     char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
@@ -167,16 +142,11 @@ static int64_t block_length(const struct lw_synth *synth)
     return wanted < synth->n_samples ? wanted : synth->n_samples;
 }
 
-static size_t sample_bytes(const struct lw_synth *synth)
+static int open_maker(const struct lw_options *given, const struct lw_synth *synth, struct block_maker *maker, struct lw_error *err)
 {
-    return lw_type_bytes((struct lw_type){.scalar = synth->scalar, .is_complex = synth->is_complex});
-}
-
-static int open_maker(const struct lw_synth *synth, enum lw_layout layout, struct block_maker *maker, struct lw_error *err)
-{
-    *maker = (struct block_maker){.synth = synth, .layout = layout, .block = block_length(synth)};
+    *maker = (struct block_maker){.synth = synth, .series = series_of(given, synth), .block = block_length(synth)};
     if (!(maker->line = lw_alloc_array(maker->block, 2 * sizeof *maker->line, "synthetic samples", err)) ||
-        !(maker->samples = lw_alloc_array(maker->block * synth->n_channels, sample_bytes(synth), "synthetic samples", err)))
+        !(maker->samples = lw_alloc_array(maker->block * synth->n_channels, lw_type_bytes(maker->series.type), "synthetic samples", err)))
         return LW_ESYSTEM;
     return LW_OK;
 }
@@ -195,39 +165,28 @@ static void make_block(struct block_maker *maker, int64_t first, int64_t count)
     for (int64_t c = 0; c < n_channels; c++) {
         lw_synth_line(synth, c, first, count, maker->line);
         for (int64_t i = 0; i < count; i++) {
-            const int64_t at = maker->layout == LW_TIME_FAST ? c * count + i : i * n_channels + c;
+            const int64_t at = maker->series.layout == LW_TIME_FAST ? c * count + i : i * n_channels + c;
             for (int part = 0; part < parts; part++)
                 lw_synth_store(synth->scalar, maker->samples, at * parts + part, maker->line[i * parts + part]);
         }
     }
 }
 
-static int write_block(struct block_maker *maker, struct lw_writer *writer, int64_t first, int64_t count,
-                       struct lw_error *err)
+static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
 {
-    const bool axis_first = maker->layout == LW_TIME_SLOW || maker->synth->n_channels == 1;
-    const int64_t n_channels = maker->synth->n_channels;
-    const int64_t at[2] = {axis_first ? first : 0, axis_first ? 0 : first};
-    const int64_t size[2] = {axis_first ? count : n_channels, axis_first ? n_channels : count};
-    return lw_writer_write(writer, SIGNAL, at, size, maker->samples, err);
+    struct block_maker *const maker = context;
+    make_block(maker, first, count);
+    return lw_synth_write(&maker->series, maker->writer, first, count, maker->samples, err);
 }
 
-static int write_signal(const struct lw_synth *synth, struct lw_comm *comm, struct block_maker *maker,
-                        struct lw_writer *writer, struct lw_error *err)
+static int write_signal(struct lw_comm *comm, struct block_maker *maker, struct lw_error *err)
 {
-    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
-    const int64_t n_values = synth->n_samples * synth->n_channels;
+    const struct lw_synth_series *const series = &maker->series;
+    const int64_t n_values = series->n_samples * series->n_channels;
     struct lw_progress progress;
-    lw_progress_start(&progress, n_values, n_values * (int64_t)sample_bytes(synth));
-    int rc = LW_OK;
-    for (int64_t begin = 0; rc == LW_OK && begin < synth->n_samples; begin += size * maker->block) {
-        const int64_t first = begin + rank * maker->block, rest = synth->n_samples - first;
-        const int64_t count = rest < 0 ? 0 : rest < maker->block ? rest : maker->block;
-        make_block(maker, first, count);
-        rc = write_block(maker, writer, count > 0 ? first : 0, count, err);
-        const int64_t done = begin + size * maker->block;
-        lw_progress_show(&progress, (done < synth->n_samples ? done : synth->n_samples) * synth->n_channels);
-    }
+    lw_progress_start(&progress, n_values, n_values * (int64_t)lw_type_bytes(series->type));
+    const struct lw_synth_turns turns = {series->n_samples, maker->block, &progress, 0, series->n_channels};
+    const int rc = lw_synth_in_turns(comm, &turns, write_block, maker, err);
     lw_progress_end(&progress);
     return rc;
 }
@@ -255,13 +214,11 @@ struct work {
     struct notes *notes;
     char *configuration;
     double *taps;
-    struct lw_writer *writer;
 };
 
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {
-    const enum lw_layout layout = (enum lw_layout)lw_options_choice(given, "layout");
-    const int rc = open_maker(&work->synth, layout, &work->maker, err);
+    const int rc = open_maker(given, &work->synth, &work->maker, err);
     if (rc != LW_OK)
         return rc;
     if (!(work->taps = lw_alloc_array(work->synth.n_taps, 2 * sizeof *work->taps, "taps", err)) ||
@@ -289,11 +246,11 @@ int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw
         return rc;
     rc = lw_comm_agree(comm, prepare(given, &work, err), err);
     (void)(rc ||
-           (rc = create_file(given, comm, &work.synth, work.notes, work.configuration, &work.writer, err)) ||
-           (rc = write_filters(&work.synth, comm, work.taps, work.writer, err)) ||
-           (rc = write_signal(&work.synth, comm, &work.maker, work.writer, err)) ||
-           (rc = lw_writer_finish(work.writer, NULL, 0, err)));
-    lw_writer_destroy(work.writer);
+           (rc = create_file(given, comm, &work.synth, work.notes, work.configuration, &work.maker.writer, err)) ||
+           (rc = write_filters(&work.synth, comm, work.taps, work.maker.writer, err)) ||
+           (rc = write_signal(comm, &work.maker, err)) ||
+           (rc = lw_writer_finish(work.maker.writer, NULL, 0, err)));
+    lw_writer_destroy(work.maker.writer);
     if (rc == LW_OK)
         report(given, &work);
     close_maker(&work.maker);

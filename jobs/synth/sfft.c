@@ -1,10 +1,7 @@
 /* sfft.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
  * function of the seed and its place alone. */
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
-#include "engine/engine.h"
-#include "io/write/writer.h"
 #include "jobs/synth/synth.h"
 #include "sfft/number.h"
 
@@ -51,14 +48,14 @@ static const struct lw_column tone_columns[] = {
 };
 
 struct synth {
-    int64_t n, n_channels, n_tones;
-    enum lw_layout layout;
-    struct lw_type type;
+    struct lw_synth_series series;
+    int64_t n_tones;
     double snr_db, range_db, sample_rate_hz;
     uint64_t seed;
     struct tone_row *tones;         /* [n_channels][n_tones], as in the file */
     double *sigma;                  /* [n_channels] of the noise; of each part, if complex */
     double *re, *im;                /* [most] one channel's block */
+    struct lw_writer *writer;
     void *block;                    /* [most][n_channels] or [n_channels][most] */
     int64_t most;                   /* samples of a block */
 };
@@ -91,25 +88,25 @@ static void draw_tones(struct synth *synth, int64_t channel)
 {
     struct tone_row *const rows = synth->tones + channel * synth->n_tones;
     const uint64_t seed = lw_random_bits(synth->seed, (uint64_t)channel);
-    const int64_t span = synth->type.is_complex ? synth->n : (synth->n - 1) / 2;
+    const int64_t span = synth->series.type.is_complex ? synth->series.n_samples : (synth->series.n_samples - 1) / 2;
     double power = 0;
     uint64_t draw = 0;
     for (int64_t i = 0; i < synth->n_tones; i++) {
         int64_t index;
         do
-            index = lw_random_below(seed, draw++, span) + (synth->type.is_complex ? 0 : 1);
+            index = lw_random_below(seed, draw++, span) + (synth->series.type.is_complex ? 0 : 1);
         while (!is_free(rows, i, index));
         const double amplitude = pow(10, -synth->range_db / 20 * uniform(seed + 1, (uint64_t)i));
-        const double size = (double)synth->n * amplitude * (synth->type.is_complex ? 1 : 0.5);
+        const double size = (double)synth->series.n_samples * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
         const double complex value = size * cexp(2 * M_PI * I * uniform(seed + 2, (uint64_t)i));
-        const int64_t turns = synth->type.is_complex && 2 * index >= synth->n ? index - synth->n : index;
-        rows[i] = (struct tone_row){channel, index, (double)turns / (double)synth->n * synth->sample_rate_hz, creal(value),
+        const int64_t turns = synth->series.type.is_complex && 2 * index >= synth->series.n_samples ? index - synth->series.n_samples : index;
+        rows[i] = (struct tone_row){channel, index, (double)turns / (double)synth->series.n_samples * synth->sample_rate_hz, creal(value),
                                     cimag(value), size};
-        power += amplitude * amplitude * (synth->type.is_complex ? 1 : 0.5);
+        power += amplitude * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
     }
     qsort(rows, (size_t)synth->n_tones, sizeof *rows, by_index);
     const double noise = synth->snr_db >= NO_NOISE_DB ? 0 : power * pow(10, -synth->snr_db / 10);
-    synth->sigma[channel] = sqrt(synth->type.is_complex ? noise / 2 : noise);
+    synth->sigma[channel] = sqrt(synth->series.type.is_complex ? noise / 2 : noise);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
@@ -118,8 +115,8 @@ static void draw_tones(struct synth *synth, int64_t channel)
 static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
 {
     double re[RUN], im[RUN];
-    const double n = (double)synth->n;
-    const double complex value = (synth->type.is_complex ? 1 : 2) / n * CMPLX(tone->re, tone->im);
+    const double n = (double)synth->series.n_samples;
+    const double complex value = (synth->series.type.is_complex ? 1 : 2) / n * CMPLX(tone->re, tone->im);
     const double complex step = cexp(2 * M_PI * I * (double)tone->index / n);
     double complex turn = 1;
     for (int64_t t = 0; t < RUN && t < count; t++, turn *= step) {
@@ -128,18 +125,18 @@ static void add_tone(const struct synth *synth, const struct tone_row *tone, int
     }
     for (int64_t begin = 0; begin < count; begin += RUN) {
         const int64_t length = min64(RUN, count - begin);
-        const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->n) / n);
+        const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->series.n_samples) / n);
         const double x_re = creal(x), x_im = cimag(x);
         for (int64_t t = 0; t < length; t++)
             synth->re[begin + t] += x_re * re[t] - x_im * im[t];
-        for (int64_t t = 0; synth->type.is_complex && t < length; t++)
+        for (int64_t t = 0; synth->series.type.is_complex && t < length; t++)
             synth->im[begin + t] += x_re * im[t] + x_im * re[t];
     }
 }
 
 static void put(const struct synth *synth, int64_t place, double value)
 {
-    if (synth->type.scalar == LW_FLOAT32)
+    if (synth->series.type.scalar == LW_FLOAT32)
         ((float *)synth->block)[place] = (float)value;
     else
         ((double *)synth->block)[place] = value;
@@ -149,7 +146,7 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
 {
     const uint64_t seed = lw_random_bits(synth->seed + 1, (uint64_t)channel);
     const double sigma = synth->sigma[channel];
-    const bool is_complex = synth->type.is_complex, slow = synth->layout == LW_TIME_SLOW;
+    const bool is_complex = synth->series.type.is_complex, slow = synth->series.layout == LW_TIME_SLOW;
     for (int64_t t = 0; t < count; t++) {
         const uint64_t place = (uint64_t)(first + t);
         synth->re[t] = sigma == 0 ? 0 : sigma * normal(seed, place);
@@ -158,7 +155,7 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
     for (int64_t i = 0; i < synth->n_tones; i++)
         add_tone(synth, &synth->tones[channel * synth->n_tones + i], first, count);
     for (int64_t t = 0; t < count; t++) {
-        const int64_t place = slow ? t * synth->n_channels + channel : channel * count + t;
+        const int64_t place = slow ? t * synth->series.n_channels + channel : channel * count + t;
         put(synth, is_complex ? 2 * place : place, synth->re[t]);
         if (is_complex)
             put(synth, 2 * place + 1, synth->im[t]);
@@ -170,27 +167,30 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
 static int prepare(const struct lw_options *given, struct synth *synth, struct lw_error *err)
 {
     *synth = (struct synth){
-        .n = lw_options_int(given, "samples"), .n_channels = lw_options_int(given, "channels"),
-        .n_tones = lw_options_int(given, "tones"), .layout = (enum lw_layout)lw_options_choice(given, "layout"),
-        .type = {.scalar = lw_options_choice(given, "type") == 0 ? LW_FLOAT32 : LW_FLOAT64,
-                 .is_complex = lw_options_flag(given, "complex")},
+        .series = {
+            .n_samples = lw_options_int(given, "samples"), .n_channels = lw_options_int(given, "channels"),
+            .layout = (enum lw_layout)lw_options_choice(given, "layout"),
+            .type = {.scalar = lw_options_choice(given, "type") == 0 ? LW_FLOAT32 : LW_FLOAT64,
+                     .is_complex = lw_options_flag(given, "complex")},
+        },
+        .n_tones = lw_options_int(given, "tones"),
         .snr_db = lw_options_real(given, "snr"), .range_db = lw_options_real(given, "range"),
         .sample_rate_hz = lw_options_real(given, "sample-rate"), .seed = (uint64_t)lw_options_int(given, "seed"),
     };
-    const int64_t room = synth->type.is_complex ? synth->n : (synth->n - 1) / 2;
+    const int64_t room = synth->series.type.is_complex ? synth->series.n_samples : (synth->series.n_samples - 1) / 2;
     if (2 * synth->n_tones > room)
         return lw_fail(err, LW_ECONFIG, "--tones %" PRId64 ": at most %" PRId64 ", half of the frequencies of %" PRId64
-                       " samples", synth->n_tones, room / 2, synth->n);
-    synth->most = BLOCK_VALUES / synth->n_channels > 0 ? BLOCK_VALUES / synth->n_channels : 1;
-    if (synth->most > synth->n)
-        synth->most = synth->n;
-    if (!(synth->tones = lw_alloc_array(synth->n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||
-        !(synth->sigma = lw_alloc_array(synth->n_channels, sizeof *synth->sigma, "tones", err)) ||
+                       " samples", synth->n_tones, room / 2, synth->series.n_samples);
+    synth->most = BLOCK_VALUES / synth->series.n_channels > 0 ? BLOCK_VALUES / synth->series.n_channels : 1;
+    if (synth->most > synth->series.n_samples)
+        synth->most = synth->series.n_samples;
+    if (!(synth->tones = lw_alloc_array(synth->series.n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||
+        !(synth->sigma = lw_alloc_array(synth->series.n_channels, sizeof *synth->sigma, "tones", err)) ||
         !(synth->re = lw_alloc_array(synth->most, sizeof *synth->re, "samples", err)) ||
         !(synth->im = lw_alloc_array(synth->most, sizeof *synth->im, "samples", err)) ||
-        !(synth->block = lw_alloc_array(synth->most * synth->n_channels, lw_type_bytes(synth->type), "samples", err)))
+        !(synth->block = lw_alloc_array(synth->most * synth->series.n_channels, lw_type_bytes(synth->series.type), "samples", err)))
         return LW_ESYSTEM;
-    for (int64_t c = 0; c < synth->n_channels; c++)
+    for (int64_t c = 0; c < synth->series.n_channels; c++)
         draw_tones(synth, c);
     return LW_OK;
 }
@@ -203,55 +203,28 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, con
         {.name = "snr_db", .kind = LW_ATTRIBUTE_REAL, .real = synth->snr_db},
         {.name = "seed", .kind = LW_ATTRIBUTE_INT, .integer = (int64_t)synth->seed},
     };
-    const bool slow = synth->layout == LW_TIME_SLOW, has_channels = synth->n_channels > 1;
-    struct lw_writer_dataset datasets[N_DATASETS] = {
-        [SIGNAL] = {.path = "/signal", .type = synth->type, .attributes = notes,
-                    .n_attributes = (int)(sizeof notes / sizeof *notes)},
-        [TONES] = {.path = "/tones", .n_dims = 1, .dims = {synth->n_channels * synth->n_tones}, .columns = tone_columns,
+    const struct lw_writer_dataset datasets[N_DATASETS] = {
+        [SIGNAL] = lw_synth_describe(&synth->series, notes, (int)(sizeof notes / sizeof *notes)),
+        [TONES] = {.path = "/tones", .n_dims = 1, .dims = {synth->series.n_channels * synth->n_tones}, .columns = tone_columns,
                    .n_columns = (int)(sizeof tone_columns / sizeof *tone_columns)},
     };
-    struct lw_writer_dataset *const signal = &datasets[SIGNAL];
-    if (has_channels) {
-        signal->dims[slow ? 1 : 0] = synth->n_channels;
-        signal->dim_names[slow ? 1 : 0] = "channel";
-    }
-    signal->n_dims = has_channels ? 2 : 1;
-    signal->dims[has_channels && !slow ? 1 : 0] = synth->n;
-    signal->dim_names[has_channels && !slow ? 1 : 0] = "time";
-    const struct lw_writer_spec spec = {
-        .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"),
-        .datasets = datasets, .n_datasets = N_DATASETS,
-    };
-    return lw_writer_create(comm, &spec, writer, err);
+    return lw_synth_create(given, comm, NULL, NULL, datasets, N_DATASETS, writer, err);
 }
 
-static int write_block(const struct synth *synth, struct lw_writer *writer, int64_t first, int64_t count,
-                       struct lw_error *err)
+static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
 {
-    const bool slow = synth->layout == LW_TIME_SLOW, has_channels = synth->n_channels > 1;
-    const int axis = has_channels && !slow ? 1 : 0;
-    int64_t from[2] = {0}, how_many[2] = {0};
-    from[axis] = first;
-    how_many[axis] = count;
-    if (has_channels)
-        how_many[1 - axis] = count > 0 ? synth->n_channels : 0;
-    return lw_writer_write(writer, SIGNAL, from, how_many, synth->block, err);
+    const struct synth *const synth = context;
+    for (int64_t c = 0; count > 0 && c < synth->series.n_channels; c++)
+        make_channel(synth, c, first, count);
+    return lw_synth_write(&synth->series, synth->writer, first, count, synth->block, err);
 }
 
-static int write_signal(const struct synth *synth, struct lw_comm *comm, struct lw_writer *writer, struct lw_error *err)
+static int write_signal(struct synth *synth, struct lw_comm *comm, struct lw_error *err)
 {
-    const int64_t rank = lw_comm_rank(comm), size = lw_comm_size(comm);
     struct lw_progress progress;
-    lw_progress_start(&progress, synth->n, 0);
-    int rc = LW_OK;
-    for (int64_t begin = 0; rc == LW_OK && begin < synth->n; begin += size * synth->most) {
-        const int64_t first = begin + rank * synth->most, rest = synth->n - first;
-        const int64_t count = rest < 0 ? 0 : rest < synth->most ? rest : synth->most;
-        for (int64_t c = 0; count > 0 && c < synth->n_channels; c++)
-            make_channel(synth, c, first, count);
-        rc = write_block(synth, writer, count > 0 ? first : 0, count, err);
-        lw_progress_show(&progress, begin + size * synth->most < synth->n ? begin + size * synth->most : synth->n);
-    }
+    lw_progress_start(&progress, synth->series.n_samples, 0);
+    const struct lw_synth_turns turns = {synth->series.n_samples, synth->most, &progress, 0, 1};
+    const int rc = lw_synth_in_turns(comm, &turns, write_block, synth, err);
     lw_progress_end(&progress);
     return rc;
 }
@@ -259,16 +232,15 @@ static int write_signal(const struct synth *synth, struct lw_comm *comm, struct 
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
 {
     struct synth synth = {0};
-    struct lw_writer *writer = NULL;
     int rc = lw_comm_agree(comm, prepare(given, &synth, err), err);
     if (rc == LW_OK) {
-        const int64_t rows = lw_comm_rank(comm) == 0 ? synth.n_channels * synth.n_tones : 0;
-        (void)((rc = create_file(given, comm, &synth, &writer, err)) ||
-               (rc = lw_writer_write(writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
-               (rc = write_signal(&synth, comm, writer, err)) ||
-               (rc = lw_writer_finish(writer, NULL, 0, err)));
+        const int64_t rows = lw_comm_rank(comm) == 0 ? synth.series.n_channels * synth.n_tones : 0;
+        (void)((rc = create_file(given, comm, &synth, &synth.writer, err)) ||
+               (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
+               (rc = write_signal(&synth, comm, err)) ||
+               (rc = lw_writer_finish(synth.writer, NULL, 0, err)));
     }
-    lw_writer_destroy(writer);
+    lw_writer_destroy(synth.writer);
     if (rc == LW_OK)
         lw_log_info("%s holds /signal and /tones. Next: lapwing sfft --input %s:/signal --sparsity %" PRId64
                     " --output lines.h5", lw_options_text(given, "output"), lw_options_text(given, "output"), synth.n_tones);

@@ -1,8 +1,11 @@
-/* synth.h - the synthetic surveys that the jobs offer: lw_job_ops.synth_options and .synth of each. */
+/* synth.h - the synthetic surveys that the jobs offer (lw_job_ops.synth_options and .synth of each), and what they have in common. */
 #ifndef LW_JOBS_SYNTH_SYNTH_H
 #define LW_JOBS_SYNTH_SYNTH_H
 
+#include "base/log.h"
 #include "comm/comm.h"
+#include "engine/engine.h"
+#include "io/write/writer.h"
 #include "options/options.h"
 
 extern const struct lw_option lw_ols_synth_options[], lw_conv2d_synth_options[], lw_sfft_synth_options[];
@@ -10,5 +13,38 @@ extern const struct lw_option lw_ols_synth_options[], lw_conv2d_synth_options[],
 int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
+
+/** Create the file that --output names. Collective.
+ * @param title, configuration  attributes of the file; NULL: it has neither */
+int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
+                    const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err);
+
+/* Blocks of an axis, made in turn by one rank each. */
+struct lw_synth_turns {
+    int64_t n, block;           /* of the axis; of a block at most */
+    struct lw_progress *progress;
+    int64_t before, weight;     /* progress: what was done before this axis began; values of one of its places */
+};
+
+/** Make and write `count` from `first` on; 0 by a rank that has none left. Collective. */
+typedef int lw_synth_block_fn(void *context, int64_t first, int64_t count, struct lw_error *err);
+
+/** Call it for all blocks. Collective. */
+int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, lw_synth_block_fn *block, void *context,
+                      struct lw_error *err);
+
+/* A series as it lies in the file: [channel x time] or [time x channel], of one channel [time]. */
+struct lw_synth_series {
+    int64_t n_samples, n_channels;
+    enum lw_layout layout;
+    struct lw_type type;
+};
+
+/** The dataset /signal. */
+struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series, const struct lw_attribute *notes, int n_notes);
+
+/** Write a block of it, which is dataset 0, of all channels. Collective. */
+int lw_synth_write(const struct lw_synth_series *series, struct lw_writer *writer, int64_t first, int64_t count, const void *samples,
+                   struct lw_error *err);
 
 #endif
