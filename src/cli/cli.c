@@ -140,8 +140,8 @@ static bool is_jobfile(const char *word)
 
 static int fail_no_job(const char *command, const char *given, struct lw_error *err)
 {
-    char names[120];
-    lw_job_names(names);
+    char names[LW_WORD_LIST];
+    lw_word_list(LW_WORD_JOB, ", ", names);
     if (!given || given[0] == '-')
         return lw_fail(err, LW_EUSAGE, "%s: name the job first (one of: %s), as in 'lapwing %s %s'", command, names, command,
                        lw_jobs[0]->name);
@@ -153,12 +153,12 @@ static int fail_no_job(const char *command, const char *given, struct lw_error *
 
 static int fail_no_kind(const char *given, struct lw_error *err)
 {
-    char names[120];
-    lw_filter_kind_names(names);
+    char names[LW_WORD_LIST];
+    lw_word_list(LW_WORD_KIND, ", ", names);
     if (!given || given[0] == '-')
         return lw_fail(err, LW_EUSAGE, "filters: name the kind first (one of: %s), as in 'lapwing filters %s'", names,
                        lw_filter_kinds[0]->name);
-    const char *const near = lw_filter_kind_nearest(given);
+    const char *const near = lw_word_nearest(LW_WORD_KIND, given);
     if (near)
         return lw_fail(err, LW_EUSAGE, "filters: '%s' is no kind of filters; did you mean %s?", given, near);
     return lw_fail(err, LW_EUSAGE, "filters: '%s' is no kind of filters; the kinds are: %s", given, names);
@@ -172,7 +172,7 @@ static int fail_no_command(const char *given, struct lw_error *err)
         return lw_fail(err, LW_EUSAGE, "%s: the command comes first, as in 'lapwing %s [options]'", given, lw_jobs[0]->name);
     if (is_jobfile(given))
         return lw_fail(err, LW_EUSAGE, "'%s' is no command; a job file is run by 'lapwing run %s'", given, given);
-    const char *const near = lw_command_nearest(given);
+    const char *const near = lw_word_nearest(LW_WORD_JOB | LW_WORD_COMMAND, given);
     return lw_fail(err, LW_EUSAGE, "'%s' is no command%s%s%s 'lapwing help' lists them", given, near ? "; did you mean " : ";",
                    near ? near : "", near ? "?" : "");
 }
@@ -180,11 +180,13 @@ static int fail_no_command(const char *given, struct lw_error *err)
 /* One word of help's: a command, a job or a kind of filters, each at most once. */
 static bool take_help_word(struct lw_cli *cli, const char *word)
 {
-    const struct lw_command *const command = lw_command_find(word);
-    if (command && !cli->command)
-        return (cli->command = command) != NULL;
-    const bool has_operand = cli->job || cli->kind;
-    return !has_operand && ((cli->job = lw_job_find(word)) || (cli->kind = lw_filter_kind_find(word)));
+    const struct lw_word found = lw_word_find(LW_WORD_COMMAND | LW_WORD_JOB | LW_WORD_KIND, word);
+    if (!found.name || (found.command ? cli->command != NULL : cli->job || cli->kind))
+        return false;
+    cli->command = found.command ? found.command : cli->command;
+    cli->job = found.job ? found.job : cli->job;
+    cli->kind = found.kind ? found.kind : cli->kind;
+    return true;
 }
 
 static bool take_all(struct lw_cli *cli, const char *word)
@@ -266,19 +268,6 @@ static char *join_names(int n, char **argv, struct lw_error *err)
     return text;
 }
 
-/* FILE ... [options] */
-static int parse_plot(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
-{
-    int n = 0;
-    while (n < argc && argv[n][0] != '-')
-        n++;
-    if (n == 0)
-        return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
-    if (!(cli->names = join_names(n, argv, err)))
-        return LW_ESYSTEM;
-    return parse_named(cli, argc - n, argv + n, err);
-}
-
 /* JOB.ini [options]: which options there are is known once the file has been read. */
 static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
@@ -292,15 +281,17 @@ static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* [FILE], with options before or behind it */
-static int parse_around(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+/* FILE ..., with options before and behind them. @param most  files @param n  set to how many there are */
+static int parse_around(struct lw_cli *cli, int most, int argc, char **argv, int *n, struct lw_error *err)
 {
-    int used, used_behind = 0;
-    int rc;
+    int used, used_behind, rc;
     if ((rc = create_options(cli, &cli->options, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
         return rc;
-    if (used < argc && argv[used][0] != '-')
-        cli->file = argv[used++];
+    for (*n = 0; used < argc && *n < most && argv[used][0] != '-'; used++)
+        ++*n;
+    if (*n > 0 && !(cli->names = join_names(*n, argv + used - *n, err)))
+        return LW_ESYSTEM;
+    cli->file = *n > 0 ? argv[used - *n] : NULL;
     if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
         return rc;
     return used + used_behind < argc ? fail_leftover(argv[used + used_behind], err) : LW_OK;
@@ -308,32 +299,30 @@ static int parse_around(struct lw_cli *cli, int argc, char **argv, struct lw_err
 
 static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    const int rc = parse_around(cli, argc, argv, err);
+    int n;
+    const int rc = parse_around(cli, 1, argc, argv, &n, err);
     if (rc != LW_OK)
         return rc;
-    if (lw_options_flag(cli->options, "job") && !cli->file)
+    if (lw_options_flag(cli->options, "job") && n == 0)
         return lw_fail(err, LW_EUSAGE, "info --job: name the result whose job file is to be printed, as in 'lapwing info --job "
                        "RESULT.h5'");
     return LW_OK;
 }
 
-/* RESULT ..., with options before or behind them */
 static int parse_verify(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    int used, used_behind, n = 0, rc;
-    if ((rc = create_options(cli, &cli->options, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
-        return rc;
-    while (used + n < argc && argv[used + n][0] != '-')
-        n++;
-    if (n == 0)
-        return used < argc ? fail_leftover(argv[used], err)
-                           : lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
-    if (!(cli->names = join_names(n, argv + used, err)))
-        return LW_ESYSTEM;
-    used += n;
-    if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
-        return rc;
-    return used + used_behind < argc ? fail_leftover(argv[used + used_behind], err) : LW_OK;
+    int n;
+    const int rc = parse_around(cli, argc, argc, argv, &n, err);
+    return rc || n > 0 ? rc : lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
+}
+
+static int parse_plot(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    int n;
+    if (argc == 0 || argv[0][0] == '-')
+        return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
+    const int rc = parse_around(cli, argc, argc, argv, &n, err);
+    return rc ? rc : check_complete(cli, err);
 }
 
 static int parse_command(struct lw_cli *cli, const struct lw_command *command, int argc, char **argv, struct lw_error *err)
@@ -351,7 +340,7 @@ static int parse_command(struct lw_cli *cli, const struct lw_command *command, i
     case LW_ACTION_RUN_FILE:
         return parse_file(cli, argc, argv, err);
     case LW_ACTION_FILTERS:
-        cli->kind = argc > 0 ? lw_filter_kind_find(argv[0]) : NULL;
+        cli->kind = argc > 0 ? lw_word_find(LW_WORD_KIND, argv[0]).kind : NULL;
         return cli->kind ? parse_named(cli, argc - 1, argv + 1, err) : fail_no_kind(argc > 0 ? argv[0] : NULL, err);
     default:
         if (command->action == LW_ACTION_PLAN && argc > 0 && is_jobfile(argv[0]))
@@ -375,16 +364,15 @@ int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err
         return LW_OK;
     }
 
-    const struct lw_command *const command = lw_command_find(argv[1]);
-    const struct lw_job_ops *const job = lw_job_find(argv[1]);
-    if (!command && !job)
+    const struct lw_word word = lw_word_find(LW_WORD_JOB | LW_WORD_COMMAND, argv[1]);
+    if (!word.name)
         return fail_no_command(argv[1], err);
-    if (asks_for_help(command, argc - 2, argv + 2))
+    if (asks_for_help(word.command, argc - 2, argv + 2))
         return parse_help_option(cli, argc - 1, argv + 1);
-    if (command)
-        return parse_command(cli, command, argc - 2, argv + 2, err);
+    if (word.command)
+        return parse_command(cli, word.command, argc - 2, argv + 2, err);
     cli->action = LW_ACTION_RUN;
-    cli->job = job;
+    cli->job = word.job;
     return parse_named(cli, argc - 2, argv + 2, err);
 }
 

@@ -500,70 +500,48 @@ int lw_command_options(enum lw_action action, const struct lw_job_ops *job, cons
     return lw_options_create(tables, out, err);
 }
 
-const struct lw_command *lw_command_find(const char *name)
+struct lw_word lw_word_at(unsigned sorts, int number)
 {
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        if (strcmp(command->name, name) == 0)
-            return command;
-    return NULL;
+    for (int i = 0; sorts & LW_WORD_JOB && lw_jobs[i]; i++)
+        if (number-- == 0)
+            return (struct lw_word){lw_jobs[i]->name, lw_jobs[i]->title, .job = lw_jobs[i]};
+    for (const struct lw_command *command = lw_commands; sorts & LW_WORD_COMMAND && command->name; command++)
+        if (number-- == 0)
+            return (struct lw_word){command->name, command->title, .command = command};
+    for (int i = 0; sorts & LW_WORD_KIND && lw_filter_kinds[i]; i++)
+        if (number-- == 0)
+            return (struct lw_word){lw_filter_kinds[i]->name, lw_filter_kinds[i]->title, .kind = lw_filter_kinds[i]};
+    return (struct lw_word){0};
 }
 
-const struct lw_filter_kind *lw_filter_kind_find(const char *name)
+struct lw_word lw_word_find(unsigned sorts, const char *name)
 {
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        if (strcmp(lw_filter_kinds[i]->name, name) == 0)
-            return lw_filter_kinds[i];
-    return NULL;
+    int i = 0;
+    struct lw_word word = lw_word_at(sorts, i);
+    while (word.name && strcmp(word.name, name) != 0)
+        word = lw_word_at(sorts, ++i);
+    return word;
 }
 
-/* Keep the nearer one of two names. */
-static void take_nearer(const char *typed, const char *candidate, const char **nearest, int *best)
+const char *lw_word_nearest(unsigned sorts, const char *name)
 {
-    const int distance = lw_nearness(typed, candidate);
-    if (distance < 0 || (*nearest && distance >= *best))
-        return;
-    *nearest = candidate;
-    *best = distance;
-}
-
-const char *lw_command_nearest(const char *name)
-{
-    const char *nearest = NULL;
+    const char *nearest = NULL, *candidate;
     int best = 0;
-    for (int i = 0; lw_jobs[i]; i++)
-        take_nearer(name, lw_jobs[i]->name, &nearest, &best);
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        take_nearer(name, command->name, &nearest, &best);
+    for (int i = 0; (candidate = lw_word_at(sorts, i).name); i++) {
+        const int distance = lw_nearness(name, candidate);
+        if (distance < 0 || (nearest && distance >= best))
+            continue;
+        nearest = candidate;
+        best = distance;
+    }
     return nearest;
 }
 
-static void append_name(char text[120], const char *name)
+const char *lw_word_list(unsigned sorts, const char *separator, char text[LW_WORD_LIST])
 {
-    const size_t length = strlen(text);
-    snprintf(text + length, 120 - length, "%s%s", length > 0 ? ", " : "", name);
-}
-
-const char *lw_job_names(char text[120])
-{
-    text[0] = '\0';
-    for (int i = 0; lw_jobs[i]; i++)
-        append_name(text, lw_jobs[i]->name);
-    return text;
-}
-
-const char *lw_filter_kind_nearest(const char *name)
-{
-    const char *nearest = NULL;
-    int best = 0;
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        take_nearer(name, lw_filter_kinds[i]->name, &nearest, &best);
-    return nearest;
-}
-
-const char *lw_filter_kind_names(char text[120])
-{
-    text[0] = '\0';
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        append_name(text, lw_filter_kinds[i]->name);
+    const char *name;
+    size_t length = 0;
+    for (int i = 0; (name = lw_word_at(sorts, i).name) && length < LW_WORD_LIST; i++)
+        length += (size_t)snprintf(text + length, LW_WORD_LIST - length, "%s%s", i > 0 ? separator : "", name);
     return text;
 }

@@ -61,16 +61,26 @@ bool lw_section_replaces(const struct lw_section *sections, int number, const ch
 int lw_command_options(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                        struct lw_options **out, struct lw_error *err);
 
-/** The command or kind of filters of that name; NULL if there is none. */
-const struct lw_command *lw_command_find(const char *name);
-const struct lw_filter_kind *lw_filter_kind_find(const char *name);
+/* The words that a command line begins with. */
+enum { LW_WORD_JOB = 1, LW_WORD_COMMAND = 2, LW_WORD_KIND = 4, LW_WORD_LIST = 240 };
 
-/** The command or job whose name is near to what was typed; NULL if none is. The same for kinds of filters. */
-const char *lw_command_nearest(const char *name);
-const char *lw_filter_kind_nearest(const char *name);
+struct lw_word {
+    const char *name, *title;
+    const struct lw_job_ops *job;           /* one of these is not NULL */
+    const struct lw_command *command;
+    const struct lw_filter_kind *kind;
+};
+
+/** Word `number` of these sorts; behind the last one without a name. */
+struct lw_word lw_word_at(unsigned sorts, int number);
+
+/** The word of that name; without a name if there is none. */
+struct lw_word lw_word_find(unsigned sorts, const char *name);
+
+/** The word whose name is near to what was typed; NULL if none is. */
+const char *lw_word_nearest(unsigned sorts, const char *name);
 
 /** "ols, conv2d, sfft". Returns `text`. */
-const char *lw_job_names(char text[120]);
-const char *lw_filter_kind_names(char text[120]);       /* "bandpass, lowpass, ..." */
+const char *lw_word_list(unsigned sorts, const char *separator, char text[LW_WORD_LIST]);
 
 #endif

@@ -8,22 +8,10 @@
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
-static void print_jobs(FILE *file)
+static void print_names(FILE *file, unsigned sorts)
 {
-    for (int i = 0; lw_jobs[i]; i++)
-        fprintf(file, " %s", lw_jobs[i]->name);
-}
-
-static void print_kinds(FILE *file)
-{
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        fprintf(file, " %s", lw_filter_kinds[i]->name);
-}
-
-static void print_commands(FILE *file)
-{
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        fprintf(file, " %s", command->name);
+    char text[LW_WORD_LIST];
+    fprintf(file, " %s", lw_word_list(sorts, " ", text));
 }
 
 /* What may stand behind a command: words, and where FILE is among them, names of files. */
@@ -32,14 +20,14 @@ static void print_operands(FILE *file, const struct lw_command *command)
     fprintf(file, "        %s) echo", command->name);
     switch (command->action) {
     case LW_ACTION_PLAN:
-        print_jobs(file);
+        print_names(file, LW_WORD_JOB);
         fprintf(file, " FILE");
         break;
     case LW_ACTION_SYNTH:
-        print_jobs(file);
+        print_names(file, LW_WORD_JOB);
         break;
     case LW_ACTION_FILTERS:
-        print_kinds(file);
+        print_names(file, LW_WORD_KIND);
         break;
     case LW_ACTION_RUN_FILE:
     case LW_ACTION_INFO:
@@ -49,9 +37,7 @@ static void print_operands(FILE *file, const struct lw_command *command)
         break;
     case LW_ACTION_HELP:
         fprintf(file, " --man --completion --all");
-        print_jobs(file);
-        print_commands(file);
-        print_kinds(file);
+        print_names(file, LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND);
         break;
     case LW_ACTION_RUN:
     case LW_ACTION_VERSION:
@@ -64,8 +50,7 @@ void lw_completion_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
                   "_lapwing_words() {\n    case $1 in\n        '') echo");
-    print_jobs(file);
-    print_commands(file);
+    print_names(file, LW_WORD_JOB | LW_WORD_COMMAND);
     fprintf(file, " --help --version ;;\n");
     for (const struct lw_command *command = lw_commands; command->name; command++)
         print_operands(file, command);

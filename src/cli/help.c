@@ -104,29 +104,15 @@ static void print_section(struct help *help, const struct lw_section *sections, 
 
 /* ---- the overview ---- */
 
-static void print_jobs(struct lw_page *page)
+/* @param is_whole  with what stands behind each */
+static void print_words(struct lw_page *page, const char *heading, unsigned sort, bool is_whole)
 {
-    lw_page_heading(page, "Jobs");
-    for (int i = 0; lw_jobs[i]; i++)
-        lw_page_item(page, lw_jobs[i]->name, lw_jobs[i]->title);
-}
-
-static void print_kinds(struct lw_page *page)
-{
-    lw_page_heading(page, "Kinds");
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        lw_page_item(page, lw_filter_kinds[i]->name, lw_filter_kinds[i]->title);
-    lw_page_paragraph(page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
-}
-
-static void print_commands(struct lw_page *page)
-{
-    print_jobs(page);
-    lw_page_heading(page, "Other commands");
-    for (const struct lw_command *command = lw_commands; command->name; command++) {
+    struct lw_word word;
+    lw_page_heading(page, heading);
+    for (int i = 0; (word = lw_word_at(sort, i)).name; i++) {
         char term[80];
-        snprintf(term, sizeof term, "%s %s", command->name, command->operands);
-        lw_page_item(page, term, command->title);
+        snprintf(term, sizeof term, "%s%s%s", word.name, is_whole ? " " : "", is_whole ? word.command->operands : "");
+        lw_page_item(page, term, word.title);
     }
 }
 
@@ -152,7 +138,8 @@ static void print_overview(struct lw_page *page)
     lw_page_paragraph(page, summary);
     lw_page_paragraph(page, naming);
     lw_page_paragraph(page, units);
-    print_commands(page);
+    print_words(page, "Jobs", LW_WORD_JOB, false);
+    print_words(page, "Other commands", LW_WORD_COMMAND, true);
     print_formats(page);
     lw_page_heading(page, "More");
     lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
@@ -243,11 +230,13 @@ static void print_command(struct help *help, const struct lw_command *command, c
     print_usage(&help->page, command, job, kind);
     lw_page_paragraph(&help->page, kind ? kind->description : command ? command->description : job->description);
     if (n == 0 && action != LW_ACTION_HELP) {
-        print_jobs(&help->page);
+        print_words(&help->page, "Jobs", LW_WORD_JOB, false);
         lw_page_paragraph(&help->page, "'lapwing help JOB' lists the options of a job.");
     }
-    if (action == LW_ACTION_FILTERS && !kind)
-        print_kinds(&help->page);
+    if (action == LW_ACTION_FILTERS && !kind) {
+        print_words(&help->page, "Kinds", LW_WORD_KIND, false);
+        lw_page_paragraph(&help->page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
+    }
     for (int i = 0; i < n; i++)         /* the jobs that synth knows are told one by one */
         print_section(help, action == LW_ACTION_SYNTH ? sections + i : sections, action == LW_ACTION_SYNTH ? 0 : i);
     command_words(command, job, kind, words);

@@ -354,16 +354,16 @@ static void set_option(struct parse *parse)
 
 static bool find_job(struct parse *parse, const char *section)
 {
-    char message[300], names[120];
+    char message[400], names[LW_WORD_LIST];
     if (parse->job)
         return true;
     parse->job = lw_job_find(section);
     if (parse->job)
         return true;
     if (!section[0])
-        snprintf(message, sizeof message, "an option before the section that names the job (one of: %s)", lw_job_names(names));
+        snprintf(message, sizeof message, "an option before the section that names the job (one of: %s)", lw_word_list(LW_WORD_JOB, ", ", names));
     else
-        snprintf(message, sizeof message, "[%s] is no job; the jobs are: %s", section, lw_job_names(names));
+        snprintf(message, sizeof message, "[%s] is no job; the jobs are: %s", section, lw_word_list(LW_WORD_JOB, ", ", names));
     fail(parse, section[0] ? parse->section_line : parse->line, message);
     return false;
 }

@@ -37,22 +37,15 @@ static void print_first_sentence(FILE *file, const char *help)
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
-static void print_title(FILE *file, const char *name, const char *title)
-{
-    fprintf(file, "    %s '", name);
-    print_escaped(file, title, strlen(title), "");
-    fprintf(file, "'\n");
-}
-
 static void print_titles(FILE *file)
 {
+    struct lw_word word;
     fprintf(file, "# What these words stand for.\ntypeset -gA _lapwing_titles=(\n");
-    for (int i = 0; lw_jobs[i]; i++)
-        print_title(file, lw_jobs[i]->name, lw_jobs[i]->title);
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        print_title(file, command->name, command->title);
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        print_title(file, lw_filter_kinds[i]->name, lw_filter_kinds[i]->title);
+    for (int i = 0; (word = lw_word_at(LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND, i)).name; i++) {
+        fprintf(file, "    %s '", word.name);
+        print_escaped(file, word.title, strlen(word.title), "");
+        fprintf(file, "'\n");
+    }
     fprintf(file, ")\n\n");
 }
 
