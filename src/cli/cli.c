@@ -407,7 +407,7 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
 /* Job and options from the file, then the options behind it, which override. */
 static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
-    struct lw_jobfile jobfile = {0};
+    struct lw_options_file jobfile = {0};
     int rc;
     (void)((rc = lw_jobfile_read(comm, cli->file, &jobfile, err)) ||
            (rc = lw_jobfile_job(&jobfile, &cli->job, err)) ||
@@ -465,7 +465,7 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 /* The options of the result's job, as it keeps them. */
 static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
 {
-    struct lw_jobfile jobfile = {0};
+    struct lw_options_file jobfile = {0};
     int rc;
     if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK &&
         (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK &&

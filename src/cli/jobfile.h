@@ -8,24 +8,14 @@
 #include "comm/comm.h"
 #include "io/list.h"
 #include "job/job.h"
-#include "options/options.h"
-
-#include <stdint.h>
-
-struct lw_jobfile {
-    char *path;                 /* owned */
-    char *text;                 /* owned, ends with a null byte */
-    int64_t bytes;              /* without that */
-    char *variables;            /* owned: "NAME=value" of each one that the text names and rank 0 has, each with a null byte behind
-                                   it, in the end an empty one */
-};
+#include "options/file.h"
 
 /** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 64 MiB. Collective.
  * Release with lw_jobfile_release, in any case. */
-int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
 /** The same of the job file that a result keeps of itself. LW_EDATA if it is none. Collective. */
-int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
 enum { LW_JOBFILE_ADDED = 80 };
 
@@ -33,12 +23,12 @@ enum { LW_JOBFILE_ADDED = 80 };
  * theirs, which does not say it. "" for others. @return  lines */
 const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED]);
 
-void lw_jobfile_release(struct lw_jobfile *jobfile);
+void lw_jobfile_release(struct lw_options_file *jobfile);
 
 /** The job that its section names. LW_ECONFIG, with file and line, if it is not a job file. Not collective. */
-int lw_jobfile_job(const struct lw_jobfile *jobfile, const struct lw_job_ops **out, struct lw_error *err);
+int lw_jobfile_job(const struct lw_options_file *jobfile, const struct lw_job_ops **out, struct lw_error *err);
 
 /** Set its options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. Not collective. */
-int lw_jobfile_apply(const struct lw_jobfile *jobfile, struct lw_options *options, struct lw_error *err);
+int lw_jobfile_apply(const struct lw_options_file *jobfile, struct lw_options *options, struct lw_error *err);
 
 #endif

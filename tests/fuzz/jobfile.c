@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void apply(const struct lw_jobfile *jobfile, const struct lw_job_ops *job)
+static void apply(const struct lw_options_file *jobfile, const struct lw_job_ops *job)
 {
     struct lw_options *options;
     struct lw_error err = {0};
@@ -22,7 +22,7 @@ static void apply(const struct lw_jobfile *jobfile, const struct lw_job_ops *job
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char path[] = "job.ini", variables[] = "HOME=/home/fuzz\0EMPTY=\0";
-    struct lw_jobfile jobfile = {.path = path, .bytes = (int64_t)size, .variables = variables};
+    struct lw_options_file jobfile = {.path = path, .bytes = (int64_t)size, .variables = variables};
     const struct lw_job_ops *job = NULL;
     struct lw_error err = {0};
     if (memchr(data, '\0', size))           /* refused before it is parsed */

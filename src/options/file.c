@@ -1,0 +1,248 @@
+#include "options/file.h"
+
+#include "base/memory.h"
+#include "options/expand.h"
+
+#include <ini.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
+enum { MAX_LINE = 196, MAX_NAME = LW_SECTION_NAME - 1, MAX_KEYS = 100 };
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors begin UTF-8 with it */
+
+/* ---- parsing: inih takes lines apart; lines are counted and continued by the reader that feeds it ---- */
+
+struct parse {
+    const struct lw_options_file *file;
+    lw_section_fn *knows;
+    const char *at;             /* the rest of the text */
+    int line;                   /* number of the line that inih has, from 1 */
+    int section_line;           /* of the [section], 0: none yet */
+    bool is_continued;          /* that line ends with a backslash */
+    bool is_continuation;       /* the line before it did */
+
+    char section[MAX_NAME + 1]; /* "": none yet */
+    struct lw_options *options; /* NULL: only the section is asked for */
+
+    char name[MAX_NAME + 1];    /* the option being read, "": none */
+    char *value;                /* owned; with room for all of the text */
+    size_t value_length;
+    int value_line;
+    struct {
+        char name[MAX_NAME + 1];
+        int line;
+    } seen[MAX_KEYS];
+    int n_seen;
+
+    int code;                   /* of the first error, which is in *err */
+    struct lw_error *err;
+};
+
+static void fail(struct parse *parse, int line, const char *message)
+{
+    if (parse->code == LW_OK)
+        parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->file->path, line, message);
+}
+
+static void note_section(struct parse *parse, const char *line, int length)
+{
+    if (!memchr(line, ']', (size_t)length))
+        fail(parse, parse->line, "the section's name does not end with ]");
+    if (parse->section_line > 0)
+        fail(parse, parse->line, "a second section; a job file describes one job");
+    parse->section_line = parse->line;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Length without a comment: inih drops those that follow a blank and a semicolon, but in old versions not where a line goes
+ * on the one before. */
+static int without_comment(const char *line, int length)
+{
+    for (int i = 1; i < length; i++)
+        if (line[i] == ';' && is_blank(line[i - 1]))
+            return i;
+    return length;
+}
+
+/* A # behind a blank is no comment to inih, but its author means one: the value would silently hold all of it. */
+static void refuse_comment(struct parse *parse, const char *line, int length)
+{
+    for (int i = 1; i < length; i++)
+        if (line[i] == '#' && is_blank(line[i - 1])) {
+            fail(parse, parse->line, "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own; "
+                 "where the # belongs to the value, write \\#");
+            return;
+        }
+}
+
+/* Drop blanks at both ends, a comment, and the backslash that continues a line. */
+static int trim(struct parse *parse, const char **line, int length)
+{
+    length = without_comment(*line, length);
+    while (length > 0 && strchr(" \t\r", (*line)[length - 1]))
+        length--;
+    for (; length > 0 && strchr(" \t", **line); length--)
+        ++*line;
+    parse->is_continuation = parse->is_continued;
+    const bool has_value = length > 0 && !strchr("#;", **line) && (**line != '[' || parse->is_continuation);
+    if (has_value)
+        refuse_comment(parse, *line, length);
+    parse->is_continued = has_value && (*line)[length - 1] == '\\';
+    return length - parse->is_continued;
+}
+
+/* The ini_reader: like fgets. A line that goes on the one before is handed over indented, as inih wants it; all others are
+ * not, so that a job file may be indented as its author likes. An error ends the text. */
+static char *read_line(char *buffer, int size, void *context)
+{
+    struct parse *const parse = context;
+    if (parse->code != LW_OK || !*parse->at)
+        return NULL;
+    const char *line = parse->at;
+    int length = (int)strcspn(line, "\n");
+    parse->at += length + (line[length] == '\n');
+    parse->line++;
+
+    length = trim(parse, &line, length);
+    if (length > MAX_LINE) {
+        char message[80];
+        snprintf(message, sizeof message, "the line is longer than %d characters; break it after a backslash", MAX_LINE);
+        fail(parse, parse->line, message);
+        return NULL;
+    }
+    if (*line == '[' && !parse->is_continuation)
+        note_section(parse, line, length);
+    snprintf(buffer, (size_t)size, "%s%.*s\n", parse->is_continuation ? " " : "", length, line);
+    return buffer;
+}
+
+static bool is_repeated(struct parse *parse)
+{
+    for (int i = 0; i < parse->n_seen; i++)
+        if (strcmp(parse->seen[i].name, parse->name) == 0) {
+            char message[120];
+            snprintf(message, sizeof message, "%s: already set in line %d", parse->name, parse->seen[i].line);
+            fail(parse, parse->value_line, message);
+            return true;
+        }
+    if (parse->n_seen < MAX_KEYS) {
+        strcpy(parse->seen[parse->n_seen].name, parse->name);
+        parse->seen[parse->n_seen++].line = parse->value_line;
+    }
+    return false;
+}
+
+static const char *find_variable(const char *name, const void *context)
+{
+    const struct lw_options_file *const file = context;
+    const size_t length = strlen(name);
+    for (const char *at = file->variables; *at; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
+/* What a value takes at most with its variables: one variable is no longer than all. */
+static size_t expanded_room(const struct parse *parse)
+{
+    size_t all = 1, room = parse->value_length + 1;
+    for (const char *at = parse->file->variables; *at; at += strlen(at) + 1)
+        all += strlen(at);
+    for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
+        room += all;
+    return room;
+}
+
+/* Set the option whose value is now complete. */
+static void set_option(struct parse *parse)
+{
+    if (parse->code != LW_OK || !parse->name[0] || !parse->options || is_repeated(parse))
+        return;
+    char origin[512];
+    const size_t room = expanded_room(parse);
+    char *const value = lw_alloc(room, "the value of an option", parse->err);
+    snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->file->path, parse->value_line, parse->name);
+    parse->code = value ? lw_expand_variables(parse->value, find_variable, parse->file, origin, value, room, parse->err)
+                        : LW_ESYSTEM;
+    if (parse->code == LW_OK)
+        parse->code = lw_options_set(parse->options, parse->name, value, origin, parse->err);
+    if (parse->code == LW_EUSAGE)
+        parse->code = parse->err->code = LW_ECONFIG;
+    lw_free(value);
+}
+
+/* The section's name is looked at where its first option stands. */
+static bool take_section(struct parse *parse, const char *section)
+{
+    char message[LW_SECTION_WHY];
+    if (parse->section[0])
+        return true;
+    if (parse->knows(section, message)) {
+        snprintf(parse->section, sizeof parse->section, "%s", section);
+        return true;
+    }
+    fail(parse, section[0] ? parse->section_line : parse->line, message);
+    return false;
+}
+
+/* The ini_handler: non-zero is success. Called once a line; a continuation comes under the same name. */
+static int take_value(void *context, const char *section, const char *name, const char *value)
+{
+    struct parse *const parse = context;
+    if (parse->code != LW_OK || !take_section(parse, section))
+        return 0;
+    if (!*name) {
+        fail(parse, parse->line, "there is no option's name before the equals sign");
+        return 0;
+    }
+    if (!parse->is_continuation) {
+        set_option(parse);
+        snprintf(parse->name, sizeof parse->name, "%s", name);
+        parse->value_length = 0;
+        parse->value_line = parse->line;
+    }
+    strcpy(parse->value + parse->value_length, value);
+    parse->value_length += strlen(value);
+    return 1;
+}
+
+static int parse_text(struct parse *parse)
+{
+    if (!(parse->value = lw_alloc((size_t)parse->file->bytes + 1, "the values of a job file", parse->err)))
+        return LW_ESYSTEM;
+    if (strncmp(parse->at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        parse->at += strlen(BYTE_ORDER_MARK);
+    const int bad_line = ini_parse_stream(read_line, parse, take_value, parse);
+    set_option(parse);
+    lw_free(parse->value);
+    if (bad_line > 0)
+        fail(parse, bad_line, "neither [section] nor 'option = value' nor a comment");
+    else if (bad_line < 0)
+        fail(parse, 0, "the ini parser found no memory");
+    if (parse->code == LW_OK && !parse->section[0])
+        fail(parse, parse->line > 0 ? parse->line : 1, "no options; a job file holds a section such as [ols] and lines "
+             "'option = value'");
+    return parse->code;
+}
+
+int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *knows, char section[LW_SECTION_NAME], struct lw_error *err)
+{
+    struct parse parse = {.file = file, .knows = knows, .at = file->text, .err = err};
+    const int code = parse_text(&parse);
+    if (code == LW_OK)
+        strcpy(section, parse.section);
+    return code;
+}
+
+int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options, struct lw_error *err)
+{
+    struct parse parse = {.file = file, .knows = knows, .at = file->text, .options = options, .err = err};
+    return parse_text(&parse);
+}
