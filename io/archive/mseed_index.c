@@ -22,11 +22,6 @@ struct lw_instant lw_mseed_start(const struct lw_mseed_record *record)
     return start;
 }
 
-struct lw_instant lw_mseed_end(const struct lw_mseed_channel *channel, const struct lw_mseed_record *record)
-{
-    return lw_instant_of_sample(lw_mseed_start(record), channel->period, record->n_samples);
-}
-
 /* ---- all records ---------------------------------------------------------------------------------------------------------- */
 
 static int add_record(struct lw_mseed_index *index, const struct lw_mseed_record *record, struct lw_error *err)

@@ -36,8 +36,7 @@ struct lw_mseed_index {
 int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_error *err);
 void lw_mseed_index_close(struct lw_mseed_index *index);
 
-/* Of the first sample of a record, and behind the last one. */
+/* Of the first sample of a record. */
 struct lw_instant lw_mseed_start(const struct lw_mseed_record *record);
-struct lw_instant lw_mseed_end(const struct lw_mseed_channel *channel, const struct lw_mseed_record *record);
 
 #endif

@@ -29,7 +29,6 @@ struct lw_writer {
     int n_datasets;
     uint64_t mark;                      /* of the file's structure */
     struct lw_batch sync;               /* under way, on an I/O thread */
-    int64_t bytes_written;
 };
 
 /* ---- create, open -------------------------------------------------------------------------------------------------- */
@@ -216,21 +215,12 @@ int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, stru
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-static int64_t hyperslab_bytes(const struct lw_extent *extent, const int64_t *count)
-{
-    int64_t bytes = extent->element_bytes;
-    for (int d = 0; d < extent->n_dims; d++)
-        bytes *= count[d];
-    return bytes;
-}
-
 void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                      struct lw_write *write)
 {
     assert(dataset >= 0 && dataset < writer->n_datasets);
     const struct lw_extent *const extent = &writer->extents[dataset];
     assert(extent->n_dims > 0);
-    writer->bytes_written += hyperslab_bytes(extent, count);
     write->n_dims = extent->n_dims;
     for (int d = 0; d < extent->n_dims; d++) {
         write->first[d] = first[d];
@@ -271,7 +261,6 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err)
 {
     assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
-    writer->bytes_written += n * writer->tables[dataset]->dataset.n_columns * 8;
     return lw_growing_append(writer->tables[dataset], rows, n, err);
 }
 
@@ -341,11 +330,6 @@ void lw_writer_keep(struct lw_writer *writer)
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH])
 {
     lw_result_file_beside(&writer->result, suffix, name);
-}
-
-uint64_t lw_writer_mark(const struct lw_writer *writer)
-{
-    return writer->mark;
 }
 
 static int64_t extent_bytes(const struct lw_extent *extent)
@@ -421,11 +405,6 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
     if (is_stuck)
         abandon(writer, err);
     return lw_comm_agree(writer->comm, rc, err);
-}
-
-int64_t lw_writer_bytes_written(const struct lw_writer *writer)
-{
-    return writer->bytes_written;
 }
 
 void lw_writer_destroy(struct lw_writer *writer)

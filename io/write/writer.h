@@ -158,10 +158,8 @@ int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err);
 /** Let destroy leave the temporary file, and finish be interrupted at any moment: there is a journal by which a later run can go on. */
 void lw_writer_keep(struct lw_writer *writer);
 
-/** The name of a file beside the result, and a checksum of the temporary file's structure (see lw_result_file_mark), the same on
- * every rank. */
+/** The name of a file beside the result. */
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH]);
-uint64_t lw_writer_mark(const struct lw_writer *writer);
 
 /** How samples are written, as attributes say it: "direct", by each rank to their place, or "collective", by calls of all ranks. */
 const char *lw_writer_way(const struct lw_writer *writer);
@@ -173,8 +171,6 @@ const char *lw_writer_way(const struct lw_writer *writer);
  * destroy may follow. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err);
-
-int64_t lw_writer_bytes_written(const struct lw_writer *writer);    /* by this rank */
 
 /** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);

@@ -40,13 +40,3 @@ bool lw_error_add(struct lw_error *err, const char *format, ...)
     snprintf(err->list + used, sizeof err->list - used, "%s\n", shown);
     return true;
 }
-
-const char *lw_code_text(int code)
-{
-    switch (code) {
-#define X(name, value, text) case name: return text;
-        LW_ERROR_CODES(X)
-#undef X
-    default: return "unknown error";
-    }
-}

@@ -46,9 +46,6 @@ int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __
  * @param err  may be NULL: nothing is done */
 bool lw_error_add(struct lw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** "bad data" for LW_EDATA and so on; "unknown error" for anything else. Static storage. */
-const char *lw_code_text(int code);
-
 #ifdef __cplusplus
 }
 #endif

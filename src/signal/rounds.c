@@ -179,12 +179,6 @@ int64_t lw_rounds_all_outputs(const struct lw_rounds *rounds)
 
 /* ---- a round --------------------------------------------------------------------------------------------------------- */
 
-int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round)
-{
-    const struct span span = span_of(rounds, round);
-    return span.first + span.count;
-}
-
 static int count_workers(const struct lw_rounds *rounds, const struct span *span)
 {
     const struct lw_grid *const grid = &rounds->grid;

@@ -90,9 +90,6 @@ struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, i
 /** Ranks with work in `round`: ranks 0 .. workers-1 have some, the others none. */
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
 
-/** The output on the axis up to which some rank works in `round`. */
-int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round);
-
 /** Outputs of all ranks in `round`, on the axis times channels. */
 int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round);
 
