@@ -103,10 +103,12 @@ def opens(part):
 
 
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-    path, out = os.path.join(folder, "in.h5"), os.path.join(folder, "out")
+    path = os.path.join(folder, "in.h5")
+    outputs = {name: os.path.join(folder, "out.fits" if name == "fits" else "out") for name in jobs(path)}
     make_input(path, 1 if KILLS < 100 else 4)
     expected, seconds = {}, {}
     for name, arguments in jobs(path).items():
+        out = outputs[name]
         done, seconds[name, 1] = run(1, arguments, out)
         check(done.returncode == 0, f"{name}: {done.stderr}")
         expected[name] = describe(out)
@@ -115,7 +117,7 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
     n_in_time = n_hung = 0
     while n_killed < KILLS:
         name = names[n_killed % len(names)]
-        arguments, ranks = jobs(path)[name], int(random.integers(1, MOST_RANKS + 1))
+        arguments, out, ranks = jobs(path)[name], outputs[name], int(random.integers(1, MOST_RANKS + 1))
         if (name, ranks) not in seconds:
             done, seconds[name, ranks] = run(ranks, arguments, out)
             check(done.returncode == 0, f"{name} on {ranks} ranks: {done.stderr}")

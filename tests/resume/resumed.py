@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from jobs import MEMORY, check_same, describe, jobs, left_beside, make_input
-from tested import LAPWING, MPIEXEC, check, finish, h5py, lapwing, random
+from tested import LAPWING, MPIEXEC, as_typed, check, finish, h5py, lapwing, random
 
 
 class Stage:
@@ -49,7 +49,7 @@ class Stage:
 
     def signal(self, name, ranks, number):
         launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
-        process = subprocess.Popen([*launcher, LAPWING, *self.arguments(name)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        process = subprocess.Popen([*launcher, LAPWING, *as_typed(self.arguments(name))[0]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True, start_new_session=True)
         end = time.monotonic() + 60
         while not os.path.exists(self.out + ".lapwing-journal") and process.poll() is None and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""--good-data: the quality that files of GWOSC keep of their own samples masks as a dataset of marks does.
+"""--mask good-data=TESTS: the quality that files of GWOSC keep of their own samples masks as a dataset of marks does.
 
     good_data.py LAPWING MPIEXEC"""
 

@@ -190,7 +190,7 @@ def places(found, first=0):
 
 
 def stretches():
-    """With --noise-every the noise is that of the stretch, to the output, and so are the peaks and the best filter."""
+    """With --noise measured,every=TIME the noise is that of the stretch, to the output, and so are the peaks and the best filter."""
     growing()
     one, _, _ = run("ols", **{**EVERY, "noise_every": "10h", "threshold": 60})
     check(one.shape == (1, 2, 2) and not (np.abs(one - 1) < 0.02).any(), f"one noise is {one}")
