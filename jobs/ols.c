@@ -91,24 +91,6 @@ static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "ord
 static_assert(LW_BOUNDARY_ZERO == 0 && LW_BOUNDARY_EDGE == 1 && LW_BOUNDARY_WRAP == 2 &&
               LW_BOUNDARY_REFLECT == 3, "order of --boundary");
 
-/* ---- input: axis, piece, channels ---------------------------------------------------------------------------------- */
-
-static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
-                       struct lw_error *err)
-{
-    struct lw_view_spec *const view = &job->view;
-    int rc;
-    if ((rc = lw_job_choose_axis(given, "ols", input, &view->axis, err)) ||
-        (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
-        (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
-        return rc;
-    job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
-    job->op.n_channels = lw_range_length(&view->channels);
-    job->window_start = view->start;
-    job->window_count = view->count;
-    return LW_OK;
-}
-
 /* ---- output -------------------------------------------------------------------------------------------------------- */
 
 static int choose_outputs(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
@@ -266,7 +248,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     job->op.kind = LW_OP_OLS;
     job->op.input = input->type;
     int rc;
-    if ((rc = choose_view(given, input, job, err)) ||
+    if ((rc = lw_job_choose_view(given, input, job, err)) ||
         (rc = lw_ols_get_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||

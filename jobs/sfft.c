@@ -56,21 +56,6 @@ static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL
 /* Of pieces and channels, in one run. */
 enum { MOST_TRANSFORMS = 1 << 30 };
 
-static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
-                       struct lw_error *err)
-{
-    struct lw_view_spec *const view = &job->view;
-    int rc;
-    if ((rc = lw_job_choose_axis(given, "sfft", input, &view->axis, err)) ||
-        (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
-        (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
-        return rc;
-    job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
-    job->op.n_channels = lw_range_length(&view->channels);
-    job->n_samples = job->n_outputs = view->count;
-    return LW_OK;
-}
-
 /* ---- pieces --------------------------------------------------------------------------------------------------------- */
 
 static int read_window(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_job *job,
@@ -200,9 +185,10 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     job->op.input = input->type;
     job->op.precision = (enum lw_precision)lw_options_choice(given, "precision");
     job->op.nan = (enum lw_nan)lw_options_choice(given, "nan");
-    int rc = choose_view(given, input, job, err);
+    int rc = lw_job_choose_view(given, input, job, err);
     if (rc)
         return rc;
+    job->n_samples = job->n_outputs = job->view.count;
     if ((rc = choose_request(given, job, err)))
         return rc;
     shape_result(job);

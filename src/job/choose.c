@@ -2,11 +2,12 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "job/selection.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+static int choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
                        struct lw_error *err)
 {
     if (input->n_dims > 2)
@@ -33,6 +34,21 @@ int lw_job_choose_axis(const struct lw_options *given, const char *job, const st
     else
         return lw_fail(err, LW_EUSAGE, "%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
                        "is time", lw_dataset_name(input).text, input->dims[0], input->dims[1]);
+    return LW_OK;
+}
+
+int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_view_spec *const view = &job->view;
+    int rc;
+    if ((rc = choose_axis(given, job->ops->name, input, &view->axis, err)) ||
+        (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
+        (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
+        return rc;
+    job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
+    job->op.n_channels = lw_range_length(&view->channels);
+    job->window_start = view->start;
+    job->window_count = view->count;
     return LW_OK;
 }
 

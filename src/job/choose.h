@@ -5,10 +5,9 @@
 #include "job/job.h"
 #include "signal/convolution.h"
 
-/** --axis, or what the file says, for data of rank 1 or 2 (time and channel). LW_EDATA, LW_EUSAGE if that is contradictory or
- * not enough. */
-int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
-                       struct lw_error *err);
+/** The view and window of data of rank 1 or 2 (time and channel): --axis, or what the file says, the piece and the channels, as
+ * job/selection.h has them. LW_EDATA, LW_EUSAGE if the axis is contradictory or not known. */
+int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job, struct lw_error *err);
 
 /** --precision, --nan, --output-type with its scale. LW_EUSAGE, LW_ECONFIG if the type cannot be had, or scaled.
  * @param is_complex  whether the result is */
