@@ -166,14 +166,10 @@ static void find_start(const char *text, struct lw_axis_metadata *axis)
     }
 }
 
-/* "05:34:31.9730": hours or degrees. NAN: it is none. */
 static double find_angle(const char *text, const char *key)
 {
     char value[VALUE];
-    double whole, minutes, seconds;
-    if (!find(text, key, value) || sscanf(value + (value[0] == '-' || value[0] == '+'), "%lf:%lf:%lf", &whole, &minutes, &seconds) != 3)
-        return NAN;
-    return (value[0] == '-' ? -1 : 1) * (whole + minutes / 60 + seconds / 3600);
+    return find(text, key, value) ? lw_recorder_angle(value) : NAN;
 }
 
 static void find_recorder(const char *text, struct lw_recorder *recorder)

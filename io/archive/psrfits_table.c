@@ -41,66 +41,26 @@ struct column {
     bool is_scaled;             /* by keywords of FITS itself, TSCAL and TZERO */
 };
 
-/* Bytes of an element: of the types of the FITS standard, table 18. */
-static int64_t element_bytes(char type)
-{
-    static const struct {
-        char type;
-        int64_t bytes;
-    } sizes[] = {{'L', 1}, {'B', 1}, {'A', 1}, {'I', 2}, {'J', 4}, {'K', 8}, {'E', 4}, {'D', 8}, {'C', 8}, {'M', 16}, {'P', 8},
-                 {'Q', 16}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].type == type)
-            return sizes[i].bytes;
-    return 0;
-}
-
-/* "1664E": a count, 1 where it is left out, and a type. @return  bytes in a row, -1: it is no format, or too many */
-static int64_t parse_form(const char *form, struct column *column)
-{
-    char *end;
-    int64_t bytes;
-    const int64_t count = isdigit((unsigned char)form[0]) ? strtoll(form, &end, 10) : (end = (char *)form, 1);
-    *column = (struct column){.count = count, .type = *end};
-    if (*end == 'X')
-        return count / 8 + (count % 8 > 0);
-    if (element_bytes(*end) == 0 || __builtin_mul_overflow(count, element_bytes(*end), &bytes))
-        return -1;
-    return bytes;
-}
-
-/* "%s%d" */
-static void numbered_text(const struct lw_fits_unit *unit, const char *name, int number, char *text, size_t size)
-{
-    char keyword[24];
-    snprintf(keyword, sizeof keyword, "%s%d", name, number);
-    text_of(unit, keyword, text, size);
-}
-
-static double numbered_real(const struct lw_fits_unit *unit, const char *name, int number, double fallback)
-{
-    char keyword[24];
-    snprintf(keyword, sizeof keyword, "%s%d", name, number);
-    return real_of(unit, keyword, fallback);
-}
-
 /* Columns lie one behind the other; those behind one of no known size cannot be found. */
 static struct column find_column(const struct lw_fits_unit *unit, const char *wanted)
 {
     const int64_t row_bytes = unit->axes[0], n = integer_of(unit, "TFIELDS", 0);
     int64_t place = 0, bytes;
     for (int c = 1; c <= n && c <= MOST_COLUMNS; c++, place += bytes) {
-        char name[24], form[24];
+        char name[24] = "", form[24] = "";
         struct column column;
-        numbered_text(unit, "TTYPE", c, name, sizeof name);
-        numbered_text(unit, "TFORM", c, form, sizeof form);
-        bytes = parse_form(form, &column);
+        double scale = 1, zero = 0;
+        lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
+        lw_fits_text_of(unit, "TFORM", c, form, sizeof form);
+        bytes = lw_fits_column_bytes(form, &column.count, &column.type);
         if (bytes < 0 || bytes > row_bytes - place)
             break;
         if (strcmp(name, wanted) != 0)
             continue;
         column.place = place;
-        column.is_scaled = numbered_real(unit, "TSCAL", c, 1) != 1 || numbered_real(unit, "TZERO", c, 0) != 0;
+        lw_fits_real_of(unit, "TSCAL", c, &scale);
+        lw_fits_real_of(unit, "TZERO", c, &zero);
+        column.is_scaled = scale != 1 || zero != 0;
         return column;
     }
     return (struct column){.place = -1};
@@ -213,15 +173,6 @@ static int check_rows(const char *file, const struct lw_psrfits *table, int64_t 
 
 /* ---- the headers ----------------------------------------------------------------------------------------------------- */
 
-/* "05:34:31.973", "-00:30:00": hours or degrees. NAN: it is none. */
-static double parse_sexagesimal(const char *text)
-{
-    const double sign = text[0] == '-' ? -1 : 1;
-    double whole, minutes = 0, seconds = 0;
-    text += text[0] == '-' || text[0] == '+';
-    return sscanf(text, "%lf:%lf:%lf", &whole, &minutes, &seconds) == 3 ? sign * (whole + minutes / 60 + seconds / 3600) : NAN;
-}
-
 static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
 {
     static const struct {
@@ -237,7 +188,7 @@ static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *r
     }
     text_of(unit, "RA", ra, sizeof ra);
     text_of(unit, "DEC", dec, sizeof dec);
-    lw_recorder_point(recorder, 15 * parse_sexagesimal(ra), parse_sexagesimal(dec));
+    lw_recorder_point(recorder, 15 * lw_recorder_angle(ra), lw_recorder_angle(dec));
 }
 
 static int read_primary(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)

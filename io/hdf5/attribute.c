@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/shape.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -16,9 +17,15 @@ enum { TEXT_LONGEST = 60000 };
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
 struct found {
-    hid_t attribute, type;
+    hid_t attribute, type;              /* the attribute, or the dataset */
     hssize_t n_elements;
 };
+
+static herr_t read_found(const struct found *found, hid_t type, void *into)
+{
+    return H5Iget_type(found->attribute) == H5I_ATTR ? H5Aread(found->attribute, type, into)
+                                                     : H5Dread(found->attribute, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, into);
+}
 
 static void close_found(const struct found *found)
 {
@@ -78,7 +85,7 @@ static char *take_variable_text(const struct found *found, int index)
 {
     char *stored[H5S_MAX_RANK] = {NULL};
     char *text = NULL;
-    if (H5Aread(found->attribute, found->type, stored) < 0)
+    if (read_found(found, found->type, stored) < 0)
         return NULL;
     const char *const wanted = stored[index] ? stored[index] : "";
     if ((text = lw_alloc(strlen(wanted) + 1, "an attribute", NULL)))
@@ -94,7 +101,7 @@ static char *take_fixed_text(const struct found *found, int index)
     const size_t stored_size = H5Tget_size(found->type);
     char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
     char *text = NULL;
-    if (all && H5Aread(found->attribute, found->type, all) >= 0) {
+    if (all && read_found(found, found->type, all) >= 0) {
         const char *const stored = all + (size_t)index * stored_size;
         size_t length = strnlen(stored, stored_size);
         while (length > 0 && stored[length - 1] == ' ')
@@ -159,6 +166,25 @@ bool lw_attribute_read_item(hid_t object, const char *name, int index, int count
         snprintf(text, size, "%s", whole);
     lw_free(whole);
     return whole != NULL;
+}
+
+bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, struct lw_error *err)
+{
+    enum { MOST_BYTES = 1 << 14 };
+    hsize_t dims[H5S_MAX_RANK];
+    const int n_dims = lw_hdf5_shape(dataset, dims);
+    const struct found found = {dataset, H5Dget_type(dataset), n_dims == 0 ? 1 : n_dims == 1 && dims[0] <= H5S_MAX_RANK ? (hssize_t)dims[0] : 0};
+    const bool fits = index < found.n_elements && is_text(&found, (int)found.n_elements);
+    const bool is_small = fits && (H5Tis_variable_str(found.type) > 0 || H5Tget_size(found.type) <= MOST_BYTES / (size_t)found.n_elements);
+    char *const whole = is_small ? take_item(&found, index) : NULL;
+    snprintf(text, size, "%s", whole ? whole : "");
+    for (size_t used = strlen(text); used > 0 && text[used - 1] == ' '; used--)
+        text[used - 1] = '\0';
+    if (fits && !whole)
+        lw_attribute_broken(dataset, "a dataset", err);
+    lw_free(whole);
+    H5Tclose(found.type);
+    return text[0] != '\0';
 }
 
 bool lw_attribute_take_text(hid_t object, const char *name, char **text, struct lw_error *err)

@@ -23,6 +23,9 @@ bool lw_attribute_take_text(hid_t object, const char *name, char **text, struct 
 bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
                             struct lw_error *err);
 
+/** The text number `index` of a dataset of texts of one dimension, at most H5S_MAX_RANK of them. False also if it is empty. */
+bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, struct lw_error *err);
+
 /** Note in *err that HDF5 has just failed to read `what`, of that object. */
 void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err);
 

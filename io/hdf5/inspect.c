@@ -6,6 +6,7 @@
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/listing.h"
+#include "io/hdf5/shape.h"
 #include "io/hdf5/virtual.h"
 
 #include <errno.h>
@@ -134,17 +135,13 @@ static void describe_storage(hid_t dataset, struct lw_dataset_info *info)
 /* Samples that lie in the object's header. HDF5 copies as many as the shape says, also where fewer are there. */
 static int check_compact(hid_t dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const hid_t creation = H5Dget_create_plist(dataset);
     const bool is_compact = H5Pget_layout(creation) == H5D_COMPACT;
-    const hsize_t stored = H5Dget_storage_size(dataset), samples = (hsize_t)H5Sget_simple_extent_npoints(space);
-    hsize_t needed = H5Tget_size(type);
-    H5Sclose(space);
-    H5Tclose(type);
     H5Pclose(creation);
-    if (!is_compact || (!__builtin_mul_overflow(needed, samples, &needed) && stored >= needed))
+    if (!is_compact || lw_hdf5_is_all_there(dataset))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.600s holds %" PRIu64 " bytes, fewer than its shape and type need",
-                   lw_dataset_name(info).text, (uint64_t)stored);
+                   lw_dataset_name(info).text, (uint64_t)H5Dget_storage_size(dataset));
 }
 
 static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)

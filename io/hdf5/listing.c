@@ -4,6 +4,7 @@
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/packing.h"
+#include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
 #include "options/parse.h"
 
@@ -85,9 +86,7 @@ static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
     struct lw_error broken;
     hsize_t dims[H5S_MAX_RANK];
     snprintf(info.path, sizeof info.path, "%s", row->path);
-    const hid_t space = H5Dget_space(dataset);
-    info.n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5Sclose(space);
+    info.n_dims = lw_hdf5_shape(dataset, dims);
     if (info.n_dims < 1 || info.n_dims > LW_MAX_DIMS)
         return;
     for (int d = 0; d < info.n_dims; d++)

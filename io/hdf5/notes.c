@@ -4,19 +4,12 @@
 #include "io/hdf5/error.h"
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/result/said.h"
+#include "io/hdf5/shape.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- dimensions, columns ------------------------------------------------------------------------------------------- */
-
-static int read_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK])
-{
-    const hid_t space = H5Dget_space(dataset);
-    const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5Sclose(space);
-    return n_dims;
-}
 
 static void read_columns(hid_t dataset, struct lw_notes *notes)
 {
@@ -48,7 +41,7 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
 {
     struct lw_error broken = {0};
     hsize_t dims[H5S_MAX_RANK] = {0};
-    const int n_dims = read_shape(dataset, dims);
+    const int n_dims = lw_hdf5_shape(dataset, dims);
     read_place(dataset, notes);
     for (int d = 0; n_dims <= LW_MAX_DIMS && d < n_dims; d++)
         notes->dims[notes->n_dims++] = (int64_t)dims[d];
@@ -95,7 +88,7 @@ static hid_t row_type(const struct lw_rows *rows)
 static bool is_as_wanted(hid_t dataset, const struct lw_rows *rows)
 {
     hsize_t dims[H5S_MAX_RANK] = {0};
-    bool fits = read_shape(dataset, dims) == 1 && rows->first + rows->count <= (int64_t)dims[0];
+    bool fits = lw_hdf5_shape(dataset, dims) == 1 && rows->first + rows->count <= (int64_t)dims[0];
     const hid_t type = H5Dget_type(dataset);
     fits = fits && H5Tget_class(type) == H5T_COMPOUND;
     for (int c = 0; fits && c < rows->n_columns; c++)
@@ -109,15 +102,10 @@ static int read_rows(hid_t dataset, const struct lw_object *object, const struct
 {
     if (!is_as_wanted(dataset, rows))
         return lw_fail(err, LW_EDATA, "'%s' changed while it was read", object->file);
-    int rc = LW_OK;
-    const hsize_t first = (hsize_t)rows->first, count = (hsize_t)rows->count;
-    const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(1, &count, NULL), type = row_type(rows);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL);
-    if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, values) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
+    const hid_t type = row_type(rows);
+    const bool done = lw_hdf5_read_list(dataset, type, (hsize_t)rows->first, 1, (hsize_t)rows->count, values);
+    const int rc = done ? LW_OK : lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
     H5Tclose(type);
-    H5Sclose(memory);
-    H5Sclose(space);
     return rc;
 }
 

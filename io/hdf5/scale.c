@@ -1,6 +1,7 @@
 #include "io/hdf5/scale.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/shape.h"
 
 #include <float.h>
 #include <math.h>
@@ -145,18 +146,6 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 
 /* ---- its values ---------------------------------------------------------------------------------------------------- */
 
-/* `count` values from `first` on, `stride` apart. */
-static bool read_values(hid_t scale, hsize_t first, hsize_t stride, hsize_t count, double *values)
-{
-    const hid_t stored = H5Dget_space(scale);
-    const hid_t memory = H5Screate_simple(1, &count, NULL);
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &first, &stride, &count, NULL) >= 0 &&
-                      H5Dread(scale, H5T_NATIVE_DOUBLE, memory, stored, H5P_DEFAULT, values) >= 0;
-    H5Sclose(memory);
-    H5Sclose(stored);
-    return done;
-}
-
 /* Relative rounding error of the stored values; negative if they are no numbers. */
 static double rounding(hid_t scale)
 {
@@ -188,7 +177,8 @@ static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct 
     const hsize_t count = (length + stride - 1) / stride;
     if (epsilon < 0)
         return false;
-    if (!read_values(scale, 0, stride, count, values) || !read_values(scale, length - 1, 1, 1, &last)) {
+    if (!lw_hdf5_read_list(scale, H5T_NATIVE_DOUBLE, 0, stride, count, values) ||
+        !lw_hdf5_read_list(scale, H5T_NATIVE_DOUBLE, length - 1, 1, 1, &last)) {
         lw_attribute_broken(scale, "the dimension scale", err);
         return false;
     }
@@ -198,19 +188,9 @@ static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct 
     return isfinite(out->step) && out->step != 0 && is_regular(values, count, stride, out, epsilon);
 }
 
-static hsize_t length_of(hid_t scale)
-{
-    hsize_t length = 0;
-    const hid_t space = H5Dget_space(scale);
-    if (H5Sget_simple_extent_ndims(space) == 1)
-        H5Sget_simple_extent_dims(space, &length, NULL);
-    H5Sclose(space);
-    return length;
-}
-
 bool lw_scale_read_dataset(hid_t scale, struct lw_scale *out, struct lw_error *err)
 {
-    const hsize_t length = length_of(scale);
+    const hsize_t length = lw_hdf5_length(scale);
     if (length < 2 || !find_step(scale, length, out, err))
         return false;
     out->n = (int64_t)length;

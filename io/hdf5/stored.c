@@ -4,6 +4,7 @@
 #include "io/bytes/transfer.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/shape.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -43,16 +44,11 @@ static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES]
 }
 
 /* Nothing is there of what was never written or lies in other files. */
-static bool take_offset(hid_t dataset, hid_t creation, hid_t type, int64_t *offset)
+static bool take_offset(hid_t dataset, hid_t creation, int64_t *offset)
 {
     const haddr_t address = H5Dget_offset(dataset);
-    const hid_t space = H5Dget_space(dataset);
-    const hsize_t samples = (hsize_t)H5Sget_simple_extent_npoints(space), stored = H5Dget_storage_size(dataset);
-    hsize_t needed = H5Tget_size(type);
-    H5Sclose(space);
     *offset = (int64_t)address;
-    return H5Pget_external_count(creation) == 0 && address != HADDR_UNDEF && address <= INT64_MAX &&
-           !__builtin_mul_overflow(needed, samples, &needed) && stored >= needed;
+    return H5Pget_external_count(creation) == 0 && address != HADDR_UNDEF && address <= INT64_MAX && lw_hdf5_is_all_there(dataset);
 }
 
 /* The descriptor of HDF5's driver for plain files. */
@@ -77,7 +73,7 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
         found = found && take_filters(creation, &out->filters) && take_fill(creation, type, out->fill) &&
                 take_chunk_bytes(creation, type, &out->filters.chunk_bytes);
     else
-        found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, type, &out->offset);
+        found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, &out->offset);
     H5Tclose(type);
     H5Pclose(creation);
     return found;

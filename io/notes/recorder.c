@@ -60,6 +60,14 @@ void lw_recorder_add_number(struct lw_recorder *recorder, const char *what, doub
     lw_recorder_add(recorder, what, text);
 }
 
+double lw_recorder_angle(const char *text)
+{
+    double whole, minutes, seconds;
+    if (sscanf(text + (text[0] == '-' || text[0] == '+'), "%lf:%lf:%lf", &whole, &minutes, &seconds) != 3)
+        return NAN;
+    return (text[0] == '-' ? -1 : 1) * (whole + minutes / 60 + seconds / 3600);
+}
+
 void lw_recorder_point(struct lw_recorder *recorder, double ra_deg, double dec_deg)
 {
     if (!(ra_deg >= 0 && ra_deg <= 360 && dec_deg >= -90 && dec_deg <= 90) || (ra_deg == 0 && dec_deg == 0))

@@ -14,6 +14,9 @@ void lw_recorder_add(struct lw_recorder *recorder, const char *what, const char 
 /** The same of a number. */
 void lw_recorder_add_number(struct lw_recorder *recorder, const char *what, double value);
 
+/** Hours or degrees of "05:34:31.973", "-00:30:00". NAN: it is none. */
+double lw_recorder_angle(const char *text);
+
 /** Where the telescope points, in degrees. Nothing is set if that is no place on the sky, or both are 0, as they are where nobody knows. */
 void lw_recorder_point(struct lw_recorder *recorder, double ra_deg, double dec_deg);
 

@@ -54,20 +54,6 @@ static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk 
     return rc;
 }
 
-static bool find_axis_real(const struct lw_fits_unit *unit, const char *name, int axis, double *value)
-{
-    char keyword[16];
-    snprintf(keyword, sizeof keyword, "%s%d", name, axis);
-    return lw_fits_real(unit, keyword, value);
-}
-
-static bool find_axis_text(const struct lw_fits_unit *unit, const char *name, int axis, char *text, size_t size)
-{
-    char keyword[16];
-    snprintf(keyword, sizeof keyword, "%s%d", name, axis);
-    return lw_fits_text(unit, keyword, text, size);
-}
-
 /* "FREQ" is "frequency"; the celestial "RA---TAN" is "ra". */
 static void name_coordinate(const char *type, struct lw_coordinate *out)
 {
@@ -86,13 +72,13 @@ static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw
 {
     char type[72];
     double reference = 1, value = 0, increment;
-    if (!find_axis_text(unit, "CTYPE", axis, type, sizeof type))
+    if (!lw_fits_text_of(unit, "CTYPE", axis, type, sizeof type))
         return;
     name_coordinate(type, out);
-    find_axis_text(unit, "CUNIT", axis, out->unit, sizeof out->unit);
-    find_axis_real(unit, "CRPIX", axis, &reference);
-    find_axis_real(unit, "CRVAL", axis, &value);
-    out->is_regular = !strchr(type, '-') && find_axis_real(unit, "CDELT", axis, &increment) && increment != 0;
+    lw_fits_text_of(unit, "CUNIT", axis, out->unit, sizeof out->unit);
+    lw_fits_real_of(unit, "CRPIX", axis, &reference);
+    lw_fits_real_of(unit, "CRVAL", axis, &value);
+    out->is_regular = !strchr(type, '-') && lw_fits_real_of(unit, "CDELT", axis, &increment) && increment != 0;
     if (out->is_regular) {
         out->step = increment;
         out->first = value + (1 - reference) * increment;
@@ -322,15 +308,12 @@ static bool is_structural(const char *keyword)
         "SIMPLE", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "XTENSION", "EXTNAME", "EXTVER", "EXTLEVEL", "INHERIT",
         "BSCALE", "BZERO", "BLANK", "BUNIT", "DATAMIN", "DATAMAX", "CHECKSUM", "DATASUM", "DATE", "LONGSTRN", "TFIELDS", "THEAP",
         "IRAF-MAX", "IRAF-MIN", "IRAF-TLM", "ORIGIN", "COMMENT", "HISTORY", "CONTINUE", LW_FITS_COMPLETE, "",
+        "ZIMAGE", "ZTABLE", "ZCMPTYPE", "ZBITPIX", "ZNAXIS", "ZSIMPLE", "ZEXTEND", "ZBLOCKED", "ZTENSION", "ZPCOUNT", "ZGCOUNT",
+        "ZHECKSUM", "ZDATASUM", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZMASKCMP",
     };
     static const char *const numbered[] = {"NAXIS", "TTYPE", "TFORM", "TUNIT", "ZNAXIS", "ZTILE", "ZNAME", "ZVAL"};
-    static const char *const tiled[] = {"ZIMAGE", "ZTABLE", "ZCMPTYPE", "ZBITPIX", "ZNAXIS", "ZSIMPLE", "ZEXTEND", "ZBLOCKED", "ZTENSION",
-                                        "ZPCOUNT", "ZGCOUNT", "ZHECKSUM", "ZDATASUM", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZMASKCMP"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         if (strcmp(keyword, words[w]) == 0)
-            return true;
-    for (size_t w = 0; w < sizeof tiled / sizeof *tiled; w++)
-        if (strcmp(keyword, tiled[w]) == 0)
             return true;
     for (size_t w = 0; w < sizeof numbered / sizeof *numbered; w++) {
         const size_t length = strlen(numbered[w]);

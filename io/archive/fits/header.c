@@ -6,6 +6,7 @@
 #include "io/bytes/transfer.h"
 #include "options/parse.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,44 @@ bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *te
     return true;
 }
 
+static const char *numbered(const char *keyword, int number, char text[24])
+{
+    snprintf(text, 24, "%s%d", keyword, number);
+    return text;
+}
+
+bool lw_fits_int_of(const struct lw_fits_unit *unit, const char *keyword, int number, int64_t *value)
+{
+    char text[24];
+    return lw_fits_int(unit, numbered(keyword, number, text), value);
+}
+
+bool lw_fits_real_of(const struct lw_fits_unit *unit, const char *keyword, int number, double *value)
+{
+    char text[24];
+    return lw_fits_real(unit, numbered(keyword, number, text), value);
+}
+
+bool lw_fits_text_of(const struct lw_fits_unit *unit, const char *keyword, int number, char *text, size_t size)
+{
+    char whole[24];
+    return lw_fits_text(unit, numbered(keyword, number, whole), text, size);
+}
+
+int64_t lw_fits_column_bytes(const char *form, int64_t *count, char *type)
+{
+    static const char types[] = "LXBIJKAEDCMPQ";
+    static const int64_t bytes[] = {1, 1, 1, 2, 4, 8, 1, 4, 8, 8, 16, 8, 16};
+    char *at;
+    int64_t size;
+    *count = isdigit((unsigned char)*form) ? strtoll(form, &at, 10) : (at = (char *)form, 1);
+    *type = *at;
+    const char *const known = *at ? strchr(types, *at) : NULL;
+    if (!known || __builtin_mul_overflow(*count, bytes[known - types], &size))
+        return -1;
+    return *type == 'X' ? divide_up(*count, 8) : size;
+}
+
 /* ---- a unit ------------------------------------------------------------------------------------------------------------ */
 
 static int fail_unit(const struct lw_fits_walk *walk, const struct lw_fits_unit *unit, const char *what, struct lw_error *err)
@@ -206,9 +245,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     unit->bitpix = (int)bitpix;
     unit->n_axes = (int)n_axes;
     for (int a = 0; a < unit->n_axes; a++) {
-        char keyword[24];
-        snprintf(keyword, sizeof keyword, "NAXIS%d", a + 1);
-        if (!lw_fits_int(unit, keyword, &unit->axes[a]) || unit->axes[a] < 0)
+        if (!lw_fits_int_of(unit, "NAXIS", a + 1, &unit->axes[a]) || unit->axes[a] < 0)
             return fail_unit(walk, unit, "lacks the length of an axis (NAXIS1, NAXIS2, ...), or it is negative", err);
     }
     return LW_OK;

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/field.h"
 #include "io/archive/fits/hcompress.h"
 #include "io/archive/fits/plio.h"
 #include "io/archive/fits/rice.h"
@@ -80,14 +81,6 @@ static int open_place(const struct lw_fits_tiling *tiling, struct place **out, s
 
 /* ---- the code of a tile ------------------------------------------------------------------------------------------------ */
 
-static int64_t big_endian(const unsigned char *at, int bytes)
-{
-    uint64_t value = bytes == 4 && at[0] & 0x80 ? ~(uint64_t)0 : 0;
-    for (int b = 0; b < bytes; b++)
-        value = value << 8 | at[b];
-    return (int64_t)value;
-}
-
 static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
 {
     return lw_fail(err, LW_EDATA, "tile %" PRId64 " %s", tile + 1, what);
@@ -106,8 +99,8 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
         return LW_OK;
     if ((rc = lw_bytes_read(tiles->fd, descriptor, tiling->table_offset + tile * tiling->row_bytes + column->offset, 2 * width, err)))
         return rc;
-    *bytes = big_endian(descriptor, width);
-    *offset = big_endian(descriptor + width, width);
+    *bytes = lw_field_signed(descriptor, width, true);
+    *offset = lw_field_signed(descriptor + width, width, true);
     if (*bytes < 0 || __builtin_mul_overflow(*bytes, (int64_t)column->element_bytes, bytes) || *bytes > most_code_bytes(tiling) || *offset < 0 || *offset > tiling->heap_bytes - *bytes)
         return fail_tile(tile, "claims a code that is too long or not in the heap", err);
     *offset += tiling->heap_offset;
@@ -179,8 +172,8 @@ static int decode_integers(const struct lw_fits_tiles *tiles, struct place *plac
         return fail_tile(tile, "holds integers of 64 bits", err);
     for (int64_t i = 0; i < n; i++) {
         const unsigned char *const at = place->bytes + i * width;
-        place->integers[i] = width == 4   ? (int32_t)big_endian(at, 4)
-                             : width == 2 ? (int32_t)(int16_t)(uint16_t)(at[0] << 8 | at[1])
+        place->integers[i] = width == 4   ? (int32_t)lw_field_signed(at, 4, true)
+                             : width == 2 ? (int32_t)lw_field_signed(at, 2, true)
                                           : (int32_t)at[0];
     }
     return LW_OK;

@@ -2,29 +2,12 @@
 
 #include "base/integers.h"
 
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int fail(const struct lw_fits_unit *unit, const char *file, const char *what, struct lw_error *err)
 {
     return lw_fail(err, LW_EDATA, "'%s': the compressed image in unit %d %s", file, unit->number, what);
-}
-
-static bool find_numbered(const struct lw_fits_unit *unit, const char *name, int number, int64_t *value)
-{
-    char keyword[24];
-    snprintf(keyword, sizeof keyword, "%s%d", name, number);
-    return lw_fits_int(unit, keyword, value);
-}
-
-static bool find_numbered_text(const struct lw_fits_unit *unit, const char *name, int number, char *text, size_t size)
-{
-    char keyword[24];
-    snprintf(keyword, sizeof keyword, "%s%d", name, number);
-    return lw_fits_text(unit, keyword, text, size);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------------- */
@@ -35,9 +18,9 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
     int64_t all = 1;
     out->tile_pixels = 1;
     for (int a = 0; a < out->n_axes; a++) {
-        if (!find_numbered(unit, "ZNAXIS", a + 1, &out->axes[a]) || out->axes[a] < 1)
+        if (!lw_fits_int_of(unit, "ZNAXIS", a + 1, &out->axes[a]) || out->axes[a] < 1)
             return fail(unit, file, "lacks the length of an axis (ZNAXIS1, ZNAXIS2, ...)", err);
-        if (!find_numbered(unit, "ZTILE", a + 1, &out->tile[a]))
+        if (!lw_fits_int_of(unit, "ZTILE", a + 1, &out->tile[a]))
             out->tile[a] = a == 0 ? out->axes[0] : 1;
         if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
             return fail(unit, file, "has tiles that are empty or larger than the image", err);
@@ -59,8 +42,8 @@ static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int6
 {
     char text[72];
     int64_t value;
-    for (int i = 1; find_numbered_text(unit, "ZNAME", i, text, sizeof text); i++)
-        if (strcmp(text, name) == 0 && find_numbered(unit, "ZVAL", i, &value))
+    for (int i = 1; lw_fits_text_of(unit, "ZNAME", i, text, sizeof text); i++)
+        if (strcmp(text, name) == 0 && lw_fits_int_of(unit, "ZVAL", i, &value))
             return value;
     return fallback;
 }
@@ -92,20 +75,6 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a column of TFORM "1PB(40)", "8E", "D"; -1: none that is known. */
-static int64_t column_bytes(const char *form)
-{
-    static const char types[] = "LXBIJKAEDCMPQ";
-    static const int64_t bytes[] = {1, 1, 1, 2, 4, 8, 1, 4, 8, 8, 16, 8, 16};
-    char *at;
-    const int64_t repeat = isdigit((unsigned char)*form) ? strtoll(form, &at, 10) : (at = (char *)form, 1);
-    const char *const type = *at ? strchr(types, *at) : NULL;
-    int64_t size;
-    if (!type || __builtin_mul_overflow(repeat, bytes[type - types], &size) || size < 0)
-        return -1;
-    return *type == 'X' ? divide_up(repeat, 8) : size;
-}
-
 /* Bytes of an element of an array in the heap, whose TFORM is "1PI(20)", say. */
 static int element_bytes(const char *form)
 {
@@ -121,23 +90,26 @@ static void place_column(const char *name, const char *form, int64_t offset, str
         const char *types;
     } known[] = {{"COMPRESSED_DATA", &out->data, "PQ"}, {"GZIP_COMPRESSED_DATA", &out->exact, "PQ"}, {"UNCOMPRESSED_DATA", &out->plain, "PQ"},
                  {"ZSCALE", &out->scales, "D"}, {"ZZERO", &out->zeros, "D"}, {"ZBLANK", &out->blanks, "J"}};
-    const char type = form[strspn(form, "0123456789")];
+    int64_t count;
+    char type;
+    if (lw_fits_column_bytes(form, &count, &type) <= 0)
+        return;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        if (strcmp(name, known[k].name) == 0 && type && strchr(known[k].types, type) && column_bytes(form) > 0)
+        if (strcmp(name, known[k].name) == 0 && strchr(known[k].types, type))
             *known[k].column = (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
 }
 
 static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
     const struct lw_tile_column none = {.offset = -1};
-    int64_t n_columns = 0, offset = 0;
+    int64_t n_columns = 0, offset = 0, count;
     out->data = out->exact = out->plain = out->scales = out->zeros = out->blanks = none;
     lw_fits_int(unit, "TFIELDS", &n_columns);
     for (int c = 1; c <= min64(n_columns, 999); c++) {
-        char name[72] = "", form[72] = "";
-        find_numbered_text(unit, "TTYPE", c, name, sizeof name);
-        find_numbered_text(unit, "TFORM", c, form, sizeof form);
-        const int64_t bytes = column_bytes(form);
+        char name[72] = "", form[72] = "", type;
+        lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
+        lw_fits_text_of(unit, "TFORM", c, form, sizeof form);
+        const int64_t bytes = lw_fits_column_bytes(form, &count, &type);
         if (bytes < 0 || bytes > unit->axes[0] - offset)
             return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
         place_column(name, form, offset, out);

@@ -1,6 +1,7 @@
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/scale.h"
+#include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
 
 #include <fnmatch.h>
@@ -68,11 +69,11 @@ struct search {
 static bool holds_numbers(hid_t dataset)
 {
     bool is_complex;
-    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), number = lw_hdf5_type_as_float64(type, &is_complex);
-    const bool holds = number >= 0 && H5Sget_simple_extent_ndims(space) > 0;
+    hsize_t dims[H5S_MAX_RANK];
+    const hid_t type = H5Dget_type(dataset), number = lw_hdf5_type_as_float64(type, &is_complex);
+    const bool holds = number >= 0 && lw_hdf5_shape(dataset, dims) > 0;
     if (number >= 0)
         H5Tclose(number);
-    H5Sclose(space);
     H5Tclose(type);
     return holds;
 }
@@ -81,15 +82,16 @@ static void note_dataset(hid_t dataset, const char *path, struct search *search)
 {
     if (!holds_numbers(dataset) || lw_scale_is_one(dataset))
         return;
-    const hid_t space = H5Dget_space(dataset);
+    hsize_t dims[H5S_MAX_RANK] = {0};
     search->n_data++;
     snprintf(search->data, sizeof search->data, "%s", path);
-    if (H5Sget_simple_extent_ndims(space) > 1) {
+    const int n_dims = lw_hdf5_shape(dataset, dims);
+    if (n_dims > 1) {
         search->n_fields++;
-        search->n_dims = H5Sget_simple_extent_dims(space, search->dims, NULL);
+        search->n_dims = n_dims;
+        memcpy(search->dims, dims, sizeof dims);
         snprintf(search->field, sizeof search->field, "%s", path);
     }
-    H5Sclose(space);
 }
 
 static herr_t look_at_link(hid_t file, const char *name, const H5L_info_t *link, void *context)
@@ -128,10 +130,8 @@ struct companions {
 static bool fits(const struct search *search, hid_t dataset)
 {
     hsize_t length[H5S_MAX_RANK] = {0};
-    const hid_t space = H5Dget_space(dataset);
-    const int n_dims = H5Sget_simple_extent_dims(space, length, NULL);
     bool is_as_long = false;
-    H5Sclose(space);
+    const int n_dims = lw_hdf5_shape(dataset, length);
     for (int d = 0; d < search->n_dims; d++)
         is_as_long = is_as_long || length[0] == search->dims[d];
     return n_dims == 1 && is_as_long;
@@ -199,15 +199,10 @@ bool lw_conventions_name_times(const char *name)
 
 static int64_t length_of(hid_t file, const char *path)
 {
-    hsize_t length = 0;
     const hid_t dataset = lw_place_open_dataset(file, path);
-    if (dataset < 0)
-        return 0;
-    const hid_t space = H5Dget_space(dataset);
-    if (H5Sget_simple_extent_ndims(space) == 1)
-        H5Sget_simple_extent_dims(space, &length, NULL);
-    H5Sclose(space);
-    H5Dclose(dataset);
+    const hsize_t length = dataset >= 0 ? lw_hdf5_length(dataset) : 0;
+    if (dataset >= 0)
+        H5Dclose(dataset);
     return (int64_t)length;
 }
 

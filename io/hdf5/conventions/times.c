@@ -4,6 +4,7 @@
 #include "io/axis.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/place.h"
+#include "io/hdf5/shape.h"
 
 #include <float.h>
 #include <math.h>
@@ -61,10 +62,8 @@ static bool find_type(struct list *list)
 static bool find_length(struct list *list)
 {
     hsize_t dims[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(list->dataset);
-    list->n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5Sclose(space);
     int n_long = 0;
+    list->n_dims = lw_hdf5_shape(list->dataset, dims);
     list->dimension = 0;
     for (int d = 0; d < list->n_dims; d++)
         if (dims[d] != 1) {

@@ -6,6 +6,7 @@
 #include "io/codecs/hash.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/shape.h"
 
 #include <hdf5_hl.h>
 #include <inttypes.h>
@@ -121,18 +122,6 @@ int lw_columns_create(hid_t file, struct lw_columns *columns, struct lw_error *e
 
 /* ---- write ----------------------------------------------------------------------------------------------------------- */
 
-/* Through the library: the file has just been opened, so that what other nodes have written to it is seen. */
-static bool read_rows(hid_t dataset, hid_t type, int64_t first, int64_t count, void *rows)
-{
-    const hsize_t start = (hsize_t)first, length = (hsize_t)count;
-    const hid_t stored = H5Dget_space(dataset), memory = H5Screate_simple(1, &length, NULL);
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &start, NULL, &length, NULL) >= 0 &&
-                      H5Dread(dataset, type, memory, stored, H5P_DEFAULT, rows) >= 0;
-    H5Sclose(memory);
-    H5Sclose(stored);
-    return done;
-}
-
 static int write_block(const struct lw_result_file *result, const struct lw_column_table *table, int64_t first, int64_t count,
                        const char *rows, char *values, struct lw_error *err)
 {
@@ -157,6 +146,7 @@ static int write_sum(hid_t dataset, uint64_t sum, struct lw_error *err)
     return lw_attribute_overwrite(dataset, &attribute, err);
 }
 
+/* Through the library: the file has just been opened, so that what other nodes have written to it is seen. */
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {
@@ -167,7 +157,7 @@ static int write_columns(hid_t file, const struct lw_result_file *result, const 
     lw_hash_begin(&hash);
     for (int64_t first = 0; first < table->n_rows && rc == LW_OK; first += BLOCK_ROWS) {
         const int64_t count = min64(BLOCK_ROWS, table->n_rows - first);
-        rc = read_rows(dataset, type, first, count, buffer)
+        rc = lw_hdf5_read_list(dataset, type, (hsize_t)first, 1, (hsize_t)count, buffer)
                  ? write_block(result, table, first, count, buffer, values, err)
                  : lw_hdf5_fail(err, LW_EIO, "cannot read the rows of /%s again", table->name);
         lw_hash_add(&hash, buffer, (size_t)(count * table->n_columns * 8));

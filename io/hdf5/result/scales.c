@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
 
 #include <hdf5_hl.h>
@@ -223,38 +224,17 @@ static int create_scale(hid_t file, const char *name, const struct lw_writer_dat
     return rc;
 }
 
-static bool read_value(hid_t dataset, hsize_t at, double *value)
-{
-    const hsize_t one = 1;
-    const hid_t stored = H5Dget_space(dataset), memory = H5Screate_simple(1, &one, NULL);
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &at, NULL, &one, NULL) >= 0 &&
-                      H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, stored, H5P_DEFAULT, value) >= 0;
-    H5Sclose(memory);
-    H5Sclose(stored);
-    return done;
-}
-
-static bool has_same_length(hid_t there, int64_t length)
-{
-    hsize_t its_length = 0;
-    const hid_t space = H5Dget_space(there);
-    const bool has_one_dim = H5Sget_simple_extent_ndims(space) == 1;
-    if (has_one_dim)
-        H5Sget_simple_extent_dims(space, &its_length, NULL);
-    H5Sclose(space);
-    return has_one_dim && (int64_t)its_length == length && H5DSis_scale(there) > 0;
-}
-
 /* Values with a constant step are the same where the first and the last are. One without values stands for any. */
 static int compare(hid_t there, const char *name, const struct lw_writer_dataset *spec, int d, bool *is_same, struct lw_error *err)
 {
     const struct lw_writer_scale *const scale = &spec->scales[d];
     const int64_t length = spec->dims[d];
     double first, last;
-    *is_same = has_same_length(there, length);
+    *is_same = lw_hdf5_length(there) == (hsize_t)length && H5DSis_scale(there) > 0;
     if (!*is_same || !lw_scale_is_written(spec, d))
         return LW_OK;
-    if (!read_value(there, 0, &first) || !read_value(there, (hsize_t)length - 1, &last))
+    if (!lw_hdf5_read_list(there, H5T_NATIVE_DOUBLE, 0, 1, 1, &first) ||
+        !lw_hdf5_read_list(there, H5T_NATIVE_DOUBLE, (hsize_t)length - 1, 1, 1, &last))
         return lw_hdf5_fail(err, LW_EIO, "cannot read the coordinates %s back", name);
     *is_same = isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1));
     return LW_OK;
