@@ -137,7 +137,7 @@ def write_joined(rng, folder, x, axis, rate, has_gaps):
     rng.shuffle(names)
     if have.all():
         return names, x, {}
-    gaps = pick(rng, "split", "zero", "nan")
+    gaps = pick(rng, "split", "zero")
     if gaps != "zero":
         x = x.astype({"i4": "f8", "f8": "f8", "c8": "c8", "c16": "c16"}.get(x.dtype.str[1:], "f4"))
     x = x.copy()

@@ -194,7 +194,7 @@ def archives():
     _, (block,) = text("plain.h5", "--sample-rate", "1kHz", "--start-time", GPS, "--from", GPS + 10, "--to", GPS + 15)
     check(block == first[0], "rate and start by hand")
     x.tofile("x.bin")
-    raw = "--raw", "int16,3,time-slow", "--sample-rate", "1kHz"
+    raw = "--format", "raw=int16,3,time-slow", "--sample-rate", "1kHz"
     check(text("x.bin", *raw, "--start", 10000, "--count", 5000)[1] == first, "raw numbers")
     script, (block,) = text("x.bin", *raw, "--channel-spacing", 2, "--distance", "2m:3m", "--start", 10000, "--count", 5000)
     check(block == first[1], "a channel by its distance")

@@ -161,7 +161,7 @@ def check_time_limit(stage):
     runs, code = 0, 75
     while code == 75 and runs < 50:
         runs += 1
-        done = subprocess.run([LAPWING, *stage.arguments("filtered", "--time-limit", f"{100 + 30 * runs}ms")], capture_output=True, text=True,
+        done = subprocess.run([LAPWING, *as_typed(stage.arguments("filtered", "--time-limit", f"{100 + 30 * runs}ms"))[0]], capture_output=True, text=True,
                               timeout=100, check=False)
         code = done.returncode
         check(code in (0, 75), f"--time-limit: {done.stderr}")
