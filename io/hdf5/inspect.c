@@ -151,7 +151,8 @@ static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *
     return rc == LW_OK ? rc : lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message);
 }
 
-int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+/* Shape, storage and sampling of a dataset, not its type. */
+static int describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     int rc;
     if ((rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
@@ -206,7 +207,7 @@ int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct l
     int rc;
     if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = lw_probe_check_complete(probe->file, info->file, err)) ||
         (rc = open_dataset(probe, info, &probe->dataset, err)) ||
-        (rc = lw_probe_describe(probe->file, probe->dataset, info, err)))
+        (rc = describe(probe->file, probe->dataset, info, err)))
         lw_probe_close(probe);
     return rc;
 }

@@ -16,10 +16,6 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
  * are), it is something else, a filter that its chunks need is not installed, or it is virtual and made of itself. */
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err);
 
-/** Shape, storage and sampling of a dataset, not its type. LW_EDATA: no dimensions, more than LW_MAX_DIMS, no data; or some of
- * its metadata cannot be read. @param info  with file and path already set */
-int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
-
 /** LW_EDATA if the file is a result of this program, or its synthetic survey, that never became complete. */
 int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err);
 

@@ -1,5 +1,7 @@
 #include "io/notes/notes.h"
 
+#include "base/integers.h"
+#include "base/memory.h"
 #include "io/format.h"
 #include "io/notes/recorder.h"
 #include "io/shield.h"
@@ -35,6 +37,23 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
     if (!format->library)
         return lw_fail(err, LW_EDATA, "'%s' is %s: it holds no tables", object.file, format->file_text);
     return format->library->read_rows(&object, rows, values, err);
+}
+
+int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err)
+{
+    enum { BLOCK_ROWS = 1 << 16 };
+    struct lw_rows block = *rows;
+    double *const values = lw_alloc_array(min64(BLOCK_ROWS, rows->count) * rows->n_columns, sizeof *values, "a table", err);
+    int rc = values ? LW_OK : LW_ESYSTEM;
+    for (int64_t done = 0; done < rows->count && rc == LW_OK; done += block.count) {
+        block.first = rows->first + done;
+        block.count = min64(BLOCK_ROWS, rows->count - done);
+        rc = lw_notes_read_rows(name, &block, values, err);
+        for (int64_t i = 0; i < block.count && rc == LW_OK; i++)
+            visit(context, values + i * block.n_columns);
+    }
+    lw_free(values);
+    return rc;
 }
 
 static bool has_column(const struct lw_notes *notes, const char *name)

@@ -51,4 +51,8 @@ struct lw_rows {
  * @param values  [count x n_columns], float64 whatever is stored */
 int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *values, struct lw_error *err);
 
+/** Show such rows to `visit`, one after the other. Errors are those of lw_notes_read_rows. @param row  [n_columns] */
+typedef void lw_row_fn(void *context, const double *row);
+int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
+
 #endif

@@ -20,8 +20,8 @@ struct lw_boxes_spec {
     bool keeps_parts;                   /* complex samples are pairs, and not their magnitudes */
 };
 
-/* In each dimension, `count` samples from `first` on, `step` apart; 0, 1 and 1 where there is no dimension. At most three counts are
- * more than 1. */
+/* In each dimension, `count` samples from `first` on, `step` apart; 0, 1 and 1 where there is no dimension. Where threads read,
+ * at most three counts are more than 1. */
 struct lw_sample_box {
     int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS], step[LW_MAX_DIMS];
 };

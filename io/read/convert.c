@@ -45,7 +45,8 @@ static void store(const double *numbers, int64_t n, enum lw_scalar to_scalar, vo
         doubles[i] = numbers[i];
 }
 
-void lw_convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to)
+/* `n` samples; complex ones count once. */
+static void convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to)
 {
     double numbers[BLOCK];
     const int64_t parts = type.is_complex ? 2 : 1;
@@ -77,7 +78,7 @@ static void convert_magnitudes(const struct lw_conversion *c, const char *from, 
     double numbers[BLOCK];
     for (int64_t at = 0, count; at < n; at += count) {
         count = min64(BLOCK / 2, n - at);
-        lw_convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
+        convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
         for (int64_t i = 0; i < count; i++)
             to[at + i] = hypot(numbers[2 * i], numbers[2 * i + 1]);
     }
@@ -97,7 +98,7 @@ static int convert_piece(void *context, int64_t piece, int thread, struct lw_err
     if (makes_magnitudes)
         convert_magnitudes(c, from, n, to);
     else
-        lw_convert(c->type, c->packing, from, n, c->to, to);
+        convert(c->type, c->packing, from, n, c->to, to);
     return LW_OK;
 }
 

@@ -11,11 +11,7 @@
 /** The type that holds every value of a type, and NaN: of integers and float16 a floating-point one. */
 struct lw_type lw_convert_type(struct lw_type type);
 
-/** `n` samples, complex ones count once, each computed in double and rounded once.
- * @param to_scalar  float32 or float64 */
-void lw_convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to);
-
-/* Rows of samples to be converted, at once or by the threads of a pool. */
+/* Rows of samples to be converted, each computed in double and rounded once; by the threads of a pool. */
 struct lw_conversion {
     struct lw_type type;
     const struct lw_packing *packing;   /* borrowed, like the memory */

@@ -4,72 +4,40 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/examine.h"
-#include "io/read/reader.h"
+#include "io/read/box.h"
 #include "io/read/source.h"
 
 #include <inttypes.h>
 
-/* Of a dataset that is read as numbers, at a time. */
-#define BLOCK_BYTES ((int64_t)1 << 20)
-
 /* ---- by one process ---------------------------------------------------------------------------------------------------- */
 
-static int64_t row_samples(const struct lw_dataset_info *info)
+/* Real samples, some rows of the first dimension at a time. */
+static int read_boxes(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
-    int64_t samples = 1;
+    enum { BLOCK_VALUES = 1 << 17 };
+    const struct lw_boxes_spec spec = {.info = info, .keeps_parts = true};
+    struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
+    struct lw_boxes *boxes = NULL;
+    int64_t row = 1;
     for (int d = 1; d < info->n_dims; d++)
-        samples *= info->dims[d];
-    return samples;
-}
-
-/* Rows [first, first + count) of the first dimension. */
-static struct lw_box box_of_rows(const struct lw_dataset_info *info, int64_t first, int64_t count, void *into)
-{
-    struct lw_box box = {.n_runs = 1, .run = count * row_samples(info), .into = into};
-    for (int d = 0; d < info->n_dims; d++) {
-        box.step[d] = 1;
-        box.count[d] = d == 0 ? count : info->dims[d];
+        row *= box.count[d] = info->dims[d];
+    int rc = lw_boxes_open(&spec, &boxes, err);
+    for (; rc == LW_OK && box.first[0] < info->dims[0]; box.first[0] += box.count[0]) {
+        box.count[0] = min64(max64(1, BLOCK_VALUES / row), info->dims[0] - box.first[0]);
+        rc = lw_boxes_read(boxes, &box, 1, values + box.first[0] * row * (info->type.is_complex ? 2 : 1), err);
     }
-    box.first[0] = first;
-    box.pitch = box.run;
-    return box;
-}
-
-static int read_blocks(const struct lw_format *format, const struct lw_dataset_info *info, void *dataset, double *values,
-                       struct lw_error *err)
-{
-    const int64_t samples = row_samples(info);
-    const int64_t row_bytes = samples * (int64_t)lw_type_bytes(info->type), rows = max64(1, BLOCK_BYTES / row_bytes);
-    void *const block = lw_alloc_array(min64(rows, info->dims[0]), (size_t)row_bytes, "a dataset that is read as numbers", err);
-    int rc = block ? LW_OK : LW_ESYSTEM;
-    struct lw_error reason;
-    for (int64_t r = 0; rc == LW_OK && r < info->dims[0]; r += rows) {
-        const struct lw_box box = box_of_rows(info, r, min64(rows, info->dims[0] - r), block);
-        if ((rc = format->read(dataset, &box, &reason)))
-            lw_fail(err, rc, "cannot read %.600s: %.300s", lw_dataset_name(info).text, reason.message);
-        for (int64_t i = 0; rc == LW_OK && i < box.run; i++)
-            values[r * samples + i] = lw_type_number(info->type, block, i);
-    }
-    lw_free(block);
-    return rc;
-}
-
-static int read_through(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    void *dataset;
-    int rc = format->open(info, &dataset, err);
-    if (rc)
-        return rc;
-    rc = read_blocks(format, info, dataset, values, err);
-    format->close(dataset);
+    lw_boxes_close(boxes);
     return rc;
 }
 
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
-    const int rc = format->read_numbers ? format->read_numbers(info, values, err) : read_through(format, info, values, err);
-    if (rc == LW_OK)
-        lw_packing_undo(&info->packing, info->type, info->dims[0] * row_samples(info), values);
+    int64_t n = 1;
+    for (int d = 0; d < info->n_dims; d++)
+        n *= info->dims[d];
+    const int rc = format->read_numbers ? format->read_numbers(info, values, err) : read_boxes(info, values, err);
+    if (rc == LW_OK && format->read_numbers)
+        lw_packing_undo(&info->packing, info->type, n, values);
     return rc;
 }
 

@@ -125,11 +125,6 @@ int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gap
     return reader->sequence.n_gaps;
 }
 
-int64_t lw_reader_bytes_read(const struct lw_reader *reader)
-{
-    return reader->bytes_read;
-}
-
 void lw_reader_file(const struct lw_reader *reader, int64_t number, struct lw_dataset_info *info)
 {
     lw_infos_get(&reader->infos, number, info);
@@ -382,10 +377,7 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     reader->slab = *slab;
     if (slab->count == 0 || slab->n_channels == 0)
         return LW_OK;
-    const int rc = begin_parts(reader, slab, err);
-    if (rc == LW_OK)
-        reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(longest(reader), &reader->view);
-    return rc;
+    return begin_parts(reader, slab, err);
 }
 
 static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }

@@ -187,8 +187,6 @@ int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct 
  * lw_reader_select; without a pool: false. */
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place);
 
-int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank, so far, stored type */
-
 /** A small dataset (filters, kernels) of rank 1 to `most_dims` as float64, or complex float64 pairs, on every rank: rank 0 reads and
  * broadcasts; any integer or floating type. Collective.
  * @param values  returned, [dims[0] x dims[1] ..] row-major (x 2 if complex), release with lw_free */

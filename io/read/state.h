@@ -33,7 +33,6 @@ struct lw_reader {
     int64_t clock;
     char *scratch;              /* owned; a slab as it is stored; NULL: nothing is converted */
     struct lw_slab slab;        /* under way; count 0: none */
-    int64_t bytes_read;
 };
 
 #endif

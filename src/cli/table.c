@@ -10,14 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SHOWN = 20, BLOCK_ROWS = 1 << 14, CELL_SIZE = 40 };
+enum { MOST_SHOWN = 20, CELL_SIZE = 40 };
 
 struct table {
     struct lw_notes notes;
     const char *columns[LW_MOST_COLUMNS];       /* of numbers */
     int n_columns;
     int strength;                               /* column by which rows are chosen; -1: there is none */
-    double *block;                              /* [BLOCK_ROWS x n_columns] */
     double *rows;                               /* [MOST_SHOWN + 1 x n_columns], those to be shown */
     int n_rows;
 };
@@ -42,8 +41,9 @@ static bool is_stronger(const struct table *t, const double *row, const double *
     return t->strength >= 0 && (row[t->strength] > other[t->strength] || isnan(other[t->strength]));
 }
 
-static void take_row(struct table *t, const double *row)
+static void take_row(void *context, const double *row)
 {
+    struct table *const t = context;
     const size_t size = (size_t)t->n_columns * sizeof *row;
     int place = t->n_rows;
     while (place > 0 && is_stronger(t, row, t->rows + (place - 1) * t->n_columns))
@@ -53,19 +53,6 @@ static void take_row(struct table *t, const double *row)
     memmove(t->rows + (place + 1) * t->n_columns, t->rows + place * t->n_columns, (size_t)(t->n_rows - place) * size);
     memcpy(t->rows + place * t->n_columns, row, size);
     t->n_rows += t->n_rows < MOST_SHOWN;
-}
-
-static int choose_rows(struct table *t, const char *name, struct lw_error *err)
-{
-    const int64_t end = t->strength >= 0 ? t->notes.n_rows : min64(MOST_SHOWN, t->notes.n_rows);
-    int rc = LW_OK;
-    for (int64_t first = 0; first < end && rc == LW_OK; first += BLOCK_ROWS) {
-        const struct lw_rows rows = {first, min64(BLOCK_ROWS, end - first), t->columns, t->n_columns};
-        rc = lw_notes_read_rows(name, &rows, t->block, err);
-        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
-            take_row(t, t->block + i * t->n_columns);
-    }
-    return rc;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
@@ -121,14 +108,14 @@ static void print_title(const struct table *t, const char *name)
 
 static int print(struct table *t, const char *name, struct lw_error *err)
 {
-    t->block = lw_alloc_array((int64_t)BLOCK_ROWS * t->n_columns, sizeof *t->block, "rows", err);
     t->rows = lw_alloc_array((int64_t)(MOST_SHOWN + 1) * t->n_columns, sizeof *t->rows, "rows", err);
-    int rc = t->block && t->rows ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && (rc = choose_rows(t, name, err)) == LW_OK) {
+    const int64_t count = t->strength >= 0 ? t->notes.n_rows : min64(MOST_SHOWN, t->notes.n_rows);
+    const struct lw_rows rows = {0, count, t->columns, t->n_columns};
+    const int rc = t->rows ? lw_notes_each_row(name, &rows, take_row, t, err) : LW_ESYSTEM;
+    if (rc == LW_OK) {
         print_title(t, name);
         print_rows(t);
     }
-    lw_free(t->block);
     lw_free(t->rows);
     return rc;
 }

@@ -22,7 +22,7 @@ struct reading {
     const struct lw_gather *what;
     const struct lw_raster *raster;
     struct lw_thinning x, y;
-    struct lw_subject_box *boxes;       /* [BATCH_BOXES] of a batch */
+    struct lw_sample_box *boxes;        /* [BATCH_BOXES] of a batch */
     int n_boxes;
     int64_t n_values;                   /* in them */
     double *values;                     /* [BATCH_VALUES] */
@@ -142,24 +142,25 @@ static int row_of(const struct reading *r, int64_t channel)
     return lw_raster_column(&rows, channel);
 }
 
-static void add(const struct reading *r, const struct lw_subject_box *box, const double *values)
+static int64_t add(const struct reading *r, const struct lw_sample_box *box, const double *values)
 {
-    const bool is_x_fast = lw_subject_is_x_fast(r->subject);
-    const int64_t along = is_x_fast ? 1 : box->n_y, across = is_x_fast ? box->n_x : 1;
-    const int64_t first = (box->y - r->what->y_begin) / r->what->y_step;
-    for (int64_t c = 0; c < box->n_y; c++)
-        lw_raster_add(r->raster, row_of(r, first + c), box->x - r->what->begin, box->n_x, values + c * across, along);
+    const struct lw_subject *const subject = r->subject;
+    const bool is_x_fast = lw_subject_is_x_fast(subject);
+    const int64_t n_x = box->count[subject->x], n_y = subject->y >= 0 ? box->count[subject->y] : 1;
+    const int64_t along = is_x_fast ? 1 : n_y, across = is_x_fast ? n_x : 1;
+    const int64_t first = subject->y >= 0 ? (box->first[subject->y] - r->what->y_begin) / r->what->y_step : 0;
+    for (int64_t c = 0; c < n_y; c++)
+        lw_raster_add(r->raster, row_of(r, first + c), box->first[subject->x] - r->what->begin, n_x, values + c * across, along);
+    return n_x * n_y;
 }
 
 /* The boxes are added in their order, so that sums are the same whatever thread is done first. */
 static int read_batch(struct reading *r, struct lw_error *err)
 {
-    const int rc = lw_subject_read(r->subject, r->boxes, r->n_boxes, r->values, err);
+    const int rc = lw_boxes_read(r->subject->samples, r->boxes, r->n_boxes, r->values, err);
     const double *values = r->values;
-    for (int b = 0; b < r->n_boxes && rc == LW_OK; b++) {
-        add(r, &r->boxes[b], values);
-        values += r->boxes[b].n_x * r->boxes[b].n_y;
-    }
+    for (int b = 0; b < r->n_boxes && rc == LW_OK; b++)
+        values += add(r, &r->boxes[b], values);
     r->n_read += r->n_values;
     r->n_values = r->n_boxes = 0;
     return rc;
@@ -175,10 +176,8 @@ static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struc
         return LW_OK;
     if (r->n_boxes == BATCH_BOXES || r->n_values + n_x * n_y > BATCH_VALUES)
         rc = read_batch(r, err);
-    r->boxes[r->n_boxes++] = (struct lw_subject_box){
-        .x = r->what->begin + x, .n_x = n_x, .y = r->what->y_begin + y * r->what->y_step, .n_y = n_y, .y_step = r->what->y_step,
-        .z = r->what->z,
-    };
+    r->boxes[r->n_boxes++] = lw_subject_box(r->subject, r->what->begin + x, n_x, r->what->y_begin + y * r->what->y_step, n_y,
+                                            r->what->y_step, r->what->z);
     r->n_values += n_x * n_y;
     return rc;
 }

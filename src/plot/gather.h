@@ -21,7 +21,7 @@ struct lw_gathered {
     double part;                        /* of the samples chosen that was read */
 };
 
-/** Errors: those of lw_subject_read; LW_ESYSTEM. Release it in any case. */
+/** Errors: those of lw_boxes_read; LW_ESYSTEM. Release it in any case. */
 int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err);
 void lw_gathered_release(struct lw_gathered *gathered);
 

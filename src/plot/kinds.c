@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static int read_frequency(const struct lw_plot *plot, const char *name, double *hz, struct lw_error *err)
 {
@@ -80,4 +81,55 @@ void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
     map->channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0);
     map->channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1);
     map->channels.end = -1;
+}
+
+/* ---- panels of samples ------------------------------------------------------------------------------------------------ */
+
+struct lw_span lw_plot_clip(double begin, double end, int64_t n)
+{
+    return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), (double)n), (int64_t)fmin(fmax(ceil(end), 0), (double)n)};
+}
+
+int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns, struct lw_error *err)
+{
+    const struct lw_gather what = {
+        .begin = shown->x.begin, .end = shown->x.end, .y_begin = shown->y.begin, .y_end = shown->y.end, .y_step = shown->y.step,
+        .z = shown->z, .most_rows = most_rows, .most_columns = most_columns, .most_bytes = lw_options_int(plot->given, "read") / n_panels,
+    };
+    if (what.begin >= what.end || what.y_begin >= what.y_end)
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", shown->subject->name);
+    const int rc = lw_gather(shown->subject, &what, &shown->gathered, err);
+    plot->part = fmin(plot->part, shown->gathered.part);
+    return rc;
+}
+
+static void note(struct lw_plot *plot, const struct lw_panels_drawing *drawing)
+{
+    char *const text = plot->script.note;
+    const size_t size = sizeof plot->script.note;
+    lw_gathered_note(plot->part, text, size);
+    size_t used = strlen(text);
+    if (drawing->left_out > 0)
+        snprintf(text + used, size - used, "%sthe first %d of %lld %s", used ? "; " : "", drawing->count,
+                 (long long)(drawing->count + drawing->left_out), drawing->what);
+    used = strlen(text);
+    if (drawing->more[0])
+        snprintf(text + used, size - used, "%s%s", used ? "; " : "", drawing->more);
+}
+
+int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing, struct lw_error *err)
+{
+    int rc = LW_OK;
+    plot->part = 1;
+    lw_script_begin(&plot->script);
+    for (int p = 0; p < drawing->count && rc == LW_OK; p++)
+        rc = drawing->gather(plot, drawing->context, p, err);
+    if (rc)
+        return rc;
+    note(plot, drawing);
+    lw_script_panels(&plot->script, panels);
+    for (int p = 0; p < drawing->count; p++)
+        drawing->draw(plot, drawing->context, p);
+    lw_script_end(&plot->script);
+    return LW_OK;
 }

@@ -26,6 +26,7 @@ struct lw_plot {
     bool is_log;
     double low, high;                   /* of colours: --limits; NaN: as the values are */
     int64_t n_files;                    /* of the subject */
+    double part;                        /* the least part of the samples of a panel that was read */
     int width, height;                  /* of the picture; 0: as the kind has it */
     struct lw_script script;
 };
@@ -34,6 +35,36 @@ struct lw_plot {
 struct lw_span {
     int64_t begin, end;
 };
+
+/* What one panel of samples shows of the subject, or of its input. */
+struct lw_shown {
+    struct lw_subject *subject;
+    struct lw_span x;
+    struct lw_option_range y;
+    int64_t z;
+    double first, step;                 /* the sample of the result for sample 0, and for one */
+    struct lw_gathered gathered;
+    int data;
+    char title[400];
+};
+
+/** The samples [begin, end) that there are of `n`. */
+struct lw_span lw_plot_clip(double begin, double end, int64_t n);
+
+/** Gather a panel of a picture with so many, of at most so many rows and columns. LW_ECONFIG: there is nothing in it. */
+int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns, struct lw_error *err);
+
+/* A picture of samples: after all panels have been gathered and their data written, each is drawn. */
+struct lw_panels_drawing {
+    void *context;
+    int count;
+    int (*gather)(struct lw_plot *plot, void *context, int number, struct lw_error *err);
+    void (*draw)(const struct lw_plot *plot, void *context, int number);
+    int64_t left_out;                   /* panels for which there is no room, */
+    const char *what;                   /* and what they are called, "series" */
+    const char *more;                   /* of the note below; "" */
+};
+int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing, struct lw_error *err);
 
 /** That of --start and --count or --from and --to. Errors: those of lw_job_choose_piece. */
 int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err);

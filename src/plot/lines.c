@@ -8,14 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PANELS = 4, BLOCK_ROWS = 1 << 16 };
+enum { MOST_PANELS = 4 };
 
 static const char *const columns[] = {"channel", "frequency", "magnitude"};
 enum { CHANNEL, FREQUENCY, MAGNITUDE, N_COLUMNS };
 
 struct spectrum {
     struct lw_plot *plot;
-    double *rows;                       /* [BLOCK_ROWS x N_COLUMNS] */
     int64_t channels[MOST_PANELS];      /* the first ones that there are */
     int n_channels;
     int64_t left_out;                   /* lines of others */
@@ -28,19 +27,10 @@ struct spectrum {
     } *columns;                         /* [n_channels x n_columns]: the largest line; magnitude -1: none */
 };
 
-typedef void visit_fn(struct spectrum *s, const double *row);
-
-static int each_row(struct spectrum *s, visit_fn *visit, struct lw_error *err)
+static int each_row(struct spectrum *s, lw_row_fn *visit, struct lw_error *err)
 {
-    const struct lw_subject *const subject = &s->plot->subject;
-    int rc = LW_OK;
-    for (int64_t first = 0; first < subject->notes->n_rows && rc == LW_OK; first += BLOCK_ROWS) {
-        const struct lw_rows rows = {first, min64(BLOCK_ROWS, subject->notes->n_rows - first), columns, N_COLUMNS};
-        rc = lw_notes_read_rows(subject->name, &rows, s->rows, err);
-        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
-            visit(s, s->rows + i * N_COLUMNS);
-    }
-    return rc;
+    const struct lw_rows rows = {0, s->plot->subject.notes->n_rows, columns, N_COLUMNS};
+    return lw_notes_each_row(s->plot->subject.name, &rows, visit, s, err);
 }
 
 static bool is_chosen(const struct spectrum *s, int64_t channel)
@@ -60,8 +50,9 @@ static int find_channel(const struct spectrum *s, int64_t channel)
     return -1;
 }
 
-static void note_range(struct spectrum *s, const double *row)
+static void note_range(void *context, const double *row)
 {
+    struct spectrum *const s = context;
     const int64_t channel = (int64_t)row[CHANNEL];
     if (!is_chosen(s, channel))
         return;
@@ -73,8 +64,9 @@ static void note_range(struct spectrum *s, const double *row)
     s->high = fmax(s->high, row[FREQUENCY]);
 }
 
-static void take_line(struct spectrum *s, const double *row)
+static void take_line(void *context, const double *row)
 {
+    struct spectrum *const s = context;
     const int channel = find_channel(s, (int64_t)row[CHANNEL]);
     const double place = (row[FREQUENCY] - s->low) / (s->high - s->low) * s->n_columns;
     if (channel < 0 || !(place >= 0 && place <= s->n_columns))
@@ -99,8 +91,6 @@ static int choose_range(struct spectrum *s, struct lw_error *err)
 static int collect(struct spectrum *s, struct lw_error *err)
 {
     int rc;
-    if (!(s->rows = lw_alloc_array((int64_t)BLOCK_ROWS * N_COLUMNS, sizeof *s->rows, "a table", err)))
-        return LW_ESYSTEM;
     if ((rc = each_row(s, note_range, err)) || (rc = choose_range(s, err)))
         return rc;
     if (s->n_channels == 0)
@@ -184,7 +174,6 @@ int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err)
     const int rc = collect(&s, err);
     if (rc == LW_OK)
         draw(&s);
-    lw_free(s.rows);
     lw_free(s.columns);
     return rc;
 }

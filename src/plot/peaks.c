@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 1 << 16, CELL_PIXELS = 4 };
+enum { CELL_PIXELS = 4 };
 
 /* Columns of the table, and of images those that stand for them: the image counts as channel, and the row stands where time is. */
 enum { X, TIME, FILTER, CHANNEL, SNR, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
@@ -26,7 +26,7 @@ struct peak {
 struct peaks {
     struct lw_plot *plot;
     bool is_image;
-    double *rows;
+    void (*visit)(struct peaks *p, const double *row);     /* of the rows that are chosen, in the pass under way */
     struct lw_option_range channels;    /* -1: open */
     double begin, end;                  /* of x, where it is limited; in what x is shown in */
     double low[N_COLUMNS], high[N_COLUMNS];     /* of what is chosen */
@@ -40,8 +40,6 @@ struct peaks {
     struct peak *cells;                 /* [n_y x n_x], snr -1: none */
 };
 
-typedef void visit_fn(struct peaks *p, const double *row);
-
 static bool is_chosen(const struct peaks *p, const double *row)
 {
     const struct lw_option_range *const r = &p->channels;
@@ -50,26 +48,21 @@ static bool is_chosen(const struct peaks *p, const double *row)
            (p->is_image || (row[TIME] - p->x_zero >= p->begin && row[TIME] - p->x_zero < p->end));
 }
 
-static void visit_row(struct peaks *p, const double *row, visit_fn *visit)
+static void visit_row(void *context, const double *row)
 {
+    struct peaks *const p = context;
     const double of_image[N_COLUMNS] = {row[0], row[1], row[2], row[2], row[3]};
     const double *const uniform = p->is_image ? of_image : row;
     if (is_chosen(p, uniform))
-        visit(p, uniform);
+        p->visit(p, uniform);
 }
 
-static int each_row(struct peaks *p, visit_fn *visit, struct lw_error *err)
+static int each_row(struct peaks *p, void (*visit)(struct peaks *p, const double *row), struct lw_error *err)
 {
     const struct lw_subject *const subject = &p->plot->subject;
-    struct lw_rows rows = {.columns = p->is_image ? of_images : of_series, .n_columns = p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
-    int rc = LW_OK;
-    for (; rows.first < subject->notes->n_rows && rc == LW_OK; rows.first += BLOCK_ROWS) {
-        rows.count = min64(BLOCK_ROWS, subject->notes->n_rows - rows.first);
-        rc = lw_notes_read_rows(subject->name, &rows, p->rows, err);
-        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
-            visit_row(p, p->rows + i * rows.n_columns, visit);
-    }
-    return rc;
+    const struct lw_rows rows = {0, subject->notes->n_rows, p->is_image ? of_images : of_series, p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
+    p->visit = visit;
+    return lw_notes_each_row(subject->name, &rows, visit_row, p, err);
 }
 
 static void note_range(struct peaks *p, const double *row)
@@ -157,8 +150,6 @@ static int collect(struct peaks *p, struct lw_error *err)
         p->low[c] = INFINITY;
         p->high[c] = -INFINITY;
     }
-    if (!(p->rows = lw_alloc_array((int64_t)BLOCK_ROWS * N_COLUMNS, sizeof *p->rows, "a table", err)))
-        return LW_ESYSTEM;
     if ((rc = limit_time(p, err)) || (rc = each_row(p, note_range, err)))
         return rc;
     if (p->count == 0)
@@ -324,7 +315,6 @@ int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
     if (rc == LW_OK)
         draw(&p);
     lw_free(p.bank);
-    lw_free(p.rows);
     lw_free(p.cells);
     return rc;
 }

@@ -9,16 +9,9 @@
 
 enum { MOST_PANELS = 8, MOST_FREQUENCIES = 1 << 15 };    /* columns of pixels are no steps on a logarithmic axis */
 
-/* What one panel shows. */
 struct trace {
-    struct lw_subject *subject;
-    int64_t channel, filter;            /* in its dataset */
-    struct lw_gathered gathered;
-    int64_t begin;                      /* the sample that the first column begins with */
-    double first, step;                 /* the sample of the result for sample 0, and for one */
+    struct lw_shown shown;              /* a channel as y, a filter as z */
     double low, high;                   /* of values, both 0: as they are */
-    int data;
-    char title[400];
 };
 
 struct traces {
@@ -48,11 +41,11 @@ static void name_result(const struct lw_plot *plot, int64_t n_channels, struct t
     char filter[40] = "", channel[120] = "";
     lw_subject_label_y(subject, &y);
     if (subject->n_z > 1)
-        snprintf(filter, sizeof filter, "filter %lld", (long long)trace->filter);
+        snprintf(filter, sizeof filter, "filter %lld", (long long)trace->shown.z);
     if (n_channels > 1 || subject->n_y > 1)
         snprintf(channel, sizeof channel, "%s%.60s %.7g%s%.30s", filter[0] ? ", " : "", y.name,
-                 lw_plot_axis_at(&y, (double)trace->channel), y.unit[0] ? " " : "", y.unit);
-    snprintf(trace->title, sizeof trace->title, "%s%s%s%s", plot->has_input ? "result" : "",
+                 lw_plot_axis_at(&y, (double)trace->shown.y.begin), y.unit[0] ? " " : "", y.unit);
+    snprintf(trace->shown.title, sizeof trace->shown.title, "%s%s%s%s", plot->has_input ? "result" : "",
              plot->has_input && (filter[0] || channel[0]) ? ", " : "", filter, channel);
 }
 
@@ -60,8 +53,8 @@ static void name_input(const struct lw_plot *plot, struct trace *trace)
 {
     char channel[60] = "";
     if (plot->input.n_y > 1)
-        snprintf(channel, sizeof channel, ", channel %lld", (long long)trace->channel);
-    snprintf(trace->title, sizeof trace->title, "input%s: %.300s", channel, plot->input.info.path);
+        snprintf(channel, sizeof channel, ", channel %lld", (long long)trace->shown.y.begin);
+    snprintf(trace->shown.title, sizeof trace->shown.title, "input%s: %.300s", channel, plot->input.info.path);
 }
 
 /* A channel of the result with all its filters below the input's. */
@@ -71,14 +64,15 @@ static void add_channel(struct lw_plot *plot, struct traces *traces, int64_t cha
     struct lw_input_map map;
     if (plot->has_input) {
         lw_plot_map_input(plot, &map);
-        struct trace input = {.subject = &plot->input, .channel = map.channels.begin + channel * map.channels.step,
-                              .first = -map.first / map.step, .step = 1 / map.step};
+        const int64_t own = map.channels.begin + channel * map.channels.step;
+        struct trace input = {.shown = {.subject = &plot->input, .y = {own, own + 1, 1}, .first = -map.first / map.step,
+                                        .step = 1 / map.step}};
         name_input(plot, &input);
-        if (input.channel < plot->input.n_y)
+        if (own < plot->input.n_y)
             add_trace(traces, &input);
     }
     for (int64_t f = filters->begin; f < filters->end; f += filters->step) {
-        struct trace result = {.subject = &plot->subject, .channel = channel, .filter = f, .step = 1};
+        struct trace result = {.shown = {.subject = &plot->subject, .y = {channel, channel + 1, 1}, .z = f, .step = 1}};
         name_result(plot, n_channels, &result);
         add_trace(traces, &result);
     }
@@ -113,14 +107,14 @@ static int choose(struct lw_plot *plot, struct traces *traces, struct lw_error *
 
 static double position(const struct traces *traces, const struct trace *trace, double sample)
 {
-    return lw_plot_axis_at(&traces->axis, trace->first + sample * trace->step);
+    return lw_plot_axis_at(&traces->axis, trace->shown.first + sample * trace->shown.step);
 }
 
 /* One sample for each column: a line through them; else a step for each column. */
 static void write_column(const struct lw_plot *plot, const struct traces *traces, const struct trace *trace, int column,
                          bool is_line)
 {
-    const struct lw_raster *const raster = &trace->gathered.raster;
+    const struct lw_raster *const raster = &trace->shown.gathered.raster;
     const struct lw_cell *const cell = &raster->cells[column];
     const int64_t low = lw_raster_begin(raster, column), high = lw_raster_begin(raster, column + 1);
     const double middle = is_line ? (double)low : (double)(low + high - 1) / 2;
@@ -134,14 +128,14 @@ static void write_column(const struct lw_plot *plot, const struct traces *traces
         least = least > 0 || largest < 0 ? fmin(fabs(least), fabs(largest)) : size;
         largest = size;
     }
-    fprintf(plot->script.file, "%.15g %.9g %.9g\n", position(traces, trace, (double)trace->begin + middle), least, largest);
+    fprintf(plot->script.file, "%.15g %.9g %.9g\n", position(traces, trace, (double)trace->shown.x.begin + middle), least, largest);
 }
 
 static void write_data(struct lw_plot *plot, const struct traces *traces, struct trace *trace)
 {
-    const struct lw_raster *const raster = &trace->gathered.raster;
+    const struct lw_raster *const raster = &trace->shown.gathered.raster;
     const bool is_line = raster->n_columns == raster->length;
-    trace->data = lw_script_data(&plot->script);
+    trace->shown.data = lw_script_data(&plot->script);
     for (int column = 0; column < raster->n_columns; column++)
         write_column(plot, traces, trace, column, is_line);
     lw_script_data_end(&plot->script);
@@ -169,15 +163,15 @@ static double count_ends(const struct lw_said *notes)
 /* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
 static void choose_scale(const struct lw_plot *plot, struct trace *trace)
 {
-    const struct lw_raster *const raster = &trace->gathered.raster;
+    const struct lw_raster *const raster = &trace->shown.gathered.raster;
     struct lw_input_map map;
     double low = INFINITY, high = -INFINITY;
     lw_plot_map_input(plot, &map);
-    const double ends = count_ends(&trace->subject->notes->dataset) / map.step;
+    const double ends = count_ends(&trace->shown.subject->notes->dataset) / map.step;
     for (int column = 0; column < raster->n_columns; column++) {
-        const double begin = (double)(trace->begin + lw_raster_begin(raster, column));
-        const double end = (double)(trace->begin + lw_raster_begin(raster, column + 1));
-        if (begin < ends || end > (double)trace->subject->n_x - ends || raster->cells[column].count == 0)
+        const double begin = (double)(trace->shown.x.begin + lw_raster_begin(raster, column));
+        const double end = (double)(trace->shown.x.begin + lw_raster_begin(raster, column + 1));
+        if (begin < ends || end > (double)trace->shown.subject->n_x - ends || raster->cells[column].count == 0)
             continue;
         low = fmin(low, raster->cells[column].least);
         high = fmax(high, raster->cells[column].largest);
@@ -190,28 +184,15 @@ static void choose_scale(const struct lw_plot *plot, struct trace *trace)
     trace->high = high + 0.05 * (high - low);
 }
 
-/* The samples whose positions are in the span. */
-static struct lw_span own_span(const struct traces *traces, const struct trace *trace)
+static int gather(struct lw_plot *plot, void *context, int number, struct lw_error *err)
 {
-    const double begin = ((double)traces->span.begin - trace->first) / trace->step;
-    const double end = ((double)traces->span.end - trace->first) / trace->step;
-    const double most = (double)trace->subject->n_x;
-    return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), most), (int64_t)fmin(fmax(ceil(end), 0), most)};
-}
-
-static int gather(struct lw_plot *plot, struct traces *traces, struct trace *trace, struct lw_error *err)
-{
-    const struct lw_span span = own_span(traces, trace);
-    if (span.begin >= span.end)
-        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", trace->subject->name);
-    const struct lw_gather what = {
-        .begin = span.begin, .end = span.end, .y_begin = trace->channel, .y_end = trace->channel + 1, .y_step = 1,
-        .z = trace->filter, .most_rows = 1,
-        .most_columns = traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels),
-        .most_bytes = lw_options_int(plot->given, "read") / traces->count,
-    };
-    trace->begin = span.begin;
-    const int rc = lw_gather(trace->subject, &what, &trace->gathered, err);
+    struct traces *const traces = context;
+    struct trace *const trace = &traces->list[number];
+    struct lw_shown *const shown = &trace->shown;
+    shown->x = lw_plot_clip(((double)traces->span.begin - shown->first) / shown->step, ((double)traces->span.end - shown->first) / shown->step,
+                            shown->subject->n_x);
+    const int rc = lw_plot_gather(plot, shown, traces->count, 1,
+                                  traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels), err);
     if (rc == LW_OK) {
         choose_scale(plot, trace);
         write_data(plot, traces, trace);
@@ -221,58 +202,38 @@ static int gather(struct lw_plot *plot, struct traces *traces, struct trace *tra
 
 /* ---- picture ------------------------------------------------------------------------------------------------------- */
 
-static void draw(const struct lw_plot *plot, const struct traces *traces, int number)
+static void draw(const struct lw_plot *plot, void *context, int number)
 {
+    const struct traces *const traces = context;
     const struct trace *const trace = &traces->list[number];
-    const struct lw_raster *const raster = &trace->gathered.raster;
+    const struct lw_raster *const raster = &trace->shown.gathered.raster;
     char label[200];
     const struct lw_panel panel = {
-        .number = number, .title = trace->title[0] ? trace->title : NULL, .x = &traces->axis,
+        .number = number, .title = trace->shown.title[0] ? trace->shown.title : NULL, .x = &traces->axis,
         .x_label = number + 1 == traces->count ? traces->axis.label : NULL,
-        .y_label = lw_subject_label_values(trace->subject, "", label, sizeof label), .y_low = trace->low, .y_high = trace->high,
+        .y_label = lw_subject_label_values(trace->shown.subject, "", label, sizeof label), .y_low = trace->low, .y_high = trace->high,
         .x_low = lw_plot_axis_at(&traces->axis, (double)traces->span.begin),
         .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log, .log_x = traces->is_psd,
     };
     lw_script_panel(&plot->script, traces->panels, &panel);
     if (raster->n_columns == raster->length)
-        fprintf(plot->script.file, "plot $data%d using 1:3 with lines linestyle 1\n", trace->data);
+        fprintf(plot->script.file, "plot $data%d using 1:3 with lines linestyle 1\n", trace->shown.data);
     else
         fprintf(plot->script.file, "plot $data%d using 1:2:3 with filledcurves fillcolor rgb '#2a6fb0' fillstyle solid noborder, "
                 "'' using 1:2 with lines linestyle 1 linewidth 0.6, '' using 1:3 with lines linestyle 1 linewidth 0.6\n",
-                trace->data);
-}
-
-static void note(struct lw_plot *plot, const struct traces *traces)
-{
-    double least = 1;
-    for (int t = 0; t < traces->count; t++)
-        least = fmin(least, traces->list[t].gathered.part);
-    lw_gathered_note(least, plot->script.note, sizeof plot->script.note);
-    const size_t used = strlen(plot->script.note);
-    if (traces->left_out > 0)
-        snprintf(plot->script.note + used, sizeof plot->script.note - used, "%sthe first %d of %lld series", used ? "; " : "",
-                 traces->count, (long long)(traces->count + traces->left_out));
+                trace->shown.data);
 }
 
 static int draw_all(struct lw_plot *plot, struct traces *traces, struct lw_error *err)
 {
-    const bool has_titles = traces->count > 1 || traces->list[0].title[0];
+    const bool has_titles = traces->count > 1 || traces->list[0].shown.title[0];
     const struct lw_panels panels = {.count = traces->count, .left = 110, .right = 30, .gap = has_titles ? 34 : 16,
                                      .has_titles = has_titles};
-    int rc = LW_OK;
+    const struct lw_panels_drawing drawing = {.context = traces, .count = traces->count, .gather = gather, .draw = draw,
+                                              .left_out = traces->left_out, .what = "series", .more = ""};
     traces->panels = &panels;
     lw_plot_frame(plot, 1200, traces->count == 1 ? 500 : 120 + 210 * traces->count);
-    lw_script_begin(&plot->script);
-    for (int t = 0; t < traces->count && rc == LW_OK; t++)
-        rc = gather(plot, traces, &traces->list[t], err);
-    if (rc)
-        return rc;
-    note(plot, traces);
-    lw_script_panels(&plot->script, &panels);
-    for (int t = 0; t < traces->count; t++)
-        draw(plot, traces, t);
-    lw_script_end(&plot->script);
-    return LW_OK;
+    return lw_plot_draw_panels(plot, &panels, &drawing, err);
 }
 
 int lw_plot_series(struct lw_plot *plot, struct lw_error *err)
@@ -282,6 +243,6 @@ int lw_plot_series(struct lw_plot *plot, struct lw_error *err)
     if (rc == LW_OK)
         rc = draw_all(plot, &traces, err);
     for (int t = 0; t < traces.count; t++)
-        lw_gathered_release(&traces.list[t].gathered);
+        lw_gathered_release(&traces.list[t].shown.gathered);
     return rc;
 }

@@ -229,34 +229,16 @@ static int64_t unit_of(const struct lw_subject *subject, int dimension)
 int64_t lw_subject_unit_x(const struct lw_subject *subject) { return unit_of(subject, subject->x); }
 int64_t lw_subject_unit_y(const struct lw_subject *subject) { return unit_of(subject, subject->y); }
 
-static struct lw_sample_box make_box(const struct lw_subject *subject, const struct lw_subject_box *part)
+struct lw_sample_box lw_subject_box(const struct lw_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
+                                    int64_t z)
 {
     struct lw_sample_box box;
     for (int d = 0; d < LW_MAX_DIMS; d++) {
-        box.first[d] = d == subject->x ? part->x : d == subject->y ? part->y : d == subject->z ? part->z : 0;
-        box.count[d] = d == subject->x ? part->n_x : d == subject->y ? part->n_y : 1;
-        box.step[d] = d == subject->y ? part->y_step : 1;
+        box.first[d] = d == subject->x ? x : d == subject->y ? y : d == subject->z ? z : 0;
+        box.count[d] = d == subject->x ? n_x : d == subject->y ? n_y : 1;
+        box.step[d] = d == subject->y ? y_step : 1;
     }
     return box;
-}
-
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
-                    struct lw_error *err)
-{
-    enum { MOST_BOXES = 1024 };
-    struct lw_sample_box boxes[MOST_BOXES];
-    int64_t n_values = 0;
-    int rc = LW_OK;
-    for (int first = 0, n; first < n_parts && rc == LW_OK; first += n) {
-        int64_t n_here = 0;
-        for (n = 0; n < MOST_BOXES && first + n < n_parts; n++) {
-            boxes[n] = make_box(subject, &parts[first + n]);
-            n_here += parts[first + n].n_x * parts[first + n].n_y;
-        }
-        rc = lw_boxes_read(subject->samples, boxes, n, values + n_values, err);
-        n_values += n_here;
-    }
-    return rc;
 }
 
 /* ---- which way rows go ------------------------------------------------------------------------------------------------ */

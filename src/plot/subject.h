@@ -42,23 +42,15 @@ struct lw_subject_hints {
 int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err);
 void lw_subject_release(struct lw_subject *subject);
 
-/* Part of it: every step-th channel. */
-struct lw_subject_box {
-    int64_t x, n_x;
-    int64_t y, n_y, y_step;
-    int64_t z;
-};
-
 /** The name of a dimension, "" if nobody gives one. */
 const char *lw_subject_dimension(const struct lw_subject *subject, int dimension);
 
 /** Whether x varies fastest in the file: else y does. */
 bool lw_subject_is_x_fast(const struct lw_subject *subject);
 
-/** Read parts. Errors: those of lw_boxes_read.
- * @param values  of one part behind the other, [n_y x n_x] if x is fast, else [n_x x n_y] */
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
-                    struct lw_error *err);
+/** Every y_step-th channel of a part, to be read by lw_boxes_read: [n_y x n_x] if x is fast, else [n_x x n_y]. */
+struct lw_sample_box lw_subject_box(const struct lw_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
+                                    int64_t z);
 
 /** Samples that storage hands out together: of the axis and of the channels. */
 int64_t lw_subject_unit_x(const struct lw_subject *subject);

@@ -12,18 +12,10 @@
 enum { MOST_PANELS = 4 };
 
 struct tile {
-    struct lw_subject *subject;
-    int64_t z;
-    struct lw_span x;
-    struct lw_option_range y;
-    struct lw_gathered gathered;
-    struct lw_plot_axis x_axis;
-    double first, step;                 /* the sample of the result for sample 0, and for one */
+    struct lw_shown shown;
     enum lw_show show;
     struct lw_colours colours;
-    int data;
     struct lw_graticule graticule;      /* of an image */
-    char title[400];
 };
 
 struct tiles {
@@ -37,26 +29,21 @@ struct tiles {
 
 /* ---- which ones ---------------------------------------------------------------------------------------------------- */
 
-static struct lw_span clip(double begin, double end, int64_t n)
-{
-    return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), (double)n), (int64_t)fmin(fmax(ceil(end), 0), (double)n)};
-}
-
 static int add_input(struct lw_plot *plot, struct tiles *tiles, const struct lw_option_range *y, struct lw_error *err)
 {
     struct lw_input_map map;
     lw_plot_map_input(plot, &map);
     struct tile *const tile = &tiles->list[tiles->count++];
-    *tile = (struct tile){.subject = &plot->input, .first = -map.first / map.step, .step = 1 / map.step};
-    tile->x = clip(map.first + (double)tiles->span.begin * map.step, map.first + (double)tiles->span.end * map.step,
+    *tile = (struct tile){.shown = {.subject = &plot->input, .first = -map.first / map.step, .step = 1 / map.step}};
+    tile->shown.x = lw_plot_clip(map.first + (double)tiles->span.begin * map.step, map.first + (double)tiles->span.end * map.step,
                    plot->input.n_x);
-    tile->y.begin = map.channels.begin + y->begin * map.channels.step;
-    tile->y.step = y->step * map.channels.step;
-    if (tile->y.begin < 0)              /* of mode full, whose first rows lie before the input's */
-        tile->y.begin += divide_up(-tile->y.begin, tile->y.step) * tile->y.step;
-    tile->y.end = min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
-    snprintf(tile->title, sizeof tile->title, "input: %.300s", plot->input.info.path);
-    if (tile->x.begin >= tile->x.end || tile->y.begin >= tile->y.end)
+    tile->shown.y.begin = map.channels.begin + y->begin * map.channels.step;
+    tile->shown.y.step = y->step * map.channels.step;
+    if (tile->shown.y.begin < 0)              /* of mode full, whose first rows lie before the input's */
+        tile->shown.y.begin += divide_up(-tile->shown.y.begin, tile->shown.y.step) * tile->shown.y.step;
+    tile->shown.y.end = min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
+    snprintf(tile->shown.title, sizeof tile->shown.title, "input: %.300s", plot->input.info.path);
+    if (tile->shown.x.begin >= tile->shown.x.end || tile->shown.y.begin >= tile->shown.y.end)
         return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", plot->input.name);
     return LW_OK;
 }
@@ -69,12 +56,12 @@ static void add_result(struct lw_plot *plot, struct tiles *tiles, const struct l
         return;
     }
     struct tile *const tile = &tiles->list[tiles->count++];
-    *tile = (struct tile){.subject = &plot->subject, .z = z, .x = tiles->span, .y = *y, .step = 1};
+    *tile = (struct tile){.shown = {.subject = &plot->subject, .z = z, .x = tiles->span, .y = *y, .step = 1}};
     if (is_many)
-        snprintf(tile->title, sizeof tile->title, "%s%s %lld", plot->has_input ? "result, " : "",
+        snprintf(tile->shown.title, sizeof tile->shown.title, "%s%s %lld", plot->has_input ? "result, " : "",
                  plot->kind == LW_PLOT_IMAGE ? "image" : "filter", (long long)z);
     else if (plot->has_input)
-        snprintf(tile->title, sizeof tile->title, "result");
+        snprintf(tile->shown.title, sizeof tile->shown.title, "result");
 }
 
 static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
@@ -111,16 +98,16 @@ static int open_sky(const struct lw_plot *plot, struct tile *tile, struct lw_err
 {
     struct lw_graticule *const graticule = &tile->graticule;
     struct lw_input_map map = {.step = 1, .channels.step = 1};
-    int rc = read_sky(tile->subject, &graticule->sky, err);
-    if (rc == LW_OK && !graticule->sky.wcs && tile->subject != &plot->input && plot->input.notes) {
+    int rc = read_sky(tile->shown.subject, &graticule->sky, err);
+    if (rc == LW_OK && !graticule->sky.wcs && tile->shown.subject != &plot->input && plot->input.notes) {
         lw_plot_map_input(plot, &map);
         rc = read_sky(&plot->input, &graticule->sky, err);
     }
-    const double row_step = (double)map.channels.step, half_row = 0.5 * (double)tile->y.step;
-    const double last_row = (double)(tile->y.begin + (tile->y.end - 1 - tile->y.begin) / tile->y.step * tile->y.step);
-    graticule->low[0] = map.first + ((double)tile->x.begin - 0.5) * map.step;
-    graticule->high[0] = map.first + ((double)tile->x.end - 0.5) * map.step;
-    graticule->low[1] = (double)map.channels.begin + ((double)tile->y.begin - half_row) * row_step;
+    const double row_step = (double)map.channels.step, half_row = 0.5 * (double)tile->shown.y.step;
+    const double last_row = (double)(tile->shown.y.begin + (tile->shown.y.end - 1 - tile->shown.y.begin) / tile->shown.y.step * tile->shown.y.step);
+    graticule->low[0] = map.first + ((double)tile->shown.x.begin - 0.5) * map.step;
+    graticule->high[0] = map.first + ((double)tile->shown.x.end - 0.5) * map.step;
+    graticule->low[1] = (double)map.channels.begin + ((double)tile->shown.y.begin - half_row) * row_step;
     graticule->high[1] = (double)map.channels.begin + (last_row + half_row) * row_step;
     graticule->is_downward = !lw_subject_is_upward(&plot->subject);
     return rc;
@@ -141,7 +128,7 @@ static void make_graticule(struct lw_plot *plot, const struct lw_panels *panels,
 static void choose_show(const struct lw_plot *plot, struct tile *tile)
 {
     enum { MOST_FOR_EXTREMES = 32 };
-    const struct lw_raster *const raster = &tile->gathered.raster;
+    const struct lw_raster *const raster = &tile->shown.gathered.raster;
     int64_t negative = 0, filled = 0, samples = 0;
     for (int64_t i = 0; i < (int64_t)raster->n_rows * raster->n_columns; i++) {
         const struct lw_cell *const cell = &raster->cells[i];
@@ -159,13 +146,13 @@ static void choose_show(const struct lw_plot *plot, struct tile *tile)
 /* On a logarithmic scale the magnitude counts. */
 static double shown_value(const struct lw_plot *plot, const struct tile *tile, int64_t cell)
 {
-    const double value = lw_cell_value(&tile->gathered.raster.cells[cell], tile->show);
+    const double value = lw_cell_value(&tile->shown.gathered.raster.cells[cell], tile->show);
     return plot->is_log ? fabs(value) : value;
 }
 
 static int choose_colours(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
 {
-    const struct lw_raster *const raster = &tile->gathered.raster;
+    const struct lw_raster *const raster = &tile->shown.gathered.raster;
     const int64_t n = (int64_t)raster->n_rows * raster->n_columns;
     double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
     if (!values)
@@ -189,8 +176,8 @@ static void write_value(const struct lw_plot *plot, double value, double low)
 
 static void write_data(struct lw_plot *plot, struct tile *tile)
 {
-    const struct lw_raster *const raster = &tile->gathered.raster;
-    tile->data = lw_script_data(&plot->script);
+    const struct lw_raster *const raster = &tile->shown.gathered.raster;
+    tile->shown.data = lw_script_data(&plot->script);
     for (int row = 0; row < raster->n_rows; row++) {
         for (int column = 0; column < raster->n_columns; column++)
             write_value(plot, shown_value(plot, tile, (int64_t)row * raster->n_columns + column), tile->colours.low);
@@ -199,15 +186,12 @@ static void write_data(struct lw_plot *plot, struct tile *tile)
     lw_script_data_end(&plot->script);
 }
 
-static int gather(struct lw_plot *plot, const struct tiles *tiles, struct tile *tile, struct lw_error *err)
+static int gather(struct lw_plot *plot, void *context, int number, struct lw_error *err)
 {
-    const struct lw_gather what = {
-        .begin = tile->x.begin, .end = tile->x.end, .y_begin = tile->y.begin, .y_end = tile->y.end, .y_step = tile->y.step,
-        .z = tile->z, .most_rows = lw_panels_height(&plot->script, &tiles->panels),
-        .most_columns = lw_panels_width(&plot->script, &tiles->panels),
-        .most_bytes = lw_options_int(plot->given, "read") / tiles->count,
-    };
-    int rc = lw_gather(tile->subject, &what, &tile->gathered, err);
+    struct tiles *const tiles = context;
+    struct tile *const tile = &tiles->list[number];
+    int rc = lw_plot_gather(plot, &tile->shown, tiles->count, lw_panels_height(&plot->script, &tiles->panels),
+                            lw_panels_width(&plot->script, &tiles->panels), err);
     if (rc)
         return rc;
     choose_show(plot, tile);
@@ -227,58 +211,43 @@ static const char *show_text(const struct lw_plot *plot, enum lw_show show)
 }
 
 /* The cells' centres stand between their edges: cell i of n from `low` on, each `size` wide. */
-static void draw(const struct lw_plot *plot, const struct tiles *tiles, int number)
+static void draw(const struct lw_plot *plot, void *context, int number)
 {
+    const struct tiles *const tiles = context;
     const struct tile *const tile = &tiles->list[number];
-    const struct lw_raster *const raster = &tile->gathered.raster;
+    const struct lw_raster *const raster = &tile->shown.gathered.raster;
     const bool is_image = plot->kind == LW_PLOT_IMAGE, is_last = number + 1 == tiles->count;
     const bool is_downward = is_image && !lw_subject_is_upward(&plot->subject);
     struct lw_plot_axis y;
     char label[200];
-    lw_subject_label_y(tile->subject, &y);
+    lw_subject_label_y(tile->shown.subject, &y);
     const double half = is_image ? 0.5 : 0;
-    const double x_low = lw_plot_axis_at(&tiles->axis, tile->first + ((double)tile->x.begin - half) * tile->step);
-    const double x_high = lw_plot_axis_at(&tiles->axis, tile->first + ((double)tile->x.end - half) * tile->step);
-    const double first_row = (double)tile->y.begin - 0.5 * (double)tile->y.step;
+    const double x_low = lw_plot_axis_at(&tiles->axis, tile->shown.first + ((double)tile->shown.x.begin - half) * tile->shown.step);
+    const double x_high = lw_plot_axis_at(&tiles->axis, tile->shown.first + ((double)tile->shown.x.end - half) * tile->shown.step);
+    const double first_row = (double)tile->shown.y.begin - 0.5 * (double)tile->shown.y.step;
     const double y_low = lw_plot_axis_at(&y, first_row);
-    const double y_high = lw_plot_axis_at(&y, first_row + (double)(tile->gathered.n_channels * tile->y.step));
+    const double y_high = lw_plot_axis_at(&y, first_row + (double)(tile->shown.gathered.n_channels * tile->shown.y.step));
     const double dx = (x_high - x_low) / raster->n_columns, dy = (y_high - y_low) / raster->n_rows;
     const struct lw_panel panel = {
-        .number = number, .title = tile->title[0] ? tile->title : NULL, .x = &tiles->axis,
+        .number = number, .title = tile->shown.title[0] ? tile->shown.title : NULL, .x = &tiles->axis,
         .x_label = is_last ? tiles->axis.label : NULL, .y_label = y.label,
         .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - half),
         .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - half),
         .y_low = is_downward ? fmax(y_low, y_high) : is_image ? y_low : fmin(y_low, y_high),
         .y_high = is_downward ? fmin(y_low, y_high) : is_image ? y_high : fmax(y_low, y_high),
     };
-    lw_subject_label_values(tile->subject, show_text(plot, tile->show), label, sizeof label);
+    lw_subject_label_values(tile->shown.subject, show_text(plot, tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
     lw_script_panel(&plot->script, &tiles->panels, &panel);
     const bool has_sky = tile->graticule.sky.wcs;
     const double low[2] = {x_low, y_low}, high[2] = {x_high, y_high};
     if (has_sky)
         lw_graticule_write_labels(&tile->graticule, low, high, &plot->script);
-    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image", tile->data,
+    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image", tile->shown.data,
             x_low + dx / 2, dx, y_low + dy / 2, dy);
     if (has_sky)
         lw_graticule_write_lines(&tile->graticule, low, high, &plot->script);
     fputs(has_sky ? "\nunset label\n" : "\n", plot->script.file);
-}
-
-static void note(struct lw_plot *plot, const struct tiles *tiles)
-{
-    double least = 1;
-    for (int t = 0; t < tiles->count; t++)
-        least = fmin(least, tiles->list[t].gathered.part);
-    lw_gathered_note(least, plot->script.note, sizeof plot->script.note);
-    const size_t used = strlen(plot->script.note);
-    if (tiles->left_out > 0)
-        snprintf(plot->script.note + used, sizeof plot->script.note - used, "%sthe first %d of %lld panels", used ? "; " : "",
-                 tiles->count, (long long)(tiles->count + tiles->left_out));
-    const struct lw_sky *const sky = &tiles->list[tiles->count - 1].graticule.sky;
-    const size_t so_far = strlen(plot->script.note);
-    if (sky->wcs)
-        snprintf(plot->script.note + so_far, sizeof plot->script.note - so_far, "%slines: %s", so_far ? "; " : "", sky->text);
 }
 
 static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
@@ -286,10 +255,10 @@ static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_err
     const bool is_image = plot->kind == LW_PLOT_IMAGE;
     int rc = LW_OK;
     tiles->panels = (struct lw_panels){.count = tiles->count, .left = is_image ? 72 : 110, .right = is_image ? 100 : 120, .gap = 36,
-                                       .has_titles = tiles->list[0].title[0] != '\0'};
+                                       .has_titles = tiles->list[0].shown.title[0] != '\0'};
     if (is_image) {
         const struct tile *const tile = &tiles->list[tiles->count - 1];
-        tiles->panels.aspect = (double)(tile->y.end - tile->y.begin) / (double)(tile->x.end - tile->x.begin);
+        tiles->panels.aspect = (double)(tile->shown.y.end - tile->shown.y.begin) / (double)(tile->shown.x.end - tile->shown.x.begin);
     }
     for (int t = 0; t < tiles->count && is_image && rc == LW_OK; t++) {
         rc = open_sky(plot, &tiles->list[t], err);
@@ -307,18 +276,14 @@ static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_err
 
 static int draw_all(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
 {
-    int rc = choose_frame(plot, tiles, err);
-    lw_script_begin(&plot->script);
-    for (int t = 0; t < tiles->count && rc == LW_OK; t++)
-        rc = gather(plot, tiles, &tiles->list[t], err);
-    if (rc)
-        return rc;
-    note(plot, tiles);
-    lw_script_panels(&plot->script, &tiles->panels);
-    for (int t = 0; t < tiles->count; t++)
-        draw(plot, tiles, t);
-    lw_script_end(&plot->script);
-    return LW_OK;
+    char more[160] = "";
+    const int rc = choose_frame(plot, tiles, err);
+    const struct lw_sky *const sky = &tiles->list[tiles->count - 1].graticule.sky;
+    if (sky->wcs)
+        snprintf(more, sizeof more, "lines: %s", sky->text);
+    const struct lw_panels_drawing drawing = {.context = tiles, .count = tiles->count, .gather = gather, .draw = draw,
+                                              .left_out = tiles->left_out, .what = "panels", .more = more};
+    return rc ? rc : lw_plot_draw_panels(plot, &tiles->panels, &drawing, err);
 }
 
 int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err)
@@ -328,7 +293,7 @@ int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err)
     if (rc == LW_OK)
         rc = draw_all(plot, &tiles, err);
     for (int t = 0; t < tiles.count; t++) {
-        lw_gathered_release(&tiles.list[t].gathered);
+        lw_gathered_release(&tiles.list[t].shown.gathered);
         lw_sky_close(&tiles.list[t].graticule.sky);
     }
     return rc;

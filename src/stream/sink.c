@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
-                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])
+/* Where a block's part of product number `product` lies in the result: first[] and count[] of its dimensions. */
+static void place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
+                  int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])
 {
     const struct lw_product *const p = &job->products[product];
     for (int d = 0; d < p->dataset.n_dims; d++) {
@@ -41,7 +42,7 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
         if (sinks->op->products[p].n_planes == 0)
             continue;
         begin_sums(sinks, slot, p, &writes->sums[p]);
-        lw_sink_place(sinks->job, sinks->op, p, &slot->block, first, count);
+        place(sinks->job, sinks->op, p, &slot->block, first, count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }
 }

@@ -16,10 +16,6 @@ struct lw_sinks {
     struct lw_sums *sums;               /* NULL: the arrays have no checksums */
 };
 
-/** Where a block's part of product number `product` lies in the result: first[] and count[] of its dimensions. */
-void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
-                   int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS]);
-
 /* A finished block on its way to the file. */
 struct lw_sink_writes {
     struct lw_write products[LW_OP_PRODUCTS];
