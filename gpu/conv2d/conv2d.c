@@ -131,12 +131,6 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-static int allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
-{
-    const cudaError_t status = bytes > 0 ? cudaMalloc(memory, (size_t)bytes) : cudaSuccess;
-    return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
-}
-
 /* Waits until they are there. */
 static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream, struct lw_error *err)
 {
@@ -160,7 +154,7 @@ static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, st
                    cudaStream_t stream, struct lw_error *err)
 {
     void *setup = NULL;
-    int rc = allocate(op->memory.setup_bytes, "transforming the kernel", &setup, err);
+    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the kernel", &setup, err);
     if (rc)
         return rc;
     rc = lw_conv2d_prepare(&op->spec, plan, conv2d->memory, setup, stream, &conv2d->prepared, err);
@@ -179,7 +173,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     int rc;
     if ((rc = lw_conv2d_choose(op->device, &op->spec, &plan, err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&conv2d->idle, cudaEventDisableTiming), "making an event", err)) ||
-        (rc = allocate(op->memory.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
+        (rc = lw_cuda_allocate(op->memory.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
         return rc;
     struct kept kept;
     lay_out_kept(&op->spec, &plan, conv2d->memory, &kept);
@@ -200,20 +194,6 @@ static void destroy(struct lw_op *op)
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
-
-static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream, struct lw_error *err)
-{
-    return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
-}
-
-static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
-{
-    if (!op->spec.input.is_swapped)
-        return LW_OK;
-    const int64_t pixels = (op->plan.halo + work->block.count) * work->block.n_channels * op->spec.conv2d.columns;
-    return swap_bytes(work->input, op->spec.input.scalar, pixels * (op->spec.input.is_complex ? 2 : 1), work->stream,
-                      err);
-}
 
 static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *block, cudaStream_t stream,
                     struct lw_error *err)
@@ -290,34 +270,16 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *fr
 }
 
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
-                          int series, struct lw_error *err)
+                          struct lw_error *err)
 {
-    if (!converts_output(&op->spec))
+    const int series = lw_op_find_product(&op->plan, LW_OP_SERIES);
+    if (series < 0 || !converts_output(&op->spec))
         return LW_OK;
     if (thins_output(&op->spec))
         return thin_output(op, from, block, series, err);
     const int64_t n = computed_scalars(&op->spec, block->count, block->n_channels);
     return lw_cuda_check(lw_cuda_convert(block->output, op->spec.precision, from->products[series], op->spec.output.scalar, n,
                                          lw_op_output_factor(&op->spec), from->report, from->stream), "converting a block", err);
-}
-
-static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *from, int series, struct lw_error *err)
-{
-    if (!op->spec.output.is_swapped)
-        return LW_OK;
-    const int64_t n_rows = lw_op_outputs(&op->plan, series, &from->block) * from->block.n_channels;
-    return swap_bytes(from->products[series], op->spec.output.scalar, n_rows * op->plan.products[series].width * n_parts(&op->spec),
-                      from->stream, err);
-}
-
-static int put_series(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
-                      struct lw_error *err)
-{
-    const int series = lw_op_find_product(&op->plan, LW_OP_SERIES);
-    if (series < 0)
-        return LW_OK;
-    const int rc = convert_output(op, from, block, series, err);
-    return rc ? rc : order_output(op, from, series, err);
 }
 
 /* The finished outputs of a block or a part of it. */
@@ -337,10 +299,10 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     const int64_t first = from->block.first, end = first + from->block.count, cluster = op->spec.conv2d.search.cluster;
     struct lw_conv2d_block block = block_of(&op->spec, &op->plan, &from->block, first - op->plan.before, end + op->plan.after);
     int rc;
-    if ((rc = order_input(op, from, err)) || (rc = compute(op, from, &block, err)) ||
+    if ((rc = compute(op, from, &block, err)) ||
         (rc = find_crossings(op, from, &block, from->block.channel, first - cluster, end + cluster, err)))
         return rc;
-    return put_series(op, from, &block, err);
+    return convert_output(op, from, &block, err);
 }
 
 static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_part *part, struct lw_error *err)

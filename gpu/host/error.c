@@ -70,3 +70,9 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
     return lw_fail(err, LW_ESYSTEM, "no device memory for %s: %s needed, %s free; lower --gpu-memory or --memory", what,
                    needed, lw_bytes_text((int64_t)free_bytes, room));
 }
+
+int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
+{
+    const cudaError_t status = bytes > 0 ? cudaMalloc(memory, (size_t)bytes) : cudaSuccess;
+    return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
+}

@@ -19,4 +19,7 @@ int lw_cufft_check(cufftResult status, const char *what, struct lw_error *err);
  * @param is_device  device memory, else pinned host memory */
 int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int is_device, struct lw_error *err);
 
+/** Take device memory; of 0 bytes none, and *memory stays as it is. */
+int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err);
+
 #endif

@@ -1,6 +1,7 @@
 #include "gpu/host/slot.h"
 
 #include "base/memory.h"
+#include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/pinned.h"
@@ -64,11 +65,9 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
     const struct lw_cuda_op_memory *const memory = &op->memory;
     const int64_t pinned_bytes = lay_out_pinned(slot, memory);
     const int64_t device_bytes = lay_out_device(slot, memory);
-    const cudaError_t status = cudaMalloc(&slot->device, (size_t)device_bytes);
-    if (status != cudaSuccess)
-        return lw_cuda_no_memory(status, "a slot", device_bytes, 1, err);
-    const int rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_cuda_allocate(device_bytes, "a slot", &slot->device, err)) ||
+        (rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err)))
         return rc;
     lay_out_pinned(slot, memory);
     lay_out_device(slot, memory);
@@ -156,6 +155,26 @@ static cudaError_t copy_products(const struct lw_op *op, struct slot_cuda *slot)
     return status;
 }
 
+/* Samples of the other byte order, in place: the input is the slot's own until the next block arrives in it. */
+static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStream_t stream, struct lw_error *err)
+{
+    if (!type.is_swapped)
+        return LW_OK;
+    return lw_cuda_check(lw_cuda_swap_bytes(data, type.scalar, bytes / (int64_t)lw_scalar_bytes(type.scalar), stream), "swapping bytes", err);
+}
+
+static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    int rc = order_bytes(op->spec.input, work->input, lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                         work->stream, err);
+    if (rc == LW_OK)
+        rc = op->ops->enqueue(op, work, err);
+    for (int p = 0; p < op->plan.n_products && rc == LW_OK; p++)
+        rc = order_bytes(op->plan.products[p].type, work->products[p], written_bytes(op, p, block), work->stream, err);
+    return rc;
+}
+
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     cudaError_t status = follow(op->out, slot->computed, slot->stream);
@@ -191,7 +210,7 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     nvtxRangePushA("lapwing submit");
     int rc;
     if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) &&
-        !(rc = op->ops->enqueue(op, &work, err)))
+        !(rc = compute(op, &work, err)))
         rc = copy_out(op, s, err);
     nvtxRangePop();
     return rc;

@@ -1,7 +1,7 @@
 /* ols.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
  *
- *     input -> byte order -> NaN to zero -> filter (segments, direct or long), and what is made of the series
- *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
+ *     input -> NaN to zero -> filter (segments, direct or long), and what is made of the series
+ *           -> output type -> NaN marked -> ends of a derivative -> output
  *
  * What is sought in the series is found beside that (gpu/ols/search.h), where the series is not wanted, instead of it.
  * Steps that a type does not need are not launched. Where every D-th output is wanted, the filter stores only these if there
@@ -236,12 +236,6 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-static int allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
-{
-    const cudaError_t status = cudaMalloc(memory, (size_t)bytes);
-    return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
-}
-
 /* Host copies that must live until the stream is done. */
 struct host {
     double *folded, *ends;
@@ -319,7 +313,7 @@ static int prepare_once(const struct lw_op *op, struct lw_ols_state *ols, cudaSt
     void *memory = NULL;
     struct setup setup;
     struct host host = {0};
-    int rc = allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
+    int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
     if (rc)
         return rc;
     lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
@@ -339,7 +333,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     op->state = ols;
     int rc;
     if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
-        (rc = allocate(op->memory.op_bytes, "the filters' spectra", &ols->memory, err)))
+        (rc = lw_cuda_allocate(op->memory.op_bytes, "the filters' spectra", &ols->memory, err)))
         return rc;
     lay_out_kept(&op->spec, &ols->resolved, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
@@ -362,24 +356,6 @@ static void destroy(struct lw_op *op)
 static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
 {
     return &((const struct lw_ols_state *)op->state)->resolved;
-}
-
-/* Scalars of a block's input: the slot's own until the next block arrives in it, so they are changed in place. */
-static int64_t input_scalars(const struct lw_op *op, const struct lw_cuda_op_block *work)
-{
-    return (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
-}
-
-static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream, struct lw_error *err)
-{
-    return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
-}
-
-static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
-{
-    if (!op->spec.input.is_swapped)
-        return LW_OK;
-    return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
 }
 
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
@@ -471,14 +447,6 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
 }
 
-static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
-{
-    if (!op->spec.output.is_swapped)
-        return LW_OK;
-    const int64_t n = lw_ols_output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
-    return swap_bytes(work->products[0], op->spec.output.scalar, n, work->stream, err);
-}
-
 /* The search, if there is one, reports what is not a number. */
 static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
@@ -487,17 +455,15 @@ static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *wo
     void *const output = computed(op, work);
     int rc;
     if ((rc = lw_ols_filter(op, work, &piece, output, NULL, err)) ||
-        (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) || (rc = make_ends(op, work, err)) ||
-        (rc = convert_output(op, work, err)))
+        (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) || (rc = make_ends(op, work, err)))
         return rc;
-    return order_output(op, work, err);
+    return convert_output(op, work, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     int rc;
-    if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) ||
-        (wants_series(&op->spec) && (rc = make_series(op, work, err))))
+    if ((rc = clean_input(op, work, err)) || (wants_series(&op->spec) && (rc = make_series(op, work, err))))
         return rc;
     return lw_ols_search(op, work, parts_of(op, work).search, err);
 }

@@ -70,9 +70,8 @@ static int open_dense(struct dense *dense, struct lw_error *err)
         return rc;
     if (!(dense->host = lw_alloc(LW_SFFT_DENSE_VALUES * sizeof *dense->counts, "counts", err)))
         return LW_ESYSTEM;
-    const cudaError_t status = cudaMalloc(&dense->memory, (size_t)bytes);
-    if (status != cudaSuccess)
-        return lw_cuda_no_memory(status, "the dense transform", bytes, 1, err);
+    if ((rc = lw_cuda_allocate(bytes, "the dense transform", &dense->memory, err)))
+        return rc;
     lay_out(dense, work);
     if ((rc = lw_cufft_check(cufftCreate(&dense->fft), what, err)))
         return rc;

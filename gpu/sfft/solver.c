@@ -86,12 +86,12 @@ static int allocate(struct solver_cuda *solver, const struct lw_device *device, 
     const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
     const int64_t work_bytes = fft_work_bytes(device, plan);
     const int64_t device_bytes = lay_out_device(solver, plan, work_bytes), pinned_bytes = lay_out_pinned(solver, plan);
-    cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
+    const cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", pinned_bytes, 0, err);
-    status = cudaMalloc(&solver->device, (size_t)device_bytes);
-    if (status != cudaSuccess)
-        return lw_cuda_no_memory(status, "a sparse transform", device_bytes, 1, err);
+    const int rc = lw_cuda_allocate(device_bytes, "a sparse transform", &solver->device, err);
+    if (rc)
+        return rc;
     lay_out_device(solver, plan, work_bytes);
     lay_out_pinned(solver, plan);
     return LW_OK;

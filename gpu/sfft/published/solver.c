@@ -149,12 +149,12 @@ static int allocate(struct solver *solver, struct lw_error *err)
     const struct lw_published_plan *const plan = &solver->base.layout->plan;
     const int64_t work = work_bytes(&solver->device), pinned = lay_out_pinned(solver);
     const int64_t bytes = lay_out(solver, gathers(plan), work);
-    cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned, cudaHostAllocDefault);
+    const cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned, cudaHostAllocDefault);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", pinned, 0, err);
-    status = cudaMalloc(&solver->memory, (size_t)bytes);
-    if (status != cudaSuccess)
-        return lw_cuda_no_memory(status, "a sparse transform", bytes, 1, err);
+    const int rc = lw_cuda_allocate(bytes, "a sparse transform", &solver->memory, err);
+    if (rc)
+        return rc;
     memset(solver->pinned, 0, (size_t)pinned);          /* pages are touched now, not by a run */
     lay_out(solver, gathers(plan), work);
     lay_out_pinned(solver);
