@@ -41,7 +41,7 @@ static void add_energy(const struct filters *f, int64_t i, double *work, double 
         memcpy(work + m * f->parts, f->taps + (i * f->step + m * f->stride) * f->parts, (size_t)f->parts * sizeof *work);
     lw_response_magnitudes(work, f->n_taps, f->parts, points, response);
     for (int64_t k = 0; k < points; k++) {
-        const double frequency = (double)min64(k, points - k) / (double)points, energy = response[k] * response[k];
+        const double frequency = (double)lw_min64(k, points - k) / (double)points, energy = response[k] * response[k];
         *all += energy;
         *beyond += 2 * f->every * frequency > 1 ? energy : 0;
     }
@@ -102,7 +102,7 @@ int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *
     const struct filters across = {c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_columns, 1, parts, every};
     if (lw_conv2d_every(c) == 1)
         return LW_OK;
-    const int64_t longest = max64(c->kernel_rows, c->kernel_columns);
+    const int64_t longest = lw_max64(c->kernel_rows, c->kernel_columns);
     double *const work = lw_alloc_array(work_doubles(longest), sizeof *work, "the kernel's response", err);
     if (!work)
         return LW_ESYSTEM;

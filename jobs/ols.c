@@ -165,11 +165,11 @@ static int check_stretches(const struct lw_options *given, const struct lw_job *
     if (length < LEAST_STRETCH)
         return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
                        " is uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
-    const int64_t most = max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)), all = divide_up(job->n_outputs, length);
+    const int64_t most = lw_max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)), all = lw_divide_up(job->n_outputs, length);
     if (all > most)
         return lw_fail(err, LW_ECONFIG, "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more than "
                        "%" PRId64 " numbers: give a time %" PRId64 " times as long", text, all, job->op.n_channels, job->op.ols.n_filters,
-                       MOST_SIGMAS, divide_up(all, most));
+                       MOST_SIGMAS, lw_divide_up(all, most));
     return LW_OK;
 }
 

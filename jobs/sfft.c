@@ -157,7 +157,7 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;
-    request->spec.sparsity = min64(request->spec.sparsity, lw_sfft_n_frequencies(&request->spec));
+    request->spec.sparsity = lw_min64(request->spec.sparsity, lw_sfft_n_frequencies(&request->spec));
     return lw_sfft_published_choose(given, request, err);
 }
 

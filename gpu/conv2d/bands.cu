@@ -224,7 +224,7 @@ static void cut_batch(int64_t first, int n, BandArgs &args)
  * on. */
 static int points_before(const lw_conv2d_block &block, const lw_conv2d_grid &grid, enum lw_precision precision)
 {
-    const int64_t least = block.kernel_columns - 1, even = precision == LW_SINGLE ? round_up(least, 32) : least;
+    const int64_t least = block.kernel_columns - 1, even = precision == LW_SINGLE ? lw_round_up(least, 32) : least;
     return static_cast<int>(even + grid.hop_columns <= grid.columns ? even : least);
 }
 

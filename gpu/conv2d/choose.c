@@ -75,7 +75,8 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     const int side = is_real_single(spec) ? lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns) : 0;
     if (side > 0)
         return in_strips(spec, LW_CONV2D_UNROLLED, side);
-    const double taps = 64 * (double)divide_up(c->kernel_rows, 8) * (double)divide_up(c->kernel_columns, 8);   /* in squares */
+    /* in squares */
+    const double taps = 64 * (double)lw_divide_up(c->kernel_rows, 8) * (double)lw_divide_up(c->kernel_columns, 8);
     return (struct lw_conv2d_plan){
         .method = LW_CONV2D_DIRECT,
         .seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate)) +
@@ -107,7 +108,7 @@ static double transforms_down(const struct lw_op_spec *spec, const struct lw_con
 {
     const int64_t each = pieces * grid->hop_rows, rest = output_rows(spec) % each;
     const double lead = (double)spec->conv2d.kernel_rows - 1;
-    const double touched = rest > 0 ? ((double)min64(rest, grid->hop_rows) + lead) / (double)grid->rows : 0;
+    const double touched = rest > 0 ? ((double)lw_min64(rest, grid->hop_rows) + lead) / (double)grid->rows : 0;
     return (double)(output_rows(spec) / each) + touched;
 }
 
@@ -116,7 +117,7 @@ static void pair(struct lw_conv2d_grid *grid, int rows, int columns)
 {
     grid->pair_rows = rows;
     grid->pair_columns = columns;
-    grid->transforms_across = (int)divide_up(grid->n_across, columns);
+    grid->transforms_across = (int)lw_divide_up(grid->n_across, columns);
 }
 
 /* A grid of tiles of this size; false if the kernel leaves nothing of them. */
@@ -129,14 +130,14 @@ static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, st
         .rows = rows, .columns = columns,
         .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
     };
-    grid->n_across = divide_up(c->output_columns, grid->hop_columns);
+    grid->n_across = lw_divide_up(c->output_columns, grid->hop_columns);
     pair(grid, 1, 1);
     return true;
 }
 
 static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
-    return spec->n_channels * grid->transforms_across * divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
+    return spec->n_channels * grid->transforms_across * lw_divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
 }
 
 /* Tiles that have a multiprocessor for themselves. */
@@ -147,14 +148,14 @@ bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan) { return plan->method
 void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid)
 {
     const int64_t unit = spec->columns % 4 != 0 ? 1 : spec->output_columns % 8 != 0 ? 4 : 8;
-    const int64_t delay = (round_up(spec->look_ahead_columns, 4) - spec->look_ahead_columns) * (unit > 1);
-    const int64_t lead = spec->kernel_columns - 1 + delay, even = round_up(lead, unit);
+    const int64_t delay = (lw_round_up(spec->look_ahead_columns, 4) - spec->look_ahead_columns) * (unit > 1);
+    const int64_t lead = spec->kernel_columns - 1 + delay, even = lw_round_up(lead, unit);
     if (even >= grid->columns)
         return;
     grid->delay_columns = (int)delay;
     grid->spare_columns = (int)(even - lead);
     grid->hop_columns = grid->columns - even;
-    grid->n_across = divide_up(spec->output_columns, grid->hop_columns);
+    grid->n_across = lw_divide_up(spec->output_columns, grid->hop_columns);
     pair(grid, 1, 1);
 }
 
@@ -172,14 +173,14 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
 /* Large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu. */
 static double late_seconds(int64_t n)
 {
-    const int64_t gaining = min64(n / min64(n, MULTIPROCESSORS) - 1, 5);
+    const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
     return 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    const int64_t n = n_transforms(spec, grid), most = divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
+    const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
     const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
     const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late_seconds(n) : 0);
     plan.seconds = (beyond + each) / n_outputs(spec);
@@ -218,8 +219,8 @@ static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct l
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_BANDS, .grid = *grid};
     const int64_t n = n_transforms(spec, grid);
     const int64_t wanted = (int64_t)(wanted_points / (double)((grid->rows + grid->hop_rows) * grid->columns));
-    plan.batch = min64(n, max64(wanted, grid->transforms_across));
-    const double launches = 3 * (double)divide_up(n, plan.batch);
+    plan.batch = lw_min64(n, lw_max64(wanted, grid->transforms_across));
+    const double launches = 3 * (double)lw_divide_up(n, plan.batch);
     const double strips = (double)(spec->n_channels * grid->transforms_across);
     plan.seconds = (strips * strip_seconds(spec, grid) + launches * launch_seconds) / n_outputs(spec);
     return plan;
@@ -252,8 +253,8 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
 /* Pieces as wide as they need be, and of whole 128 bytes if they can: their rows are then written from where such begin on. */
 static void align(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid)
 {
-    const int64_t even = round_up(divide_up(spec->conv2d.output_columns, grid->n_across), 32);
-    grid->hop_columns = min64(grid->hop_columns, even);
+    const int64_t even = lw_round_up(lw_divide_up(spec->conv2d.output_columns, grid->n_across), 32);
+    grid->hop_columns = lw_min64(grid->hop_columns, even);
 }
 
 /* The pieces of a transform beside each other, or one above the other. */

@@ -83,7 +83,7 @@ struct work {
 static struct lw_conv2d_block block_of(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_block *slot,
                                        int64_t first, int64_t end)
 {
-    const int64_t begin = max64(first, 0), rows = (plan->n_outputs > 0 ? min64(end, plan->n_outputs) : end) - begin;
+    const int64_t begin = lw_max64(first, 0), rows = (plan->n_outputs > 0 ? lw_min64(end, plan->n_outputs) : end) - begin;
     struct lw_conv2d_block block = lw_conv2d_block_of(spec, begin, rows, slot->n_channels);
     block.input_pitch = plan->halo + slot->count;
     block.input_first = begin - (slot->first - plan->before);
@@ -240,8 +240,8 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
         .first_row = first_row,
         .channel = channel,
         .scales = ((const struct conv2d *)op->state)->scales,
-        .begin = max64(0, begin - first_row),
-        .end = min64(block->count, end - first_row),
+        .begin = lw_max64(0, begin - first_row),
+        .end = lw_min64(block->count, end - first_row),
         .sign = op->spec.conv2d.search.sign,
         .rows = from->products[product],
         .most_rows = from->most_rows[product],
@@ -260,7 +260,7 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *fr
         .rows = block->count,
         .columns = op->spec.conv2d.output_columns,
         .parts = n_parts(&op->spec),
-        .first = round_up(first, every) - max64(0, first - op->plan.before),
+        .first = lw_round_up(first, every) - lw_max64(0, first - op->plan.before),
         .every = every,
         .kept_rows = lw_op_outputs(&op->plan, series, &from->block),
         .factor = lw_op_output_factor(&op->spec),

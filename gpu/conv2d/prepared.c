@@ -312,10 +312,11 @@ static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw
     const int64_t n = lw_conv2d_cut(block, &grid);
     if (n == 0)
         return cudaSuccess;
-    const int64_t each = divide_up(n, divide_up(n, p->plan.batch));     /* a small last batch would leave the device half empty */
+    /* a small last batch would leave the device half empty */
+    const int64_t each = lw_divide_up(n, lw_divide_up(n, p->plan.batch));
     cudaError_t status = cudaSuccess;
     for (int64_t first = 0; status == cudaSuccess && first < n; first += each)
-        status = lw_conv2d_bands(block, &grid, p->spec.precision, p->bank, first, (int)min64(each, n - first), p->work, stream);
+        status = lw_conv2d_bands(block, &grid, p->spec.precision, p->bank, first, (int)lw_min64(each, n - first), p->work, stream);
     return status;
 }
 

@@ -37,13 +37,13 @@ static double step_seconds(int64_t n, struct pace pace)
 
 struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product)
 {
-    const int64_t across = divide_up(n_columns, LW_CONV2D_STRIP_COLUMNS) * n_channels;
+    const int64_t across = lw_divide_up(n_columns, LW_CONV2D_STRIP_COLUMNS) * n_channels;
     const struct pace pace = pace_of(side, is_product);
     const double full_step = step_seconds(pace.at_a_time, pace);
     struct lw_conv2d_strips best = {.seconds = INFINITY};
     for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in twos */
         const int rows = even > 0 ? even : 1;
-        const int64_t each = divide_up(divide_up(n_rows, rows) * across, MULTIPROCESSORS);
+        const int64_t each = lw_divide_up(lw_divide_up(n_rows, rows) * across, MULTIPROCESSORS);
         const double step = (double)(each / pace.at_a_time) * full_step + step_seconds(each % pace.at_a_time, pace);
         const double seconds = step * (rows + side - 1);
         if (seconds < 0.98 * best.seconds)                      /* shorter ones for a clear gain only */

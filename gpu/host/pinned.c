@@ -19,7 +19,7 @@
 
 int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
 {
-    return lw_pool_create((int)min64(lw_proc_cores(), MOST_THREADS), out, err);
+    return lw_pool_create((int)lw_min64(lw_proc_cores(), MOST_THREADS), out, err);
 }
 
 /* The runtime keeps a current device for each thread. */
@@ -38,7 +38,7 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     struct lw_pinned *const pinned = context;
     const int64_t first = piece * PIECE_BYTES;
     (void)thread;
-    madvise((char *)pinned->memory + first, (size_t)min64(PIECE_BYTES, pinned->bytes - first), MADV_POPULATE_WRITE);
+    madvise((char *)pinned->memory + first, (size_t)lw_min64(PIECE_BYTES, pinned->bytes - first), MADV_POPULATE_WRITE);
     return __atomic_sub_fetch(&pinned->n_left, 1, __ATOMIC_ACQ_REL) == 0 ? register_all(pinned, err) : LW_OK;
 }
 
@@ -61,11 +61,11 @@ static void *reserve(int64_t bytes)
 
 int lw_pinned_begin(struct lw_pinned *pinned, int64_t bytes, int device, struct lw_pool *threads, struct lw_error *err)
 {
-    *pinned = (struct lw_pinned){.bytes = round_up(bytes, sysconf(_SC_PAGESIZE)), .device = device};
+    *pinned = (struct lw_pinned){.bytes = lw_round_up(bytes, sysconf(_SC_PAGESIZE)), .device = device};
     pinned->memory = reserve(pinned->bytes);
     if (!pinned->memory)
         return lw_cuda_no_memory(cudaErrorMemoryAllocation, "a slot", bytes, 0, err);
-    pinned->n_left = (int)divide_up(pinned->bytes, PIECE_BYTES);
+    pinned->n_left = (int)lw_divide_up(pinned->bytes, PIECE_BYTES);
     pinned->batch = (struct lw_batch){.n_pieces = pinned->n_left, .work = make_pages, .context = pinned};
     lw_pool_start(threads, &pinned->batch);
     return LW_OK;

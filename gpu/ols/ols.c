@@ -187,7 +187,7 @@ static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_r
 /* Samples of a channel of a block, of `count`, that outputs are computed for. */
 static int64_t computed_samples(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, int64_t count)
 {
-    return lw_ols_is_thin(resolved) ? divide_up(count, lw_post_every(spec->ols.post)) : count;
+    return lw_ols_is_thin(resolved) ? lw_divide_up(count, lw_post_every(spec->ols.post)) : count;
 }
 
 static bool wants_series(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search) & LW_FILTERED; }
@@ -383,7 +383,7 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
         .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1),
         .row = block->count,
         .width = (is_fast ? 1 : n_channels) * parts,
-        .first = round_up(block->first, every) - block->first,
+        .first = lw_round_up(block->first, every) - block->first,
         .every = every,
         .kept = lw_op_outputs(&op->plan, 0, block),
         .squares = lw_op_squares(&op->spec),

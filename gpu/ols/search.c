@@ -68,16 +68,16 @@ int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
 {
     if (!lw_search_is_needed(&spec->ols.search))
         return 0;
-    return lw_ols_series_bytes(spec, min64(plan->before + count + plan->after, plan->n_outputs), n_channels);
+    return lw_ols_series_bytes(spec, lw_min64(plan->before + count + plan->after, plan->n_outputs), n_channels);
 }
 
 /* Outputs first .. end - 1, those of them that lie on the axis; first is a multiple of the unit. */
 static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_block *block, int64_t first, int64_t end)
 {
-    const int64_t begin = max64(first, 0);
+    const int64_t begin = lw_max64(first, 0);
     return (struct lw_ols_piece){
         .first = begin,
-        .count = min64(end, op->plan.n_outputs) - begin,
+        .count = lw_min64(end, op->plan.n_outputs) - begin,
         .n_channels = block->n_channels,
         .skip = begin - (block->first - op->plan.before),
     };
@@ -170,8 +170,8 @@ static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *wo
         return LW_OK;
     const int64_t every = op->spec.ols.search.every, end = work->block.first + work->block.count;
     const struct lw_statistics statistics = {
-        .first = divide_up(work->block.first, every),
-        .count = divide_up(end, every) - divide_up(work->block.first, every),
+        .first = lw_divide_up(work->block.first, every),
+        .count = lw_divide_up(end, every) - lw_divide_up(work->block.first, every),
         .every = every,
         .n_outputs = op->plan.n_outputs,
         .max = product_of(op, work, LW_OP_BLOCK_MAX),
@@ -207,7 +207,7 @@ static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *pi
 {
     const struct lw_search *const search = &op->spec.ols.search;
     const int64_t stretch = lw_search_stretch(search, end - 1);
-    const int64_t begin = stretch == 0 ? piece->first : max64(piece->first, search->first_stretch + stretch * search->stretch);
+    const int64_t begin = stretch == 0 ? piece->first : lw_max64(piece->first, search->first_stretch + stretch * search->stretch);
     const int64_t before = (begin - piece->first) % op->plan.unit;
     struct part part = {.piece = *piece, .stretch = stretch, .before = before};
     part.piece.first = begin - before;
@@ -237,7 +237,7 @@ static int launch_part_crossings(const struct lw_op *op, const struct lw_cuda_op
 {
     struct lw_cuda_ols_search search = search_of(op, work, part, ((const struct lw_ols_state *)op->state)->scales);
     search.table = *table;
-    search.table.first = max64(table->first, part->piece.first + part->before);
+    search.table.first = lw_max64(table->first, part->piece.first + part->before);
     return lw_ols_filter(op, work, &part->piece, NULL, &search, err);
 }
 

@@ -32,7 +32,7 @@ struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan)
         sizes.n_buckets += (attempt->n_stages + 1) * attempt->n_buckets;
         sizes.n_values += n_planes * attempt->n_buckets;
         sizes.n_samples += n_planes * row;
-        sizes.most_samples = max64(sizes.most_samples, attempt->n_shifts * row);
+        sizes.most_samples = lw_max64(sizes.most_samples, attempt->n_shifts * row);
     }
     sizes.table_bits = lw_sfft_table_bits(sizes.capacity, sizes.n_buckets);
     return sizes;

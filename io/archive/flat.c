@@ -70,7 +70,7 @@ void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visi
 {
     const struct lw_values *const values = &flat->values;
     const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    struct lw_listing row = {.path = path, .stored_bytes = max64(0, count_bytes(flat))};
+    struct lw_listing row = {.path = path, .stored_bytes = lw_max64(0, count_bytes(flat))};
     lw_archive_shape(flat->dims, flat->n_dims, &row);
     snprintf(row.type, sizeof row.type, "%s%s%s", values->is_complex ? "complex " : "", lw_number_text(values->number),
              values->is_swapped && lw_number_bytes(values->number) > 1 ? (is_little ? " (big endian)" : " (little endian)") : "");
@@ -150,12 +150,12 @@ static int read_piece(const struct opened *opened, const struct piece *piece, st
 {
     _Alignas(16) char buffer[BUFFER_BYTES];
     const int64_t bytes = lw_values_bytes(&opened->flat.values), room = BUFFER_BYTES / bytes;
-    const int64_t most = max64(1, (room - 1) / piece->step + 1);
+    const int64_t most = lw_max64(1, (room - 1) / piece->step + 1);
     int rc = LW_OK;
     if (!opened->is_float64 && lw_values_are_flat(&opened->flat.values) && piece->step == 1 && piece->to_step == 1)
         return lw_bytes_read(opened->fd, piece->to, opened->flat.offset + piece->first * bytes, piece->count * bytes, err);
     for (int64_t at = 0, n; at < piece->count && rc == LW_OK; at += n) {
-        n = min64(most, piece->count - at);
+        n = lw_min64(most, piece->count - at);
         const int64_t first = piece->first + at * piece->step;
         rc = lw_bytes_read(opened->fd, buffer, opened->flat.offset + first * bytes, ((n - 1) * piece->step + 1) * bytes, err);
         if (rc == LW_OK)

@@ -166,7 +166,7 @@ static bool go_to(struct walk *walk, int64_t record)
     if (record == channel->n_records)
         return false;
     const int64_t at = -lw_instant_to_sample(lw_mseed_start(&channel->records[record]), channel->period, walk->start, NULL);
-    const int64_t begin = record > 0 ? max64(at, walk->end) : at;
+    const int64_t begin = record > 0 ? lw_max64(at, walk->end) : at;
     *walk = (struct walk){channel, walk->start, record, begin, at + count_from(channel, record), channel->records[record].first + begin - at};
     return true;
 }
@@ -180,9 +180,9 @@ static int64_t intersect(const struct lw_file_stretch *some, int64_t n, const st
     bool is_there = go_to(&walk, 0);
     int64_t kept = 0;
     for (int64_t s = 0; s < n && is_there; ) {
-        const int64_t end = some[s].first + some[s].count, begin = max64(some[s].first, walk.begin);
-        if (begin < min64(end, walk.end))
-            into[kept++] = (struct lw_file_stretch){.first = begin, .count = min64(end, walk.end) - begin};
+        const int64_t end = some[s].first + some[s].count, begin = lw_max64(some[s].first, walk.begin);
+        if (begin < lw_min64(end, walk.end))
+            into[kept++] = (struct lw_file_stretch){.first = begin, .count = lw_min64(end, walk.end) - begin};
         if (end <= walk.end)
             s++;
         else
@@ -482,7 +482,7 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
     for (int64_t done = 0; done < row->count; r++) {
         const struct lw_mseed_record *const record = &records[r];
         const int64_t from = row->first + done * row->step - record->first;
-        const int64_t n = min64(row->count - done, divide_up(max64(0, record->n_samples - from), row->step));
+        const int64_t n = lw_min64(row->count - done, lw_divide_up(lw_max64(0, record->n_samples - from), row->step));
         if (n == 0)
             continue;           /* all between two samples */
         const void *samples;
@@ -508,7 +508,7 @@ static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacke
         const int64_t s = find_last(&choice->stretches->first, sizeof *choice->stretches, choice->n_stretches, at);
         const struct lw_file_stretch *const stretch = &choice->stretches[s];
         row.first = choice->from[s * choice->n + c] + at - stretch->first;
-        row.count = min64(count - done, divide_up(stretch->first + stretch->count - at, row.step));
+        row.count = lw_min64(count - done, lw_divide_up(stretch->first + stretch->count - at, row.step));
         row.into = into + done * bytes;
         rc = read_row(opened, unpacker, &row, err);
     }

@@ -38,14 +38,14 @@ static int add_record(struct lw_mseed_index *index, const struct lw_mseed_record
         index->most_records = most;
     }
     index->records[index->n_records++] = *record;
-    index->most_bytes = (int32_t)max64(index->most_bytes, record->bytes);
+    index->most_bytes = (int32_t)lw_max64(index->most_bytes, record->bytes);
     return LW_OK;
 }
 
 static int read_window(const struct lw_mseed_index *index, const char *name, int64_t offset, char *window, int64_t *bytes,
                        struct lw_error *err)
 {
-    *bytes = min64(WINDOW_BYTES, index->bytes - offset);
+    *bytes = lw_min64(WINDOW_BYTES, index->bytes - offset);
     return lw_bytes_read_file(index->fd, name, window, offset, *bytes, err);
 }
 
@@ -57,7 +57,7 @@ static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_
     char what[LW_MSEED_WHAT];
     int rc = LW_OK;
     for (; rc == LW_OK && record.bytes > 0; record.offset += record.bytes) {
-        if (begin + bytes < min64(index->bytes, record.offset + LW_MSEED_HEAD)) {
+        if (begin + bytes < lw_min64(index->bytes, record.offset + LW_MSEED_HEAD)) {
             begin = record.offset;
             if ((rc = read_window(index, name, begin, window, &bytes, err)))
                 return rc;
@@ -76,7 +76,7 @@ static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_
 static int read_records(struct lw_mseed_index *index, const char *name, struct lw_error *err)
 {
     struct lw_mseed_unpacker *unpacker = NULL;
-    char *const window = lw_alloc((size_t)min64(WINDOW_BYTES, index->bytes) + LW_MSEED_SLACK, "part of a file", err);
+    char *const window = lw_alloc((size_t)lw_min64(WINDOW_BYTES, index->bytes) + LW_MSEED_SLACK, "part of a file", err);
     int rc = window ? lw_mseed_unpacker_create(0, &unpacker, err) : LW_ESYSTEM;
     if (rc == LW_OK)
         rc = scan(index, name, unpacker, window, err);

@@ -196,7 +196,7 @@ int lw_mseed_read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t a
     }
     if (available < MINRECLEN)
         return LW_OK;
-    const bool is_read = msr_unpack(at, (int)min64(available, LW_MSEED_HEAD), &unpacker->unpacked, 0, 0) == MS_NOERROR;
+    const bool is_read = msr_unpack(at, (int)lw_min64(available, LW_MSEED_HEAD), &unpacker->unpacked, 0, 0) == MS_NOERROR;
     const MSRecord *const header = unpacker->unpacked;
     if (!is_read || !has_all_blockettes(header) || (header->Blkt1000 && (header->reclen < MINRECLEN || header->reclen > MAXRECLEN)))
         snprintf(what, LW_MSEED_WHAT, "has blockettes that cannot be");

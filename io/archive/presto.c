@@ -49,7 +49,7 @@ static int read_text(const char *file, char **text, struct lw_error *err)
     const int fd = lw_file_open(name, why);
     if (fd < 0)
         return lw_fail(err, LW_EIO, "cannot read '%.600s', which says what is in '%.300s': %s", name, file, why);
-    const int64_t bytes = max64(0, min64(lseek(fd, 0, SEEK_END), MOST_TEXT));
+    const int64_t bytes = lw_max64(0, lw_min64(lseek(fd, 0, SEEK_END), MOST_TEXT));
     *text = lw_alloc((size_t)bytes + 1, "a text", err);
     const int rc = *text ? lw_bytes_read_file(fd, name, *text, 0, bytes, err) : LW_ESYSTEM;
     close(fd);
@@ -75,7 +75,7 @@ static bool take_value(const char *line, size_t length, char value[VALUE])
         at++;
     while (length > at && strchr(" \t\r", line[length - 1]))
         length--;
-    snprintf(value, VALUE, "%.*s", (int)min64((int64_t)(length - at), VALUE - 1), line + at);
+    snprintf(value, VALUE, "%.*s", (int)lw_min64((int64_t)(length - at), VALUE - 1), line + at);
     return true;
 }
 

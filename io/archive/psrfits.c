@@ -72,7 +72,7 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
     float values[LW_PATCH_CHANNELS];
     int rc = LW_OK;
     for (int64_t i = 0; rc == LW_OK && *are_so && i < count; i += LW_PATCH_CHANNELS) {
-        const int64_t n = min64(LW_PATCH_CHANNELS, count - i);
+        const int64_t n = lw_min64(LW_PATCH_CHANNELS, count - i);
         rc = read_floats(fd, offset + i * (int64_t)sizeof *values, n, values, err);
         for (int64_t v = 0; rc == LW_OK && v < n; v++)
             *are_so &= values[v] == wanted;
@@ -158,7 +158,7 @@ static int describe_time(int fd, const struct lw_psrfits *table, struct lw_axis_
         !(fabs(table->start_offset_s) < 1e6) || !lw_instant_from_seconds(table->start_offset_s, &offset))
         return rc;
     const double samples = middle / table->period_s - (double)table->n_per_row / 2, whole = nearbyint(samples);
-    const int64_t before = middle == 0 ? max64(0, min64(table->n_rows_before, INT32_MAX)) * table->n_per_row
+    const int64_t before = middle == 0 ? lw_max64(0, lw_min64(table->n_rows_before, INT32_MAX)) * table->n_per_row
                            : whole > 0 && whole < 1e15 ? (int64_t)whole : 0;
     start.seconds += table->start_second + offset.seconds;
     start.attoseconds += offset.attoseconds;
@@ -436,7 +436,7 @@ static int read_patch(const void *dataset, const struct lw_patch *patch, struct 
     for (int64_t t = patch->time; rc == LW_OK && t < end; t += part.n_times) {
         const int64_t slot = t / per_row, row = find_row(opened, slot);
         part.time = t % per_row;
-        part.n_times = min64(per_row - part.time, end - t);
+        part.n_times = lw_min64(per_row - part.time, end - t);
         part.into = patch->into + (t - patch->time) * patch->pitch;
         if (opened->slots && opened->slots[row] != slot)
             fill_nan(&part);

@@ -118,7 +118,7 @@ static int find_pitch(struct lw_segy_file *file, const char *name, struct lw_err
 static int find_count(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
     const int64_t claimed = file->revision == 2 ? lw_segy_binary_field(file, 3513, 8) : 0;
-    const int64_t trailers = file->revision == 2 ? max64(0, lw_segy_binary_field(file, 3529, 4)) : 0;
+    const int64_t trailers = file->revision == 2 ? lw_max64(0, lw_segy_binary_field(file, 3529, 4)) : 0;
     const int64_t room = (file->bytes - file->first_byte - trailers * LW_SEGY_TEXT_BYTES) / file->pitch;
     if (room < 1)
         return lw_fail(err, LW_EDATA, "'%.600s' is too short: a trace of %" PRId64 " samples takes %" PRId64 " bytes, and %" PRId64
@@ -387,7 +387,7 @@ static bool is_of_first_length(const struct lw_segy_file *file, const char *name
     *other = *file;
     bool are_all = length > 0 && lw_segy_set_length(other, name, length, NULL) == LW_OK &&
                    other->first_byte + other->n_traces * other->pitch == other->bytes;
-    for (int64_t t = 0; are_all && t < min64(other->n_traces, LOOKED_AT); t++)
+    for (int64_t t = 0; are_all && t < lw_min64(other->n_traces, LOOKED_AT); t++)
         are_all = read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
     return are_all;
 }
@@ -470,7 +470,7 @@ int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info
     struct spacing spacing;
     struct lw_segy_file other;
     const bool is_insisted_on = info->hints.format[0];
-    const int64_t n = min64(file->n_traces, MOST_LOOKED_AT);
+    const int64_t n = lw_min64(file->n_traces, MOST_LOOKED_AT);
     int rc = look_at_traces(file, info->file, n, &spacing, &lengths, &intervals, err);
     if (rc)
         return rc;

@@ -202,11 +202,11 @@ static int read_header(const char *file, struct bytes *bytes, struct lw_error *e
     int fd, rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
-    const int64_t size = max64(0, lseek(fd, 0, SEEK_END));
+    const int64_t size = lw_max64(0, lseek(fd, 0, SEEK_END));
     *bytes = (struct bytes){.file = file};
-    rc = read_beginning(fd, bytes, min64(size, USUAL_HEADER_BYTES), err);
+    rc = read_beginning(fd, bytes, lw_min64(size, USUAL_HEADER_BYTES), err);
     if (rc == LW_OK && bytes->n < size && !has_end(bytes))
-        rc = read_beginning(fd, bytes, min64(size, MOST_HEADER_BYTES), err);
+        rc = read_beginning(fd, bytes, lw_min64(size, MOST_HEADER_BYTES), err);
     close(fd);
     if (rc)
         lw_free(bytes->all);

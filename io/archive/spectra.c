@@ -46,7 +46,7 @@ static inline void unpack_bytes(const uint8_t unpacked[256][8], const uint8_t *r
 /* n samples from number `skip` of the first byte on. */
 static void unpack(const struct lw_spectra *spectra, const uint8_t *raw, int64_t skip, int64_t n, uint8_t *out)
 {
-    const int64_t per = 8 / spectra->bits, head = skip > 0 ? min64(per - skip, n) : 0;
+    const int64_t per = 8 / spectra->bits, head = skip > 0 ? lw_min64(per - skip, n) : 0;
     if (head > 0) {
         memcpy(out, spectra->unpacked[*raw++] + skip, (size_t)head);
         out += head;
@@ -78,7 +78,7 @@ static int read_raw(const struct lw_spectra *spectra, int64_t offset, const stru
     const int64_t first = (patch->time * per_spectrum + n_if * spectra->n_channels + patch->channel) * spectra->bits;
     const int64_t end = first + ((patch->n_times - 1) * per_spectrum + patch->n_channels) * spectra->bits;
     raw->first_bit = first % 8;
-    return lw_bytes_read(spectra->fd, raw->bytes, offset + first / 8, divide_up(end, 8) - first / 8, err);
+    return lw_bytes_read(spectra->fd, raw->bytes, offset + first / 8, lw_divide_up(end, 8) - first / 8, err);
 }
 
 /* Samples of spectrum t of the patch, as they are stored. @param line  room for them, where they share bytes */
@@ -98,7 +98,7 @@ static int64_t times_at_once(const struct lw_spectra *spectra, const struct lw_p
 {
     const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
     const int64_t room = 8 * (RAW_BYTES - 2);
-    return (stride - width) / 8 > NEAR_BYTES ? 1 : min64(patch->n_times, (room - width) / stride + 1);
+    return (stride - width) / 8 > NEAR_BYTES ? 1 : lw_min64(patch->n_times, (room - width) / stride + 1);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ static int64_t times_of_region(const struct region *region, int64_t n)
     if (region->time_step > 1)
         return 1;
     const int64_t picked = ((n - 1) * region->channel_step + 1) * region->sample_bytes;
-    return region->channel_step > 1 ? min64(region->n_times, PICKED_BYTES / picked) : region->n_times;
+    return region->channel_step > 1 ? lw_min64(region->n_times, PICKED_BYTES / picked) : region->n_times;
 }
 
 static int read_channels(const struct region *region, int64_t c, int64_t n, struct lw_error *err)
@@ -266,7 +266,7 @@ static int read_channels(const struct region *region, int64_t c, int64_t n, stru
     const int64_t at_once = times_of_region(region, n);
     int rc = LW_OK;
     for (int64_t t = 0; rc == LW_OK && t < region->n_times; t += at_once) {
-        const struct lw_patch patch = patch_at(region, t, min64(at_once, region->n_times - t), c, n);
+        const struct lw_patch patch = patch_at(region, t, lw_min64(at_once, region->n_times - t), c, n);
         rc = region->channel_step > 1 ? read_picked(region, patch, n, err) : region->read(region->dataset, &patch, err);
     }
     return rc;
@@ -277,7 +277,7 @@ static int read_region(const struct region *region, struct lw_error *err)
     const int64_t at_once = (LW_PATCH_CHANNELS - 1) / region->channel_step + 1;
     int rc = LW_OK;
     for (int64_t c = 0; rc == LW_OK && c < region->n_channels; c += at_once)
-        rc = read_channels(region, c, min64(at_once, region->n_channels - c), err);
+        rc = read_channels(region, c, lw_min64(at_once, region->n_channels - c), err);
     return rc;
 }
 

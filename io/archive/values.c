@@ -133,7 +133,7 @@ static void convert_to(enum lw_scalar scalar, const struct lw_values *values, co
     double numbers[BLOCK];
     const int64_t parts = values->is_complex ? 2 : 1, bytes = (int64_t)lw_scalar_bytes(scalar) * parts;
     for (int64_t at = 0, count; at < n; at += count) {
-        count = min64(BLOCK / parts, n - at);
+        count = lw_min64(BLOCK / parts, n - at);
         load(values, from + at * from_step * lw_values_bytes(values), from_step, count, numbers);
         scale(values, numbers, count * parts);
         store(scalar, numbers, count, parts, to + at * to_step * bytes, to_step);

@@ -17,7 +17,7 @@ int64_t lw_decoder_room(const struct lw_filters *filters)
     int64_t room = filters->chunk_bytes;
     for (int f = 0; f < filters->n; f++)
         room += lw_filter_growth(&filters->filter[f], filters->chunk_bytes);
-    return round_up(room, LW_ALIGNMENT);
+    return lw_round_up(room, LW_ALIGNMENT);
 }
 
 static int64_t memory_bytes(const struct lw_filters *filters)

@@ -143,7 +143,7 @@ int lw_mapping_write(struct lw_mapping *mapping, const void *from, int64_t offse
     const char *rest = from;
     int rc = LW_OK;
     while (bytes > 0 && rc == LW_OK) {
-        const int64_t part = min64(bytes, LW_MAPPING_BYTES - offset % LW_MAPPING_BYTES);
+        const int64_t part = lw_min64(bytes, LW_MAPPING_BYTES - offset % LW_MAPPING_BYTES);
         rc = write_part(mapping, rest, offset, part, err);
         rest += part;
         offset += part;
@@ -163,7 +163,7 @@ bool lw_mapping_knows_huge_pages(void)
  * whole parts of them, but no memory. */
 static int map(struct lw_mapping *mapping, struct lw_error *err)
 {
-    const size_t bytes = (size_t)round_up(mapping->file_bytes, LW_MAPPING_BYTES);
+    const size_t bytes = (size_t)lw_round_up(mapping->file_bytes, LW_MAPPING_BYTES);
     mapping->reserved_bytes = bytes + (size_t)LW_MAPPING_BYTES;
     mapping->reserved = mmap(NULL, mapping->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping->reserved == MAP_FAILED)
@@ -178,7 +178,7 @@ int lw_mapping_open(int fd, struct lw_mapping **out, struct lw_error *err)
 {
     struct stat status;
     const int64_t file_bytes = fstat(fd, &status) == 0 ? status.st_size : 0;
-    const size_t n_parts = (size_t)divide_up(file_bytes, LW_MAPPING_BYTES);
+    const size_t n_parts = (size_t)lw_divide_up(file_bytes, LW_MAPPING_BYTES);
     struct lw_mapping *const mapping = lw_alloc(sizeof *mapping + n_parts * sizeof(atomic_bool), "a file to be written", err);
     if (!mapping)
         return LW_ESYSTEM;

@@ -39,7 +39,7 @@ void *lw_rows_sort(const struct lw_row_type *type, void *rows, void *spare, int6
         return from;
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t first = 0; first < n; first += 2 * width)
-            merge_halves(type, from + first * type->bytes, min64(width, n - first), min64(2 * width, n - first),
+            merge_halves(type, from + first * type->bytes, lw_min64(width, n - first), lw_min64(2 * width, n - first),
                          to + first * type->bytes);
         char *const sorted = to;
         to = from;
@@ -82,7 +82,7 @@ static int read_rows(const struct lw_merge *merge, struct lw_merge_run *run, str
     const struct lw_merge_spec *const spec = &merge->spec;
     const int64_t bytes = spec->type->bytes;
     run->at = 0;
-    run->n = min64(merge->buffer_rows, run->end - run->next);
+    run->n = lw_min64(merge->buffer_rows, run->end - run->next);
     const int rc = lw_bytes_read(spec->fd, run->buffer, spec->offset + run->next * bytes, run->n * bytes, err);
     run->next += run->n;
     return rc;
@@ -90,7 +90,7 @@ static int read_rows(const struct lw_merge *merge, struct lw_merge_run *run, str
 
 int lw_merge_begin(struct lw_merge *merge, const struct lw_merge_spec *spec, struct lw_error *err)
 {
-    const int n_runs = (int)divide_up(spec->n_rows, spec->run_rows);
+    const int n_runs = (int)lw_divide_up(spec->n_rows, spec->run_rows);
     assert(n_runs <= LW_MERGE_MOST && n_runs <= spec->memory_rows);
     *merge = (struct lw_merge){.spec = *spec, .n_left = n_runs};
     merge->buffer_rows = n_runs > 0 ? spec->memory_rows / n_runs : 0;
@@ -99,7 +99,7 @@ int lw_merge_begin(struct lw_merge *merge, const struct lw_merge_spec *spec, str
         merge->heap[r] = r;
         merge->runs[r] = (struct lw_merge_run){
             .buffer = (char *)spec->memory + r * merge->buffer_rows * spec->type->bytes, .next = first,
-            .end = min64(first + spec->run_rows, spec->n_rows),
+            .end = lw_min64(first + spec->run_rows, spec->n_rows),
         };
         const int rc = read_rows(merge, &merge->runs[r], err);
         if (rc)

@@ -97,7 +97,7 @@ static int read_run(void *context, int64_t piece, int thread, struct lw_error *e
     return rc;
 }
 
-static int64_t read_bytes(const struct trial *trial) { return min64(trial->part->read_bytes, CALL_BYTES); }
+static int64_t read_bytes(const struct trial *trial) { return lw_min64(trial->part->read_bytes, CALL_BYTES); }
 
 static int64_t place_of_read(const struct trial *trial, int64_t piece, int64_t i)
 {
@@ -131,7 +131,7 @@ static int measure(struct lw_pool *pool, struct trial *trial, lw_piece_fn *work,
     atomic_store(&trial->done, 0);
     lw_pool_start(pool, &batch);
     const int rc = lw_pool_wait(pool, &batch, err);
-    *rate = (double)atomic_load(&trial->done) / (1e-9 * (double)max64(trial->ended - trial->begun, 1));
+    *rate = (double)atomic_load(&trial->done) / (1e-9 * (double)lw_max64(trial->ended - trial->begun, 1));
     return rc;
 }
 
@@ -142,7 +142,7 @@ static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_
     const double reads_of_a_thread = 4 * most_seconds * pace->reads_per_s / lw_pool_threads(pool);
     if (pace->reads_per_s > memory_reads_per_s || reads_of_a_thread < 2)
         return LW_OK;
-    trial->n_reads = min64((int64_t)reads_of_a_thread, READS);
+    trial->n_reads = lw_min64((int64_t)reads_of_a_thread, READS);
     trial->shift = 0.75;
     trial->is_ahead = true;
     const int rc = measure(pool, trial, read_here_and_there, &rate, err);
@@ -163,7 +163,7 @@ static int measure_all(struct lw_pool *pool, struct trial *trial, struct lw_byte
     trial->shift = 0.25;
     if ((rc = measure(pool, trial, read_here_and_there, &pace->reads_per_s, err)) || (rc = try_ahead(pool, trial, pace, err)))
         return rc;
-    trial->n_pieces = min64(threads * RUNS_OF_A_THREAD, trial->part->bytes / (4 * RUN_BYTES));
+    trial->n_pieces = lw_min64(threads * RUNS_OF_A_THREAD, trial->part->bytes / (4 * RUN_BYTES));
     return measure(pool, trial, read_run, &pace->bytes_per_s, err);
 }
 

@@ -111,7 +111,7 @@ int lw_spool_append(struct lw_spool *spool, const void *rows, int64_t n, struct 
         const int rc = spool->n_here == spool->half_rows ? store_run(spool, err) : LW_OK;
         if (rc)
             return rc;
-        const int64_t fits = min64(n, spool->half_rows - spool->n_here);
+        const int64_t fits = lw_min64(n, spool->half_rows - spool->n_here);
         memcpy(spool->memory + spool->n_here * bytes, rest, (size_t)(fits * bytes));
         spool->n_here += fits;
         rest += fits * bytes;
@@ -148,7 +148,7 @@ static char *merged(const struct lw_spool *spool, int64_t n_runs)
 static int begin_merge(struct lw_spool *spool, int64_t first, int64_t n, struct lw_error *err)
 {
     struct lw_error reason;
-    const int64_t n_runs = divide_up(n, spool->run_rows);
+    const int64_t n_runs = lw_divide_up(n, spool->run_rows);
     const struct lw_merge_spec spec = {
         .type = &spool->spec.row, .fd = spool->fd, .offset = spool->offset + first * spool->spec.row.bytes, .n_rows = n,
         .run_rows = spool->run_rows, .memory = spool->memory, .memory_rows = n_runs * merged_rows(spool, n_runs),
@@ -160,7 +160,7 @@ static int begin_merge(struct lw_spool *spool, int64_t first, int64_t n, struct 
 static int next_merged(struct lw_spool *spool, const void **rows, int64_t *n, struct lw_error *err)
 {
     struct lw_error reason;
-    const int64_t n_runs = divide_up(spool->merge.spec.n_rows, spool->run_rows);
+    const int64_t n_runs = lw_divide_up(spool->merge.spec.n_rows, spool->run_rows);
     char *const into = merged(spool, n_runs);
     *rows = into;
     if (lw_merge_next(&spool->merge, into, merged_rows(spool, n_runs), n, &reason) == LW_OK)
@@ -197,7 +197,7 @@ static int merge_groups(struct lw_spool *spool, struct lw_error *err)
     const int64_t to = spool->offset == 0 ? spool->n_stored * bytes : 0;
     int rc = sync_file(spool, err);
     for (int64_t first = 0; first < spool->n_stored && rc == LW_OK; first += group)
-        rc = merge_group(spool, first, min64(group, spool->n_stored - first), to + first * bytes, err);
+        rc = merge_group(spool, first, lw_min64(group, spool->n_stored - first), to + first * bytes, err);
     spool->offset = to;
     spool->run_rows = group;
     return rc;
@@ -215,7 +215,7 @@ int lw_spool_sort(struct lw_spool *spool, struct lw_error *err)
     if ((rc = store_run(spool, err)))
         return rc;
     spool->run_rows = spool->is_in_order ? spool->n_stored : spool->half_rows;
-    while (rc == LW_OK && divide_up(spool->n_stored, spool->run_rows) > LW_MERGE_MOST)
+    while (rc == LW_OK && lw_divide_up(spool->n_stored, spool->run_rows) > LW_MERGE_MOST)
         rc = merge_groups(spool, err);
     (void)(rc || (rc = sync_file(spool, err)) || (rc = begin_merge(spool, 0, spool->n_stored, err)));
     return rc;

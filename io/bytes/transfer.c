@@ -14,7 +14,7 @@ int lw_bytes_read(int fd, void *into, int64_t offset, int64_t bytes, struct lw_e
 {
     char *to = into;
     while (bytes > 0) {
-        const ssize_t n = pread(fd, to, (size_t)min64(bytes, CALL_BYTES), offset);
+        const ssize_t n = pread(fd, to, (size_t)lw_min64(bytes, CALL_BYTES), offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -39,7 +39,7 @@ int lw_bytes_write(int fd, const void *from, int64_t offset, int64_t bytes, stru
 {
     const char *rest = from;
     while (bytes > 0) {
-        const ssize_t n = pwrite(fd, rest, (size_t)min64(bytes, CALL_BYTES), offset);
+        const ssize_t n = pwrite(fd, rest, (size_t)lw_min64(bytes, CALL_BYTES), offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

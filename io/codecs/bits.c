@@ -86,7 +86,7 @@ static void restore_tile(const char *from, int64_t pitch, int64_t n, char *to)
 static void restore_bytes(const char *from, int64_t pitch, int64_t n, char *to)
 {
     for (int64_t i = 0; i < n; i += TILE)
-        restore_tile(from + i / 8, pitch, min64(TILE, n - i), to + i);
+        restore_tile(from + i / 8, pitch, lw_min64(TILE, n - i), to + i);
 }
 
 /* So many elements of so many bytes are put in the order of shuffle, and then in their own. */
@@ -117,7 +117,7 @@ void lw_bits_restore(const char *restrict from, int64_t n, int64_t size, char *r
         return;
     }
     for (int64_t i = 0; i < n; i += MOST) {
-        const int64_t count = min64(MOST, n - i);
+        const int64_t count = lw_min64(MOST, n - i);
         (size <= LARGEST ? restore_elements : restore_long_elements)(from + i / 8, n / 8, count, size, to + i * size);
     }
 }
@@ -126,11 +126,11 @@ void lw_bits_restore_blocks(const char *restrict from, int64_t bytes, int64_t si
 {
     const int64_t end = bytes / size / 8 * 8 * size;
     for (int64_t done = 0; done < end; done += block_bytes)
-        lw_bits_restore(from + done, min64(block_bytes, end - done) / size, size, to + done);
+        lw_bits_restore(from + done, lw_min64(block_bytes, end - done) / size, size, to + done);
     memcpy(to + end, from + end, (size_t)(bytes - end));
 }
 
 int64_t lw_bits_default_block(int64_t size)
 {
-    return max64(8192 / size / 8 * 8, 128);
+    return lw_max64(8192 / size / 8 * 8, 128);
 }

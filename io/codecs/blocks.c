@@ -76,7 +76,7 @@ int lw_blocks_decode(const struct lw_codec_blocks *blocks, char *to, char *scrat
     const int64_t rest = size > 0 ? blocks->total_bytes / size % 8 * size : 0, end = blocks->total_bytes - rest;
     const char *from = blocks->from;
     for (int64_t done = 0; done < end; done += blocks->block_bytes) {
-        const int64_t bytes = min64(blocks->block_bytes, end - done);
+        const int64_t bytes = lw_min64(blocks->block_bytes, end - done);
         const int rc = decode_block(blocks, &from, scratch ? scratch : to + done, bytes, err);
         if (rc)
             return rc;

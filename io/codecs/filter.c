@@ -141,7 +141,7 @@ static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *t
         return rc;
     if (blocks.total_bytes > f->room)
         return fail_full(f, err);
-    const bool is_shuffled = blocks.element_bytes > 0, is_long = min64(blocks.block_bytes, blocks.total_bytes) > SCRATCH_BYTES;
+    const bool is_shuffled = blocks.element_bytes > 0, is_long = lw_min64(blocks.block_bytes, blocks.total_bytes) > SCRATCH_BYTES;
     if ((rc = lw_blocks_decode(&blocks, f->spare, is_shuffled && !is_long ? tools->scratch : NULL, err)))
         return rc;
     exchange(f, blocks.total_bytes);

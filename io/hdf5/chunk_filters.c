@@ -200,9 +200,9 @@ static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, s
     if (rc)
         return rc;
     const int64_t claimed = lw_filter_claim(filter, f->data, f->bytes);
-    int64_t room = max64(max64(1, f->bytes), claimed > 0 ? claimed : 4 * f->bytes);
+    int64_t room = lw_max64(lw_max64(1, f->bytes), claimed > 0 ? claimed : 4 * f->bytes);
     do {
-        room = min64(room, UINT32_MAX);
+        room = lw_min64(room, UINT32_MAX);
         rc = room >= f->bytes && make_room(f, room) ? lw_filter_undo(filter, tools, f, err)
                                                     : lw_fail(err, LW_ESYSTEM, "no memory for decoding chunks");
         room *= 4;

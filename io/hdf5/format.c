@@ -214,7 +214,7 @@ static int read_joined(const struct opened *opened, const struct lw_box *box, st
     int rc = LW_OK;
     for (int64_t i = 0, count; i < box->count[0] && rc == LW_OK; i += count) {
         const int64_t in_block = (blocks->skip + box->first[0] + i * box->step[0]) % blocks->period;
-        count = min64(box->count[0] - i, divide_up(blocks->period - in_block, box->step[0]));
+        count = lw_min64(box->count[0] - i, lw_divide_up(blocks->period - in_block, box->step[0]));
         rc = read_block(opened, box, i, count, pitch, err);
     }
     return rc;

@@ -48,8 +48,8 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
                        n < MOST_RANGES ? strerror(errno) : "too many parts");
     *head = (struct head){.title = TITLE, .file_bytes = status.st_size};
     for (int o = 0; o < n; o++) {
-        add_range(head, at, min64(others[o].begin, status.st_size));
-        at = max64(at, others[o].end);
+        add_range(head, at, lw_min64(others[o].begin, status.st_size));
+        at = lw_max64(at, others[o].end);
     }
     add_range(head, at, status.st_size);
     return LW_OK;

@@ -83,7 +83,7 @@ static int look(struct lw_beside *beside, struct lw_error *err)
     int rc = lw_lookers_find(beside->comm, &lookers, err);
     if (rc)
         return rc;
-    const int64_t share = divide_up(beside->n, lookers.n);
+    const int64_t share = lw_divide_up(beside->n, lookers.n);
     struct extent *const mine = lw_alloc_array(share, sizeof *mine, "the times of files", err);
     struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
     rc = mine && all ? LW_OK : LW_ESYSTEM;

@@ -69,8 +69,8 @@ static int open_file(const struct lw_boxes *boxes, int64_t number, struct file *
     file->number = number;
     file->cells = (struct lw_cells){.source = source, .most_bytes = PIECE_BYTES, .bounce_bytes = PIECE_BYTES, .axis = -1};
     if (lw_source_decodes(source)) {
-        const int64_t room = DECODING_BYTES / max64(1, lw_decoder_bytes(&source->stored.filters));
-        decoders = (int)max64(1, min64(2 * lw_proc_cores(), room));
+        const int64_t room = DECODING_BYTES / lw_max64(1, lw_decoder_bytes(&source->stored.filters));
+        decoders = (int)lw_max64(1, lw_min64(2 * lw_proc_cores(), room));
     }
     if ((rc = lw_cells_create(&file->cells, decoders, err)))
         close_file(file);
@@ -169,7 +169,7 @@ static int make_room(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err
     if (rc || boxes->used + bytes <= boxes->room)
         return rc;
     lw_free(boxes->raw);
-    boxes->room = max64(bytes, boxes->pool ? MOST_VALUES * sample : 0);
+    boxes->room = lw_max64(bytes, boxes->pool ? MOST_VALUES * sample : 0);
     boxes->raw = lw_alloc((size_t)boxes->room, "samples", err);
     boxes->room = boxes->raw ? boxes->room : 0;
     return boxes->raw ? LW_OK : LW_ESYSTEM;
@@ -243,7 +243,7 @@ static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, c
         const struct lw_file_part *const part = &sequence->parts[lw_sequence_find(sequence, at)];
         const bool is_gap = at < part->first;
         const int64_t end = is_gap ? part->first : part->first + part->count;
-        own.count[d] = min64(box->count[d] - done, divide_up(end - at, box->step[d]));
+        own.count[d] = lw_min64(box->count[d] - done, lw_divide_up(end - at, box->step[d]));
         own.first[d] = at - part->first + part->skip;
         if (is_gap)
             fill(&own, d, values + done * pitch[d], pitch);

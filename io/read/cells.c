@@ -63,7 +63,7 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
     lw_cells_pitch(source, pitch);
     for (int d = DIMS - 1; d >= 0; d--) {
         const int64_t one = pitch[d] - row <= NEAR_BYTES ? pitch[d] : row;
-        read->cell[d] = max64(1, min64(min64(read->tile[d], all[d]), bytes / one));
+        read->cell[d] = lw_max64(1, lw_min64(lw_min64(read->tile[d], all[d]), bytes / one));
         row += (read->cell[d] - 1) * pitch[d];
     }
     if (lw_source_decodes(source))
@@ -72,7 +72,7 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
 
 /* Cells are numbered from the first sample of the first chunk on, or, where there are no chunks, from the first that is wanted; none
  * reaches from one tile to the next. */
-static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return divide_up(read->tile[d], read->cell[d]); }
+static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return lw_divide_up(read->tile[d], read->cell[d]); }
 
 static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position)
 {
@@ -89,8 +89,8 @@ static void find_cells(struct lw_cells_read *read)
         first[d] = read->targets[0].first[d];
         last[d] = last_of(&read->targets[0], d);
         for (int t = 1; t < read->n_targets; t++) {
-            first[d] = min64(first[d], read->targets[t].first[d]);
-            last[d] = max64(last[d], last_of(&read->targets[t], d));
+            first[d] = lw_min64(first[d], read->targets[t].first[d]);
+            last[d] = lw_max64(last[d], last_of(&read->targets[t], d));
         }
         all[d] = last[d] - first[d] + 1;
         read->tile[d] = lw_cells_tile(source, d);
@@ -139,7 +139,7 @@ static struct cell cell_number(const struct lw_cells_read *read, int64_t number)
         const int64_t n = cells_per_tile(read, d), c = read->first_cell[d] + at[d], tile = read->origin[d] + c / n * read->tile[d];
         cell.tile[d] = read->cells->source->stored.is_chunked ? tile : 0;
         cell.begin[d] = tile + c % n * read->cell[d];
-        cell.end[d] = min64(cell.begin[d] + read->cell[d], tile + read->tile[d]);
+        cell.end[d] = lw_min64(cell.begin[d] + read->cell[d], tile + read->tile[d]);
         chunk = chunk * read->n_tiles[d] + c / n - read->first_tile[d];
     }
     cell.chunk = &read->places[chunk];
@@ -150,8 +150,8 @@ static struct cell cell_number(const struct lw_cells_read *read, int64_t number)
 static int64_t common(const struct lw_target *target, int d, int64_t begin, int64_t end, int64_t *low)
 {
     const int64_t first = target->first[d], step = target->step[d];
-    *low = divide_up(max64(0, begin - first), step);
-    return min64(target->count[d], divide_up(max64(0, end - first), step)) - *low;
+    *low = lw_divide_up(lw_max64(0, begin - first), step);
+    return lw_min64(target->count[d], lw_divide_up(lw_max64(0, end - first), step)) - *low;
 }
 
 bool lw_cells_box(const struct lw_source *source, const struct lw_target *target, const int64_t *tile, const int64_t *begin,
@@ -262,7 +262,7 @@ static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, 
     const int axis = read->cells->axis, d = axis >= 0 ? source->described_dim[axis] : 0;
     if (axis < 0)
         return lw_fail(err, reason->code, "cannot read %.600s: %.400s", lw_dataset_name(&source->described).text, reason->message);
-    return lw_source_fail(source, cell->begin[d], min64(cell->end[d], source->described.dims[d]), reason, err);
+    return lw_source_fail(source, cell->begin[d], lw_min64(cell->end[d], source->described.dims[d]), reason, err);
 }
 
 static int do_cell(void *context, int64_t number, int thread, struct lw_error *err)

@@ -52,7 +52,7 @@ static void convert(struct lw_type type, const struct lw_packing *packing, const
     const int64_t parts = type.is_complex ? 2 : 1;
     const int64_t from_bytes = (int64_t)lw_type_bytes(type), to_bytes = (int64_t)lw_scalar_bytes(to_scalar) * parts;
     for (int64_t at = 0, count; at < n; at += count) {
-        count = min64(BLOCK / parts, n - at);
+        count = lw_min64(BLOCK / parts, n - at);
         load(type, (const char *)from + at * from_bytes, count * parts, numbers);
         lw_packing_undo(packing, type, count, numbers);
         store(numbers, count * parts, to_scalar, (char *)to + at * to_bytes);
@@ -77,7 +77,7 @@ static void convert_magnitudes(const struct lw_conversion *c, const char *from, 
 {
     double numbers[BLOCK];
     for (int64_t at = 0, count; at < n; at += count) {
-        count = min64(BLOCK / 2, n - at);
+        count = lw_min64(BLOCK / 2, n - at);
         convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
         for (int64_t i = 0; i < count; i++)
             to[at + i] = hypot(numbers[2 * i], numbers[2 * i + 1]);
@@ -90,7 +90,7 @@ static int convert_piece(void *context, int64_t piece, int thread, struct lw_err
     const bool makes_magnitudes = c->makes_magnitudes && c->type.is_complex;
     const int64_t value = (int64_t)lw_scalar_bytes(c->to) * (c->type.is_complex && !makes_magnitudes ? 2 : 1);
     const int64_t row = piece / c->pieces_per_row, begin = piece % c->pieces_per_row * PIECE_VALUES;
-    const int64_t n = min64(PIECE_VALUES, c->length - begin);
+    const int64_t n = lw_min64(PIECE_VALUES, c->length - begin);
     const char *const from = c->stored + row * c->stored_pitch + begin * (int64_t)lw_type_bytes(c->type);
     void *const to = c->into + row * c->into_pitch + begin * value;
     (void)thread;
@@ -104,7 +104,7 @@ static int convert_piece(void *context, int64_t piece, int thread, struct lw_err
 
 void lw_conversion_begin(struct lw_conversion *conversion, struct lw_pool *pool)
 {
-    conversion->pieces_per_row = divide_up(conversion->length, PIECE_VALUES);
+    conversion->pieces_per_row = lw_divide_up(conversion->length, PIECE_VALUES);
     conversion->batch = (struct lw_batch){.lane = LW_LANE_READ, .n_pieces = conversion->n_rows * conversion->pieces_per_row,
                                           .work = convert_piece, .context = conversion};
     if (pool)

@@ -267,14 +267,14 @@ static int show(struct lw_reader *reader, const struct lw_infos *infos, int axis
         lw_infos_get(infos, part->file, &info);
         first = first ? first : part;
         begin = first->first - (first->stretch == 0 ? first->skip : 0);
-        end = max64(end, info.n_stretches > 1 ? part->first + part->count : part->first - part->skip + info.dims[axis]);
+        end = lw_max64(end, info.n_stretches > 1 ? part->first + part->count : part->first - part->skip + info.dims[axis]);
     }
     if (!first)
         return lw_fail(err, LW_EDATA, "--beside: %.600s has no sample that those files do not have, too", lw_infos_file(infos, 0));
     for (int64_t g = 0; g < sequence->n_gaps; g++) {
         const struct lw_gap *const gap = &sequence->gaps[g];
         low = gap->first + gap->count <= begin ? gap->first + gap->count : low;
-        high = gap->first >= end ? min64(high, gap->first) : high;
+        high = gap->first >= end ? lw_min64(high, gap->first) : high;
     }
     lw_infos_get(infos, first->file, &reader->info);
     reader->info.dims[axis] = end - begin;
@@ -322,7 +322,7 @@ static void log_sequence(const struct lw_reader *reader, int axis)
 {
     enum { MOST_SHOWN = 10 };
     const struct lw_sequence *const sequence = &reader->sequence;
-    const int64_t left = sequence->n_gaps - min64(sequence->n_gaps, MOST_SHOWN);
+    const int64_t left = sequence->n_gaps - lw_min64(sequence->n_gaps, MOST_SHOWN);
     char text[256];
     lw_log_info("%" PRId64 " file%s one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_shown,
                 reader->n_shown == 1 ? " is" : "s are", reader->info.dims[axis],
@@ -380,7 +380,7 @@ static void describe_joined(struct lw_reader *reader)
         if (f >= reader->n_shown)
             continue;
         info->file_bytes += file.file_bytes;
-        info->modified_ns = max64(info->modified_ns, file.modified_ns);
+        info->modified_ns = lw_max64(info->modified_ns, file.modified_ns);
     }
     choose_type(reader, is_packed);
 }

@@ -18,7 +18,7 @@ static int make_room(struct lw_infos *infos, int64_t bytes, struct lw_error *err
 {
     if (infos->bytes + bytes <= infos->room)
         return LW_OK;
-    const int64_t room = max64(infos->bytes + bytes, infos->room + infos->room / 2);
+    const int64_t room = lw_max64(infos->bytes + bytes, infos->room + infos->room / 2);
     char *const records = lw_alloc((size_t)room, "the files' metadata", err);
     if (!records)
         return LW_ESYSTEM;

@@ -26,9 +26,9 @@ static struct lw_calls plan_calls(const struct lw_source *source, const struct l
         return (struct lw_calls){INT64_MAX, INT64_MAX, 0};
     struct lw_calls calls = {.slow = spec->max_axis, .fast = spec->max_channels};
     const int64_t limit = BOUNCE_BYTES / lw_view_sample_bytes(source, spec);
-    const int64_t fast = min64(calls.fast, (limit - 1) / spec->channels.step + 1);
+    const int64_t fast = lw_min64(calls.fast, (limit - 1) / spec->channels.step + 1);
     const int64_t row = lw_view_extent(spec, fast);
-    calls.slow = min64(calls.slow, fast < calls.fast ? 1 : limit / row);
+    calls.slow = lw_min64(calls.slow, fast < calls.fast ? 1 : limit / row);
     calls.fast = fast;
     calls.bounce_bytes = calls.slow * row * lw_view_sample_bytes(source, spec);
     return calls;
@@ -105,8 +105,8 @@ static int read_slab(const struct lw_view *view, const struct lw_slab *slab, str
         return slab->count > 0 && slab->n_channels > 0 ? read_part(view, &view->spec, slab, err) : LW_OK;
     for (int64_t first = slab->first; rc == LW_OK && first < end; first += calls->slow)
         for (int64_t channel = slab->channel; rc == LW_OK && channel < channel_end; channel += calls->fast) {
-            const struct lw_slab part = {.first = first, .count = min64(calls->slow, end - first), .channel = channel,
-                                         .n_channels = min64(calls->fast, channel_end - channel)};
+            const struct lw_slab part = {.first = first, .count = lw_min64(calls->slow, end - first), .channel = channel,
+                                         .n_channels = lw_min64(calls->fast, channel_end - channel)};
             if ((rc = read_all_between(view, &part, view->bounce, err)) == LW_OK)
                 pick(view, view->bounce, &part, place(view, slab, first, channel), slab->n_channels);
         }
@@ -124,8 +124,8 @@ static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t fi
     const struct lw_view_spec *const spec = &view->spec;
     const int64_t a = lw_view_chunk_height(view->source, spec), begin = (spec->start + first) / a * a - spec->start;
     struct lw_chunk_row *const row = &view->row;
-    row->first = max64(begin, 0);
-    row->count = min64(begin + a, spec->count) - row->first;
+    row->first = lw_max64(begin, 0);
+    row->count = lw_min64(begin + a, spec->count) - row->first;
     row->channel = slab->channel;
     row->n_channels = slab->n_channels;
     const struct lw_slab kept = lw_view_kept_slab(view);
@@ -156,7 +156,7 @@ static int64_t end_of_part(const struct lw_view *view, const struct lw_slab *sla
     const int64_t whole = end == spec->count ? end : (spec->start + end) / a * a - spec->start;
     const bool is_whole = (first == 0 || (spec->start + first) % a == 0) && whole > first;
     *is_straight = is_whole && !lw_view_picks(view->source, spec) && !lw_view_holds(view, slab, first);
-    return *is_straight ? whole : min64(next, end);
+    return *is_straight ? whole : lw_min64(next, end);
 }
 
 int lw_library_read(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)

@@ -23,7 +23,7 @@ static int read_boxes(const struct lw_dataset_info *info, double *values, struct
         row *= box.count[d] = info->dims[d];
     int rc = lw_boxes_open(&spec, &boxes, err);
     for (; rc == LW_OK && box.first[0] < info->dims[0]; box.first[0] += box.count[0]) {
-        box.count[0] = min64(max64(1, BLOCK_VALUES / row), info->dims[0] - box.first[0]);
+        box.count[0] = lw_min64(lw_max64(1, BLOCK_VALUES / row), info->dims[0] - box.first[0]);
         rc = lw_boxes_read(boxes, &box, 1, values + box.first[0] * row * (info->type.is_complex ? 2 : 1), err);
     }
     lw_boxes_close(boxes);

@@ -129,7 +129,7 @@ static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error 
     struct difference difference = {0};
     int rc = LW_OK;
     for (int64_t at = 0; rc == LW_OK && at < pair->count; at += pair->block) {
-        const int64_t count = min64(pair->block, pair->count - at);
+        const int64_t count = lw_min64(pair->block, pair->count - at);
         if ((rc = read_block(pair, pair->earlier, pair->in_earlier + at, count, pair->samples[0], err)) == LW_OK &&
             (rc = read_block(pair, pair->later, pair->in_later + at, count, pair->samples[1], err)) == LW_OK &&
             find_difference(pair, count, count * row, &difference))
@@ -174,7 +174,7 @@ static int compare_pair(struct pair *pair, struct cache *cache, int64_t earlier,
     pair->earlier = cache->sources[0];
     pair->later = cache->sources[1];
     const int64_t row = row_of(pair), bytes = row * (int64_t)lw_type_bytes(pair->earlier->info.type);
-    pair->block = max64(1, min64(pair->count, BLOCK_BYTES / max64(1, bytes)));
+    pair->block = lw_max64(1, lw_min64(pair->count, BLOCK_BYTES / lw_max64(1, bytes)));
     for (int s = 0; rc == LW_OK && s < 2; s++)
         rc = (pair->samples[s] = lw_alloc((size_t)(pair->block * bytes), "samples that files share", err)) ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK)
@@ -195,9 +195,9 @@ static int compare_overlap(const struct lw_reader *reader, int axis, const struc
     lw_infos_get(&reader->infos, overlap->file, &info);
     for (int64_t p = lw_sequence_find(sequence, overlap->first); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
-        const int64_t first = max64(part->first, overlap->first);
+        const int64_t first = lw_max64(part->first, overlap->first);
         struct pair pair = {.reader = reader, .axis = axis, .in_earlier = part->skip + first - part->first,
-                            .in_later = overlap->skip + first - overlap->first, .at = first, .count = min64(end, part->first + part->count) - first,
+                            .in_later = overlap->skip + first - overlap->first, .at = first, .count = lw_min64(end, part->first + part->count) - first,
                             .instant = lw_instant_of_sample(overlap->instant, info.axis.period, first - overlap->first)};
         rc = compare_pair(&pair, cache, part->file, overlap->file, err);
     }

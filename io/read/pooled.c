@@ -46,9 +46,9 @@ static struct lw_cells plan(const struct lw_source *source, const struct lw_view
         return cells;
     const int64_t samples = spec->max_axis * spec->max_channels, pieces = PIECES_PER_THREAD * lw_pool_threads(source->pool);
     cells.bounce_bytes = !source->is_by_format && needs_bounce(source, spec) ? BOUNCE_BYTES : 0;
-    cells.most_bytes = max64(LEAST_CELL_BYTES, min64(MOST_CELL_BYTES, samples / pieces * lw_view_sample_bytes(source, spec)));
+    cells.most_bytes = lw_max64(LEAST_CELL_BYTES, lw_min64(MOST_CELL_BYTES, samples / pieces * lw_view_sample_bytes(source, spec)));
     if (cells.bounce_bytes > 0)
-        cells.most_bytes = min64(cells.most_bytes, BOUNCE_BYTES);
+        cells.most_bytes = lw_min64(cells.most_bytes, BOUNCE_BYTES);
     return cells;
 }
 
@@ -92,7 +92,7 @@ static void take_kept(const struct lw_view *view, struct lw_slab *slab)
     struct lw_slab part = *slab;
     if (!lw_view_holds(view, slab, slab->first))
         return;
-    part.count = min64(slab->count, view->row.first + view->row.count - slab->first);
+    part.count = lw_min64(slab->count, view->row.first + view->row.count - slab->first);
     lw_view_copy_kept(view, &part);
     slab->first += part.count;
     slab->into_first += part.count;
@@ -104,8 +104,8 @@ static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
 {
     const struct lw_view_spec *const spec = &view->spec;
     const int64_t end = slab->first + slab->count;
-    const int64_t next = round_up(spec->start + end, lw_view_chunk_height(view->source, spec)) - spec->start;
-    view->row = (struct lw_chunk_row){.memory = view->row.memory, .first = end, .count = min64(next, spec->count) - end,
+    const int64_t next = lw_round_up(spec->start + end, lw_view_chunk_height(view->source, spec)) - spec->start;
+    view->row = (struct lw_chunk_row){.memory = view->row.memory, .first = end, .count = lw_min64(next, spec->count) - end,
                                       .channel = slab->channel, .n_channels = slab->n_channels};
     const struct lw_slab row = lw_view_kept_slab(view);
     if (row.count > 0)

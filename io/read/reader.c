@@ -154,8 +154,8 @@ static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *
         *begin = view->start;
         return view->count;
     }
-    *begin = max64(its->first, view->start);
-    return min64(its->first + its->count, view->start + view->count) - *begin;
+    *begin = lw_max64(its->first, view->start);
+    return lw_min64(its->first + its->count, view->start + view->count) - *begin;
 }
 
 static bool has_gaps(const struct lw_reader *reader, int64_t part)
@@ -184,7 +184,7 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
         own.start = 0;
         own.count = info.dims[info.metadata_axis];
     }
-    own.max_axis = min64(view->max_axis, own.count);
+    own.max_axis = lw_min64(view->max_axis, own.count);
     return own;
 }
 
@@ -223,8 +223,8 @@ static int64_t source_bytes(const struct lw_reader *reader, const struct lw_view
 
 static int count_open(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    const int64_t room = most_open_bytes / max64(1, source_bytes(reader, view));
-    return (int)min64(reader->sequence.n_parts, max64(LEAST_OPEN, min64(MOST_OPEN, room)));
+    const int64_t room = most_open_bytes / lw_max64(1, source_bytes(reader, view));
+    return (int)lw_min64(reader->sequence.n_parts, lw_max64(LEAST_OPEN, lw_min64(MOST_OPEN, room)));
 }
 
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *shown_view)
@@ -322,7 +322,7 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
             (has_gaps(reader, part) && reader->sequence.parts[reader->opened[o].part].file == reader->sequence.parts[part].file))
             *out = &reader->opened[o];
     if (!*out && (rc = make_place(reader, out, err)) == LW_OK && (rc = open_view(reader, *out, part, err)) == LW_OK)
-        reader->n_opened = (int)max64(reader->n_opened, *out - reader->opened + 1);
+        reader->n_opened = (int)lw_max64(reader->n_opened, *out - reader->opened + 1);
     if (rc == LW_OK)
         (*out)->used = ++reader->clock;
     return rc;
@@ -365,7 +365,7 @@ static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, str
         return begin_part(reader, slab, 0, begin, end, err);
     for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
-        rc = begin_part(reader, slab, p, max64(begin, part->first), min64(end, part->first + part->count), err);
+        rc = begin_part(reader, slab, p, lw_max64(begin, part->first), lw_min64(end, part->first + part->count), err);
     }
     return rc;
 }
@@ -410,8 +410,8 @@ static void convert(const struct lw_reader *reader)
         return;
     }
     for (int64_t p = lw_sequence_find(sequence, begin); p < sequence->n_parts && sequence->parts[p].first < end; p++) {
-        const int64_t first = max64(begin, sequence->parts[p].first);
-        const int64_t last = min64(end, sequence->parts[p].first + sequence->parts[p].count);
+        const int64_t first = lw_max64(begin, sequence->parts[p].first);
+        const int64_t last = lw_min64(end, sequence->parts[p].first + sequence->parts[p].count);
         convert_part(reader, p, first - begin, last - first);
     }
 }
@@ -439,7 +439,7 @@ static void fill_gaps(const struct lw_reader *reader)
     const int64_t begin = reader->view.start + reader->slab.first, end = begin + reader->slab.count;
     for (int64_t g = 0; g < reader->sequence.n_gaps; g++) {
         const struct lw_gap *const gap = &reader->sequence.gaps[g];
-        const int64_t first = max64(begin, gap->first), last = min64(end, gap->first + gap->count);
+        const int64_t first = lw_max64(begin, gap->first), last = lw_min64(end, gap->first + gap->count);
         if (first < last)
             fill(reader, first - begin, last - first);
     }

@@ -73,7 +73,7 @@ static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info
     if ((rc = compare_types(a, b, err)) ||
         (rc = compare_numbers(a, b, "the number of dimensions", a->n_dims, b->n_dims, err)) ||
         (rc = compare_numbers(a, b, "the dimension that is time", a->metadata_axis, b->metadata_axis, err)) ||
-        (rc = compare_rates(a, b, max64(a->dims[axis], b->dims[axis]), err)))
+        (rc = compare_rates(a, b, lw_max64(a->dims[axis], b->dims[axis]), err)))
         return rc;
     for (int d = 0; rc == LW_OK && d < a->n_dims; d++) {
         char what[40];
@@ -239,13 +239,13 @@ static int place(struct lw_sequence *sequence, const struct lw_join *join, const
         return fail_length(info, err);
     const struct lw_file_part part = {piece->file, piece->stretch, length + missing, piece->first, n, piece->instant};
     if (missing < 0)
-        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){piece->file, piece->first, part.first, min64(n, -missing), piece->instant};
+        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){piece->file, piece->first, part.first, lw_min64(n, -missing), piece->instant};
     if (missing > 0)
         sequence->gaps[sequence->n_gaps++] = (struct lw_gap){length, missing};
     if (missing < 0 && join->last_stands)
         put_over(sequence, &part);
     else if (missing > -n)
-        put_behind(sequence, part, max64(0, -missing));
+        put_behind(sequence, part, lw_max64(0, -missing));
     sequence->n_left_out += missing <= -n && !join->last_stands;
     if (missing <= -n)
         return LW_OK;

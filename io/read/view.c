@@ -77,13 +77,13 @@ static int64_t width(const struct lw_source *source, const struct lw_view_spec *
 /* Chunks side by side in one row of pixels. */
 static int64_t columns(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return view->has_rows ? divide_up(lw_view_row_length(source, view), source->info.chunk[source->info.n_dims - 1]) : 1;
+    return view->has_rows ? lw_divide_up(lw_view_row_length(source, view), source->info.chunk[source->info.n_dims - 1]) : 1;
 }
 
 /* Chunks of `size` that `length` neighbours out of `all` touch at most. */
 static int64_t touched(int64_t length, int64_t size, int64_t all)
 {
-    return min64(divide_up(length, size) + 1, divide_up(all, size));
+    return lw_min64(lw_divide_up(length, size) + 1, lw_divide_up(all, size));
 }
 
 int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view)
@@ -112,13 +112,13 @@ int64_t lw_view_kept_bytes(const struct lw_source *source, const struct lw_view_
 {
     const bool has_others = lw_view_picks(source, view) && !source->is_pooled;
     const int64_t channels = has_others ? lw_view_extent(view, view->max_channels) : view->max_channels;
-    return min64(lw_view_chunk_height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
+    return lw_min64(lw_view_chunk_height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
 }
 
 int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    const int64_t room = max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
-    return (int)min64(lw_pool_threads(source->pool), min64(room, lw_view_chunks_touched(source, view)));
+    const int64_t room = lw_max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
+    return (int)lw_min64(lw_pool_threads(source->pool), lw_min64(room, lw_view_chunks_touched(source, view)));
 }
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
@@ -140,8 +140,8 @@ static double count_chunks(const struct lw_source *source, const struct lw_view_
 {
     const int64_t a = lw_view_chunk_height(source, view), w = width(source, view);
     const int64_t channels = view->channels.end - view->channels.begin;
-    return (double)(columns(source, view) * divide_up(view->start % a + view->count, a)) *
-           (double)divide_up(view->channels.begin % w + channels, w);
+    return (double)(columns(source, view) * lw_divide_up(view->start % a + view->count, a)) *
+           (double)lw_divide_up(view->channels.begin % w + channels, w);
 }
 
 /* Threads that wait for each other's cores decode no faster. */
@@ -149,7 +149,7 @@ static double decoded_bytes_per_second(const struct lw_source *source, const str
 {
     if (!lw_source_decodes(source))
         return library_bytes_per_second;
-    return thread_bytes_per_second * (double)min64(lw_view_decoders(source, view), lw_proc_cores());
+    return thread_bytes_per_second * (double)lw_min64(lw_view_decoders(source, view), lw_proc_cores());
 }
 
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
@@ -171,7 +171,7 @@ struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const st
 
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return lw_view_takes_chunks_whole(source, view) ? max64(1, width(source, view) / view->channels.step) : 0;
+    return lw_view_takes_chunks_whole(source, view) ? lw_max64(1, width(source, view) / view->channels.step) : 0;
 }
 
 /* ---- the row that is kept ------------------------------------------------------------------------------------------------ */

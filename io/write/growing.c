@@ -27,7 +27,7 @@ static void *copy(struct copies *copies, const void *from, size_t bytes)
     char *const to = copies->memory ? copies->memory + copies->bytes : NULL;
     if (to)
         memcpy(to, from, bytes);
-    copies->bytes += round_up((int64_t)bytes, LW_ALIGNMENT);
+    copies->bytes += lw_round_up((int64_t)bytes, LW_ALIGNMENT);
     return to;
 }
 
@@ -173,7 +173,7 @@ static int recall(struct lw_growing *table, int64_t n, char *rows, int64_t most,
     struct lw_error reason;
     int rc = LW_OK;
     while (table->n_rows < n && rc == LW_OK) {
-        const int64_t count = min64(most, n - table->n_rows);
+        const int64_t count = lw_min64(most, n - table->n_rows);
         if (lw_bytes_read(table->fd, rows, table->n_rows * row_bytes(table), count * row_bytes(table), &reason) != LW_OK)
             return fail_log(table, "take", reason.message, err);
         see(context, rows, count);

@@ -48,7 +48,7 @@ static int put_changed(const struct lw_put *put, const struct lw_run *run, struc
     _Alignas(16) char buffer[BUFFER_BYTES];
     int rc = LW_OK;
     for (int64_t at = 0, bytes; at < run->bytes && rc == LW_OK; at += bytes) {
-        bytes = min64(BUFFER_BYTES, run->bytes - at);
+        bytes = lw_min64(BUFFER_BYTES, run->bytes - at);
         order(put, put->data + run->memory + at, bytes, buffer);
         if (put->is_about_middle)
             flip(put, buffer, bytes);

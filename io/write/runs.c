@@ -15,9 +15,9 @@ static int inner_dimension(const struct lw_extent *extent, const int64_t *count)
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
     runs->piece_bytes = piece_bytes;
-    runs->together = max64(1, piece_bytes / runs->run_bytes);
-    runs->parts = runs->run_bytes > piece_bytes ? divide_up(runs->run_bytes - 1, piece_bytes) + 1 : 1;
-    runs->n_pieces = runs->parts > 1 ? runs->n_runs * runs->parts : divide_up(runs->n_runs, runs->together);
+    runs->together = lw_max64(1, piece_bytes / runs->run_bytes);
+    runs->parts = runs->run_bytes > piece_bytes ? lw_divide_up(runs->run_bytes - 1, piece_bytes) + 1 : 1;
+    runs->n_pieces = runs->parts > 1 ? runs->n_runs * runs->parts : lw_divide_up(runs->n_runs, runs->together);
 }
 
 struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes)
@@ -44,7 +44,7 @@ struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first
 
 int64_t lw_runs_in_piece(const struct lw_runs *runs, int64_t piece)
 {
-    return runs->parts > 1 ? 1 : min64(runs->together, runs->n_runs - piece * runs->together);
+    return runs->parts > 1 ? 1 : lw_min64(runs->together, runs->n_runs - piece * runs->together);
 }
 
 static int64_t run_offset(const struct lw_runs *runs, int64_t run)
@@ -68,7 +68,7 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
         return whole_run(runs, piece * runs->together + index);
     struct lw_run run = whole_run(runs, piece / runs->parts);
     const int64_t border = (run.file / runs->piece_bytes + piece % runs->parts) * runs->piece_bytes;
-    const int64_t begin = min64(run.bytes, max64(0, border - run.file));
-    const int64_t end = min64(run.bytes, border + runs->piece_bytes - run.file);
+    const int64_t begin = lw_min64(run.bytes, lw_max64(0, border - run.file));
+    const int64_t end = lw_min64(run.bytes, border + runs->piece_bytes - run.file);
     return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }

@@ -10,7 +10,7 @@ static int write_run(struct lw_writer *writer, int dataset, const struct lw_tabl
     const int64_t all = rows->count(rows->context, run);
     int rc = LW_OK;
     for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
-        const int64_t count = is_mine ? min64(buffer_rows, all - first) : 0;
+        const int64_t count = is_mine ? lw_min64(buffer_rows, all - first) : 0;
         if (is_mine)
             rows->fill(rows->context, run, first, count, buffer);
         rc = lw_writer_write(writer, dataset, &(int64_t){is_mine ? at + first : 0}, &count, buffer, err);

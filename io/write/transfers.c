@@ -19,7 +19,7 @@ struct lw_transfers lw_transfers_plan(int n_dims, const int64_t *count, int64_t 
     transfers.cut_dim = n_dims - 1;
     while (transfers.cut_dim > 0 && transfers.row_bytes * count[transfers.cut_dim] <= limit)
         transfers.row_bytes *= count[transfers.cut_dim--];
-    transfers.rows = min64(limit / transfers.row_bytes, count[transfers.cut_dim]);
+    transfers.rows = lw_min64(limit / transfers.row_bytes, count[transfers.cut_dim]);
     transfers.n_transfers = transfers_per_row(&transfers);
     for (int d = 0; d < transfers.cut_dim; d++)
         transfers.n_transfers *= count[d];
@@ -37,7 +37,7 @@ struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_
         transfer.count[d] = transfers->count[d];
     }
     transfer.first[cut] = row;
-    transfer.count[cut] = min64(transfers->rows, transfers->count[cut] - row);
+    transfer.count[cut] = lw_min64(transfers->rows, transfers->count[cut] - row);
     int64_t left = outer;
     for (int d = cut - 1; d >= 0; d--) {
         transfer.first[d] = left % transfers->count[d];

@@ -245,7 +245,7 @@ static int join(const struct parts *parts, struct lw_bank *bank, struct lw_error
 {
     int64_t n_taps = 0;
     for (int f = 0; f < parts->count; f++)
-        n_taps = max64(n_taps, parts->banks[f].n_taps);
+        n_taps = lw_max64(n_taps, parts->banks[f].n_taps);
     const int rc = lw_bank_shape(bank, parts->count, (double)n_taps, false, "a wider --transition or fewer bands", err);
     if (rc)
         return rc;

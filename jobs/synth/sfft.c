@@ -124,7 +124,7 @@ static void add_tone(const struct synth *synth, const struct tone_row *tone, int
         im[t] = cimag(turn);
     }
     for (int64_t begin = 0; begin < count; begin += RUN) {
-        const int64_t length = min64(RUN, count - begin);
+        const int64_t length = lw_min64(RUN, count - begin);
         const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->series.n_samples) / n);
         const double x_re = creal(x), x_im = cimag(x);
         for (int64_t t = 0; t < length; t++)

@@ -23,9 +23,9 @@ int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, 
     int rc = LW_OK;
     for (int64_t begin = 0; rc == LW_OK && begin < n; begin += step) {
         const int64_t first = begin + lw_comm_rank(comm) * turns->block;
-        const int64_t count = max64(0, min64(n - first, turns->block));
+        const int64_t count = lw_max64(0, lw_min64(n - first, turns->block));
         rc = block(context, count > 0 ? first : 0, count, err);
-        lw_progress_show(turns->progress, (turns->before + min64(begin + step, n)) * turns->weight);
+        lw_progress_show(turns->progress, (turns->before + lw_min64(begin + step, n)) * turns->weight);
     }
     return rc;
 }

@@ -109,7 +109,7 @@ static void print_title(const struct table *t, const char *name)
 static int print(struct table *t, const char *name, struct lw_error *err)
 {
     t->rows = lw_alloc_array((int64_t)(MOST_SHOWN + 1) * t->n_columns, sizeof *t->rows, "rows", err);
-    const int64_t count = t->strength >= 0 ? t->notes.n_rows : min64(MOST_SHOWN, t->notes.n_rows);
+    const int64_t count = t->strength >= 0 ? t->notes.n_rows : lw_min64(MOST_SHOWN, t->notes.n_rows);
     const struct lw_rows rows = {0, count, t->columns, t->n_columns};
     const int rc = t->rows ? lw_notes_each_row(name, &rows, take_row, t, err) : LW_ESYSTEM;
     if (rc == LW_OK) {

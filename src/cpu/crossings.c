@@ -19,7 +19,7 @@ void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *tab
     if (found->n == 0)
         return;
     const int64_t at = atomic_fetch_add(&table->n_rows, found->n);
-    const int64_t n = min64(found->n, table->product->most_rows - at);
+    const int64_t n = lw_min64(found->n, table->product->most_rows - at);
     if (n > 0)
         memcpy((struct lw_crossing *)table->product->data + at, found->rows, (size_t)n * sizeof *found->rows);
     found->n = 0;

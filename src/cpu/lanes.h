@@ -33,12 +33,12 @@ struct lw_cpu_lanes {
 };
 
 /** Threads that find work: there are no more lanes than a block has tasks. */
-static inline int lw_cpu_lanes_needed(int n_threads, int64_t n_tasks) { return (int)min64(n_threads, n_tasks); }
+static inline int lw_cpu_lanes_needed(int n_threads, int64_t n_tasks) { return (int)lw_min64(n_threads, n_tasks); }
 
 /** Bytes of a buffer in a lane: whole cache lines, and one more so that the buffers do not all start in the same cache set. */
 static inline int64_t lw_cpu_padded(int64_t bytes)
 {
-    return bytes > 0 ? (divide_up(bytes, LW_ALIGNMENT) + 1) * LW_ALIGNMENT : 0;
+    return bytes > 0 ? (lw_divide_up(bytes, LW_ALIGNMENT) + 1) * LW_ALIGNMENT : 0;
 }
 
 /** n lanes, each with memory_bytes of zeroed memory. The lanes may be closed whatever the outcome. */

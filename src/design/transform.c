@@ -14,7 +14,7 @@ struct lw_transform {
 int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n)
 {
     const int64_t doubles = kind == LW_TRANSFORM_REAL ? 2 * (n / 2 + 1) : 2 * n;
-    return round_up(doubles, LW_ALIGNMENT / (int64_t)sizeof(double));
+    return lw_round_up(doubles, LW_ALIGNMENT / (int64_t)sizeof(double));
 }
 
 /* An estimated plan does not depend on timing, and one in place for aligned memory fits all aligned memory. */

@@ -37,13 +37,13 @@ static int64_t points_for(int64_t n_taps, int64_t n)
 int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads)
 {
     const int64_t points = points_for(n_taps, n);
-    return ((n_threads + 2) * lw_transform_doubles(LW_TRANSFORM_FORWARD, max64(points, n)) + points) * (int64_t)sizeof(double);
+    return ((n_threads + 2) * lw_transform_doubles(LW_TRANSFORM_FORWARD, lw_max64(points, n)) + points) * (int64_t)sizeof(double);
 }
 
 static int open_whitener(const struct lw_whiten_spec *spec, struct whitener *w, struct lw_error *err)
 {
     *w = (struct whitener){.spec = spec, .points = points_for(spec->n_taps, spec->n)};
-    w->doubles = lw_transform_doubles(LW_TRANSFORM_FORWARD, max64(w->points, spec->n));
+    w->doubles = lw_transform_doubles(LW_TRANSFORM_FORWARD, lw_max64(w->points, spec->n));
     int rc;
     if ((rc = lw_transform_create(LW_TRANSFORM_FORWARD, w->points, &w->forward, err)) ||
         (rc = lw_transform_create(LW_TRANSFORM_BACKWARD, w->points, &w->backward, err)) ||

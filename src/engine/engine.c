@@ -34,7 +34,8 @@ static struct lw_op_product crossings(const struct lw_search *search, const stru
     const int64_t beyond = 2 * lw_search_reach(search, n_outputs), samples = (plan->unit + beyond) * plan->channel_unit;
     const int64_t part = samples < MOST ? samples * part_rows : MOST;
     return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
-                                  .sample_rows = sample_rows, .beyond = beyond, .least_rows = max64(LEAST, min64(part, MOST))};
+                                  .sample_rows = sample_rows, .beyond = beyond,
+                                  .least_rows = lw_max64(LEAST, lw_min64(part, MOST))};
 }
 
 /* What a search computes beyond a block's own outputs. */
@@ -95,7 +96,7 @@ int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t coun
     enum { ONE_IN = 1024 };
     const struct lw_op_product *const p = &plan->products[product];
     const int64_t all = (count + p->beyond) * n_channels * p->sample_rows;
-    return min64(all, max64(all / ONE_IN, p->least_rows));
+    return lw_min64(all, lw_max64(all / ONE_IN, p->least_rows));
 }
 
 /* ---- products of a 2-D convolution ----------------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every 
 
 int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
 {
-    return divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
+    return lw_divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
 }
 
 /* ---- of either ------------------------------------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ bool lw_op_is_complex(const struct lw_op_spec *spec) { return spec->input.is_com
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &plan->products[product];
-    return divide_up(block->first, p->every) * p->rate;
+    return lw_divide_up(block->first, p->every) * p->rate;
 }
 
 /* Of the last sample of an interpolated axis there is one output only. */
@@ -168,7 +169,7 @@ int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct l
 {
     const struct lw_op_product *const p = &plan->products[product];
     const int64_t end = block->first + block->count;
-    const int64_t samples = divide_up(end, p->every) - divide_up(block->first, p->every);
+    const int64_t samples = lw_divide_up(end, p->every) - lw_divide_up(block->first, p->every);
     return samples * p->rate - (block->count > 0 && end == plan->n_outputs ? p->rate - 1 : 0);
 }
 
@@ -209,7 +210,7 @@ int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t 
     const struct lw_op_product *const p = &plan->products[product];
     if (p->n_planes == 0)
         return lw_op_most_rows(plan, product, count, n_channels) * p->row_bytes;
-    return p->n_planes * divide_up(count, p->every) * n_channels * p->rate * p->width * (int64_t)lw_type_bytes(p->type);
+    return p->n_planes * lw_divide_up(count, p->every) * n_channels * p->rate * p->width * (int64_t)lw_type_bytes(p->type);
 }
 
 struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)

@@ -205,7 +205,7 @@ static bool read_value(const char *text, const char *coordinate_unit, double *va
     char number[64];
     const size_t length = strcspn(text, "mckMGH ");
     const char *const unit = text + length + strspn(text + length, " ");
-    snprintf(number, sizeof number, "%.*s", (int)min64((int64_t)length, 63), text);
+    snprintf(number, sizeof number, "%.*s", (int)lw_min64((int64_t)length, 63), text);
     if (lw_parse_real(number, value) != LW_PARSE_OK)
         return false;
     if (!*unit)

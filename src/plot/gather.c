@@ -18,7 +18,7 @@ enum {
 
 /* How a subject is read. Channels are counted among those that are chosen. */
 struct reading {
-    struct lw_subject *subject;
+    struct lw_plot_subject *subject;
     const struct lw_gather *what;
     const struct lw_raster *raster;
     struct lw_thinning x, y;
@@ -41,36 +41,36 @@ struct extent {
 };
 
 /* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
-static double row_bytes(const struct lw_subject *subject, const struct extent *slow, const struct extent *fast,
+static double row_bytes(const struct lw_plot_subject *subject, const struct extent *slow, const struct extent *fast,
                         int64_t sample_bytes)
 {
     enum { PAGE = 4096 };
     const int64_t all = (lw_subject_is_x_fast(subject) ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
-    const int64_t wanted_bytes = divide_up(fast->length, fast->unit) * fast->unit * sample_bytes;
-    return (double)slow->unit * (double)max64(wanted_bytes, min64(PAGE, all));
+    const int64_t wanted_bytes = lw_divide_up(fast->length, fast->unit) * fast->unit * sample_bytes;
+    return (double)slow->unit * (double)lw_max64(wanted_bytes, lw_min64(PAGE, all));
 }
 
-static int64_t count_units(const struct extent *e) { return divide_up(e->length, e->unit); }
+static int64_t count_units(const struct extent *e) { return lw_divide_up(e->length, e->unit); }
 
 /* Places that can be told apart in the picture. */
-static int64_t wanted(const struct extent *e) { return min64(count_units(e), e->pixels); }
+static int64_t wanted(const struct extent *e) { return lw_min64(count_units(e), e->pixels); }
 
 /* Fewer blocks than are wanted in both directions, by about the same factor, so that there are at most so many. */
 static void share_places(struct extent *slow, struct extent *fast, int64_t most)
 {
     const double factor = sqrt((double)most / ((double)wanted(slow) * (double)wanted(fast)));
-    slow->blocks = max64(min64((int64_t)((double)wanted(slow) * factor), wanted(slow)), 1);
-    fast->blocks = max64(min64(most / slow->blocks, wanted(fast)), 1);
-    slow->blocks = max64(min64(most / fast->blocks, wanted(slow)), 1);
+    slow->blocks = lw_max64(lw_min64((int64_t)((double)wanted(slow) * factor), wanted(slow)), 1);
+    fast->blocks = lw_max64(lw_min64(most / slow->blocks, wanted(fast)), 1);
+    slow->blocks = lw_max64(lw_min64(most / fast->blocks, wanted(slow)), 1);
 }
 
 /* Large chunks are few, and few places make no picture. */
 static int64_t count_places(int64_t unit_bytes, bool is_chunked, int64_t most_bytes)
 {
-    const int64_t most = most_bytes / max64(unit_bytes, PLACE_BYTES);
+    const int64_t most = most_bytes / lw_max64(unit_bytes, PLACE_BYTES);
     if (!is_chunked)
-        return max64(most, LEAST_PLACES);
-    return max64(most, max64(LEAST_CHUNKS, min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)));
+        return lw_max64(most, LEAST_PLACES);
+    return lw_max64(most, lw_max64(LEAST_CHUNKS, lw_min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)));
 }
 
 /* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. */
@@ -79,9 +79,9 @@ static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sam
     const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
     share_places(slow, fast, count_places(unit_bytes, slow->unit * fast->unit > 1, most_bytes));
     slow->block = slow->unit;
-    fast->block = max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
+    fast->block = lw_max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
     if (fast->block >= fast->length / fast->blocks)             /* whole rows: as many as may be read */
-        slow->blocks = max64(min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
+        slow->blocks = lw_max64(lw_min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
 }
 
 /* All of the fast dimension, where it is short enough to be read so often. @param row  bytes of it, for a unit of the slow one */
@@ -102,19 +102,19 @@ static struct lw_thinning thin(const struct extent *e, int64_t longest)
     struct lw_thinning t = lw_thinning_spread(e->length, e->offset, e->unit, e->blocks, e->block);
     if (t.is_whole)
         return lw_thinning_whole(e->length, e->offset, e->unit, longest);
-    t.block = min64(t.block, max64(longest / t.unit * t.unit, t.unit));
+    t.block = lw_min64(t.block, lw_max64(longest / t.unit * t.unit, t.unit));
     return t;
 }
 
 static void plan(struct reading *r)
 {
     const struct lw_gather *const what = r->what;
-    const struct lw_subject *const subject = r->subject;
+    const struct lw_plot_subject *const subject = r->subject;
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     struct extent x = {.length = what->end - what->begin, .offset = what->begin, .pixels = what->most_columns};
-    struct extent y = {.length = divide_up(what->y_end - what->y_begin, what->y_step), .pixels = what->most_rows};
-    x.unit = min64(lw_subject_unit_x(subject), BATCH_VALUES);
-    y.unit = max64(min64(lw_subject_unit_y(subject) / what->y_step, BATCH_VALUES / x.unit), 1);
+    struct extent y = {.length = lw_divide_up(what->y_end - what->y_begin, what->y_step), .pixels = what->most_rows};
+    x.unit = lw_min64(lw_subject_unit_x(subject), BATCH_VALUES);
+    y.unit = lw_max64(lw_min64(lw_subject_unit_y(subject) / what->y_step, BATCH_VALUES / x.unit), 1);
     y.offset = what->y_begin / what->y_step;
     /* Channels between those that are chosen come with them, where they are the fast dimension. */
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : what->y_step);
@@ -127,8 +127,8 @@ static void plan(struct reading *r)
     } else if (!choose_rows(slow, fast, row, what->most_bytes)) {
         choose_lattice(slow, fast, sample, what->most_bytes);
     }
-    const struct lw_thinning of_fast = thin(fast, max64(BLOCK_VALUES / slow->unit, 1));
-    const struct lw_thinning of_slow = thin(slow, max64(BATCH_VALUES / of_fast.block, 1));
+    const struct lw_thinning of_fast = thin(fast, lw_max64(BLOCK_VALUES / slow->unit, 1));
+    const struct lw_thinning of_slow = thin(slow, lw_max64(BATCH_VALUES / of_fast.block, 1));
     r->x = is_x_fast ? of_fast : of_slow;
     r->y = is_x_fast ? of_slow : of_fast;
 }
@@ -144,7 +144,7 @@ static int row_of(const struct reading *r, int64_t channel)
 
 static int64_t add(const struct reading *r, const struct lw_sample_box *box, const double *values)
 {
-    const struct lw_subject *const subject = r->subject;
+    const struct lw_plot_subject *const subject = r->subject;
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     const int64_t n_x = box->count[subject->x], n_y = subject->y >= 0 ? box->count[subject->y] : 1;
     const int64_t along = is_x_fast ? 1 : n_y, across = is_x_fast ? n_x : 1;
@@ -197,7 +197,7 @@ static int read_all(struct reading *r, struct lw_error *err)
 /* Where samples are left out, no more cells than blocks: each cell has some. */
 static int64_t count_cells(const struct lw_thinning *t, int64_t most)
 {
-    return min64(min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
+    return lw_min64(lw_min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
 }
 
 static int make_raster(const struct reading *r, struct lw_raster *raster, struct lw_error *err)
@@ -212,7 +212,7 @@ static int make_raster(const struct reading *r, struct lw_raster *raster, struct
     return LW_OK;
 }
 
-int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err)
+int lw_gather(struct lw_plot_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err)
 {
     struct reading r = {.subject = subject, .what = what, .raster = &gathered->raster};
     *gathered = (struct lw_gathered){0};

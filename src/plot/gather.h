@@ -22,7 +22,7 @@ struct lw_gathered {
 };
 
 /** Errors: those of lw_boxes_read; LW_ESYSTEM. Release it in any case. */
-int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err);
+int lw_gather(struct lw_plot_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err);
 void lw_gathered_release(struct lw_gathered *gathered);
 
 /** "drawn from 4.2% of the samples", "" if from all. @param least  the smallest part of several rasters */

@@ -20,8 +20,8 @@ enum lw_plot_kind {
 struct lw_plot {
     const struct lw_options *given;
     enum lw_plot_kind kind;
-    struct lw_subject subject;
-    struct lw_subject input;            /* what the result was made of; without notes: not known, or not there */
+    struct lw_plot_subject subject;
+    struct lw_plot_subject input;            /* what the result was made of; without notes: not known, or not there */
     bool has_input;                     /* it is shown */
     bool is_log;
     double low, high;                   /* of colours: --limits; NaN: as the values are */
@@ -38,7 +38,7 @@ struct lw_span {
 
 /* What one panel of samples shows of the subject, or of its input. */
 struct lw_shown {
-    struct lw_subject *subject;
+    struct lw_plot_subject *subject;
     struct lw_span x;
     struct lw_option_range y;
     int64_t z;

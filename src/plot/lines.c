@@ -71,7 +71,7 @@ static void take_line(void *context, const double *row)
     const double place = (row[FREQUENCY] - s->low) / (s->high - s->low) * s->n_columns;
     if (channel < 0 || !(place >= 0 && place <= s->n_columns))
         return;
-    struct line *const line = &s->columns[(int64_t)channel * s->n_columns + min64((int64_t)place, s->n_columns - 1)];
+    struct line *const line = &s->columns[(int64_t)channel * s->n_columns + lw_min64((int64_t)place, s->n_columns - 1)];
     if (row[MAGNITUDE] > line->magnitude)
         *line = (struct line){row[FREQUENCY], row[MAGNITUDE]};
 }

@@ -59,7 +59,7 @@ static void visit_row(void *context, const double *row)
 
 static int each_row(struct peaks *p, void (*visit)(struct peaks *p, const double *row), struct lw_error *err)
 {
-    const struct lw_subject *const subject = &p->plot->subject;
+    const struct lw_plot_subject *const subject = &p->plot->subject;
     const struct lw_rows rows = {0, subject->notes->n_rows, p->is_image ? of_images : of_series, p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
     p->visit = visit;
     return lw_notes_each_row(subject->name, &rows, visit_row, p, err);
@@ -90,8 +90,8 @@ static void take(struct peaks *p, const double *row)
 {
     const double x = x_of(p, row), low = p->low[x_column(p)] - (x_column(p) == TIME ? p->x_zero : 0);
     const double width = p->high[x_column(p)] - p->low[x_column(p)], height = p->high[p->by] - p->low[p->by];
-    const int64_t column = width > 0 ? min64((int64_t)((x - low) / width * p->n_x), p->n_x - 1) : 0;
-    const int64_t line = height > 0 ? min64((int64_t)((row[p->by] - p->low[p->by]) / height * p->n_y), p->n_y - 1) : 0;
+    const int64_t column = width > 0 ? lw_min64((int64_t)((x - low) / width * p->n_x), p->n_x - 1) : 0;
+    const int64_t line = height > 0 ? lw_min64((int64_t)((row[p->by] - p->low[p->by]) / height * p->n_y), p->n_y - 1) : 0;
     struct peak *const peak = &p->cells[line * p->n_x + column];
     if (row[SNR] > peak->snr)
         *peak = (struct peak){x, row[p->by], row[SNR]};
@@ -242,7 +242,7 @@ static bool find_names(const struct peaks *p, const char *dataset, struct filter
 /* From the filters that the result holds, else from the file that they were read from. */
 static void name_filters(struct peaks *p, struct filter_names *names)
 {
-    const struct lw_subject *const subject = &p->plot->subject;
+    const struct lw_plot_subject *const subject = &p->plot->subject;
     const char *const named = lw_said_text(&subject->notes->file, "filters");
     struct lw_error none;
     if (p->by == FILTER && !p->is_image && (p->bank = lw_alloc(sizeof *p->bank, "attributes", &none)) &&

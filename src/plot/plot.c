@@ -68,7 +68,7 @@ const struct lw_option lw_plot_options[] = {
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
 /* As the run named it, from here or from the result's folder. */
-static bool find_input(const struct lw_subject *subject, char *name, size_t size)
+static bool find_input(const struct lw_plot_subject *subject, char *name, size_t size)
 {
     const char *const input = lw_said_text(&subject->notes->file, "input");
     const char *const slash = strrchr(subject->info.file, '/');
@@ -82,7 +82,7 @@ static bool find_input(const struct lw_subject *subject, char *name, size_t size
     return lw_object_parse(name, &object, NULL) == LW_OK && access(object.file, R_OK) == 0;
 }
 
-static bool has_changed(const struct lw_subject *subject, const char *name)
+static bool has_changed(const struct lw_plot_subject *subject, const char *name)
 {
     struct lw_object object;
     struct stat status;
@@ -92,7 +92,7 @@ static bool has_changed(const struct lw_subject *subject, const char *name)
 
 static int open_input(struct lw_plot *plot, struct lw_error *err)
 {
-    const struct lw_subject *const subject = &plot->subject;
+    const struct lw_plot_subject *const subject = &plot->subject;
     char name[2 * LW_MAX_PATH];
     const bool has_filters = subject->z >= 0 && subject->z < subject->x;
     const struct lw_subject_hints hints = {
@@ -130,19 +130,19 @@ static int choose_input(struct lw_plot *plot, struct lw_error *err)
 
 /* ---- what is drawn ------------------------------------------------------------------------------------------------- */
 
-static bool is_named(const struct lw_subject *subject, const char *name)
+static bool is_named(const struct lw_plot_subject *subject, const char *name)
 {
     const char *const slash = strrchr(subject->info.path, '/');
     return strcmp(slash ? slash + 1 : subject->info.path, name) == 0;
 }
 
-static bool is_bank(const struct lw_subject *subject)
+static bool is_bank(const struct lw_plot_subject *subject)
 {
     const struct lw_dataset_info *const info = &subject->info;
     return info->n_dims <= 2 && (strcmp(lw_subject_dimension(subject, info->n_dims - 1), "tap") == 0 || is_named(subject, "taps"));
 }
 
-static int choose_table(const struct lw_subject *subject, enum lw_plot_kind *kind, struct lw_error *err)
+static int choose_table(const struct lw_plot_subject *subject, enum lw_plot_kind *kind, struct lw_error *err)
 {
     static const char *const spectrum[] = {"channel", "frequency", "magnitude", NULL};
     static const char *const peaks[] = {"index", "time", "filter", "channel", "snr", NULL};
@@ -160,7 +160,7 @@ static int choose_table(const struct lw_subject *subject, enum lw_plot_kind *kin
 static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, struct lw_error *err)
 {
     enum { MOST_SERIES = 8 };
-    const struct lw_subject *const subject = &plot->subject;
+    const struct lw_plot_subject *const subject = &plot->subject;
     if (subject->is_table)
         return choose_table(subject, kind, err);
     struct lw_option_range channels = {0};

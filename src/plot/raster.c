@@ -52,7 +52,7 @@ static void add(struct lw_cell *cell, const double *values, int64_t count, int64
 void lw_raster_add(const struct lw_raster *raster, int row, int64_t first, int64_t count, const double *values, int64_t stride)
 {
     for (int column = count > 0 ? lw_raster_column(raster, first) : 0; count > 0; column++) {
-        const int64_t here = min64(count, lw_raster_begin(raster, column + 1) - first);
+        const int64_t here = lw_min64(count, lw_raster_begin(raster, column + 1) - first);
         add(&raster->cells[(int64_t)row * raster->n_columns + column], values, here, stride);
         first += here;
         count -= here;
@@ -77,18 +77,18 @@ double lw_cell_value(const struct lw_cell *cell, enum lw_show show)
 struct lw_thinning lw_thinning_whole(int64_t length, int64_t offset, int64_t unit, int64_t longest)
 {
     struct lw_thinning t = {.length = length, .unit = unit, .offset = offset, .is_whole = true};
-    t.block = max64(min64(longest, length + unit) / unit * unit, unit);
-    t.n_blocks = divide_up(length + offset % unit, t.block);
+    t.block = lw_max64(lw_min64(longest, length + unit) / unit * unit, unit);
+    t.n_blocks = lw_divide_up(length + offset % unit, t.block);
     return t;
 }
 
 struct lw_thinning lw_thinning_spread(int64_t length, int64_t offset, int64_t unit, int64_t n_blocks, int64_t block)
 {
-    const int64_t whole_units = max64(block / unit * unit, unit);
-    if (n_blocks >= divide_up(length, whole_units))
+    const int64_t whole_units = lw_max64(block / unit * unit, unit);
+    if (n_blocks >= lw_divide_up(length, whole_units))
         return lw_thinning_whole(length, offset, unit, block);
     return (struct lw_thinning){
-        .length = length, .unit = unit, .offset = offset, .block = whole_units, .n_blocks = max64(n_blocks, 1),
+        .length = length, .unit = unit, .offset = offset, .block = whole_units, .n_blocks = lw_max64(n_blocks, 1),
     };
 }
 
@@ -98,12 +98,12 @@ void lw_thinning_block(const struct lw_thinning *t, int64_t b, int64_t *first, i
     int64_t begin = b * t->block - t->offset % t->unit, end = begin + t->block;
     if (!t->is_whole) {
         const int64_t low = share(t->length, b, t->n_blocks), high = share(t->length, b + 1, t->n_blocks);
-        begin = low + max64(high - low - t->block, 0) / 2;
+        begin = low + lw_max64(high - low - t->block, 0) / 2;
         begin -= (t->offset + begin) % t->unit;
         end = begin + t->block;
     }
-    *first = max64(begin, 0);
-    *count = min64(end, t->length) - *first;
+    *first = lw_max64(begin, 0);
+    *count = lw_min64(end, t->length) - *first;
 }
 
 /* ---- colours ------------------------------------------------------------------------------------------------------- */

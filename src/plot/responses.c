@@ -85,7 +85,7 @@ static double impulse(const struct bank *bank, int64_t m)
 static void write_impulse(struct bank *bank, double step)
 {
     FILE *const file = bank->plot->script.file;
-    const int64_t columns = min64(bank->n_taps, bank->columns);
+    const int64_t columns = lw_min64(bank->n_taps, bank->columns);
     lw_script_data(&bank->plot->script);
     for (int64_t c = 0; c < columns; c++) {
         const int64_t begin = bank->n_taps * c / columns, end = bank->n_taps * (c + 1) / columns;
@@ -94,9 +94,9 @@ static void write_impulse(struct bank *bank, double step)
             least = impulse(bank, m) < impulse(bank, least) ? m : least;
             largest = impulse(bank, m) > impulse(bank, largest) ? m : largest;
         }
-        fprintf(file, "%.12g %.9g\n", (double)min64(least, largest) * step, impulse(bank, min64(least, largest)));
+        fprintf(file, "%.12g %.9g\n", (double)lw_min64(least, largest) * step, impulse(bank, lw_min64(least, largest)));
         if (least != largest)
-            fprintf(file, "%.12g %.9g\n", (double)max64(least, largest) * step, impulse(bank, max64(least, largest)));
+            fprintf(file, "%.12g %.9g\n", (double)lw_max64(least, largest) * step, impulse(bank, lw_max64(least, largest)));
     }
     lw_script_data_end(&bank->plot->script);
 }
@@ -117,7 +117,7 @@ static void write_response(struct bank *bank, double low, double high, double fa
     const double step = 1 / (double)bank->points;
     lw_response_magnitudes(bank->taps, bank->n_taps, bank->parts, bank->points, bank->work);
     const int64_t begin = (int64_t)floor(low / step), end = (int64_t)ceil(high / step) + 1, n = end - begin;
-    const int64_t columns = min64(n, 2 * bank->columns);
+    const int64_t columns = lw_min64(n, 2 * bank->columns);
     lw_script_data(&bank->plot->script);
     for (int64_t c = 0; c < columns; c++) {
         int64_t largest = begin + n * c / columns;
@@ -220,7 +220,7 @@ static int draw(struct bank *bank, struct lw_error *err)
         snprintf(bank->plot->script.note, sizeof bank->plot->script.note, "the first %d of %lld filters", bank->n_filters,
                  (long long)(bank->n_filters + bank->left_out));
     lw_script_panels(&bank->plot->script, &bank->panels);
-    draw_impulses(bank, (double)max64(bank->n_taps - 1, 1) * tap_step, time);
+    draw_impulses(bank, (double)lw_max64(bank->n_taps - 1, 1) * tap_step, time);
     draw_responses(bank, low * factor, high * factor, frequency);
     lw_script_end(&bank->plot->script);
     return LW_OK;

@@ -36,7 +36,7 @@ static void add_trace(struct traces *traces, const struct trace *trace)
 
 static void name_result(const struct lw_plot *plot, int64_t n_channels, struct trace *trace)
 {
-    const struct lw_subject *const subject = &plot->subject;
+    const struct lw_plot_subject *const subject = &plot->subject;
     struct lw_plot_axis y;
     char filter[40] = "", channel[120] = "";
     lw_subject_label_y(subject, &y);
@@ -79,7 +79,7 @@ static void add_channel(struct lw_plot *plot, struct traces *traces, int64_t cha
 }
 
 /* The power spectrum that whitened the filters of a result. */
-static bool is_psd(const struct lw_subject *subject)
+static bool is_psd(const struct lw_plot_subject *subject)
 {
     return strcmp(subject->info.path, "/psd") == 0 && strcmp(lw_subject_dimension(subject, subject->x), "frequency") == 0;
 }
@@ -97,7 +97,7 @@ static int choose(struct lw_plot *plot, struct traces *traces, struct lw_error *
     if (traces->is_psd && traces->span.begin == 0 && traces->span.end > 1)
         traces->span.begin = 1;         /* frequency 0 has no place on such an axis */
     lw_subject_label_x(&plot->subject, traces->span.begin, traces->span.end, &traces->axis);
-    const int64_t n_channels = divide_up(channels.end - channels.begin, channels.step);
+    const int64_t n_channels = lw_divide_up(channels.end - channels.begin, channels.step);
     for (int64_t c = channels.begin; c < channels.end; c += channels.step)
         add_channel(plot, traces, c, &filters, n_channels);
     return LW_OK;

@@ -35,13 +35,13 @@ static void look_at(const struct lw_listing *dataset, void *context)
             choice->best = i;
 }
 
-static void name_it(struct lw_subject *subject)
+static void name_it(struct lw_plot_subject *subject)
 {
     snprintf(subject->name, sizeof subject->name, "%s", lw_name_of(subject->info.file, subject->info.path).text);
 }
 
 /* Where the file has none of these, its format says which dataset is the data, or refuses. */
-static int let_format_choose(const struct lw_hints *hints, struct lw_subject *subject, struct lw_error *err)
+static int let_format_choose(const struct lw_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     const int rc = lw_examine_dataset(subject->name, hints, LW_USE_NUMBERS, &subject->info, err);
     if (rc == LW_OK && subject->info.path[0])
@@ -49,7 +49,8 @@ static int let_format_choose(const struct lw_hints *hints, struct lw_subject *su
     return rc;
 }
 
-static int choose_dataset(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
+static int choose_dataset(const char *name, const struct lw_subject_hints *hints, struct lw_plot_subject *subject,
+                          struct lw_error *err)
 {
     struct lw_object object;
     struct choice choice = {.best = N_PREFERRED};
@@ -69,7 +70,7 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
 }
 
 /* The first file of many stands for all where names and attributes are looked at. */
-static void take_joined(const struct lw_reader *joined, struct lw_subject *subject)
+static void take_joined(const struct lw_reader *joined, struct lw_plot_subject *subject)
 {
     subject->info = *lw_reader_info(joined);
     name_it(subject);
@@ -78,13 +79,13 @@ static void take_joined(const struct lw_reader *joined, struct lw_subject *subje
 /* ---- what its dimensions are --------------------------------------------------------------------------------------- */
 
 /* As the format names it, or as the file labels it. */
-const char *lw_subject_dimension(const struct lw_subject *subject, int dimension)
+const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dimension)
 {
     const char *const name = subject->info.coordinates[dimension].name;
     return name[0] ? name : subject->notes->dimensions[dimension];
 }
 
-static int find_dimension(const struct lw_subject *subject, const char *name)
+static int find_dimension(const struct lw_plot_subject *subject, const char *name)
 {
     for (int d = 0; d < subject->info.n_dims; d++)
         if (strcmp(lw_subject_dimension(subject, d), name) == 0)
@@ -93,7 +94,7 @@ static int find_dimension(const struct lw_subject *subject, const char *name)
 }
 
 /* The last dimension that is none of two others and longer than 1; -1: none. */
-static int find_other(const struct lw_subject *subject, int one, int two)
+static int find_other(const struct lw_plot_subject *subject, int one, int two)
 {
     for (int d = subject->info.n_dims - 1; d >= 0; d--)
         if (d != one && d != two && subject->info.dims[d] > 1)
@@ -109,7 +110,7 @@ static int find_longest(const struct lw_dataset_info *info)
     return longest;
 }
 
-static void choose_image(struct lw_subject *subject)
+static void choose_image(struct lw_plot_subject *subject)
 {
     subject->is_image = true;
     subject->x = subject->info.n_dims - 1;
@@ -117,7 +118,7 @@ static void choose_image(struct lw_subject *subject)
     subject->z = find_other(subject, subject->x, subject->y);
 }
 
-static int find_axis(const struct lw_subject *subject)
+static int find_axis(const struct lw_plot_subject *subject)
 {
     static const char *const names[] = {"time", "tap", "stretch"};
     int axis = subject->info.metadata_axis;
@@ -126,7 +127,7 @@ static int find_axis(const struct lw_subject *subject)
     return axis;
 }
 
-static void choose_series(struct lw_subject *subject, int axis)
+static void choose_series(struct lw_plot_subject *subject, int axis)
 {
     const int filter = find_dimension(subject, "filter");
     const int known = axis >= 0 ? axis : find_axis(subject);
@@ -138,7 +139,7 @@ static void choose_series(struct lw_subject *subject, int axis)
         subject->z = find_other(subject, subject->x, subject->y);
 }
 
-static int check_dimensions(const struct lw_subject *subject, struct lw_error *err)
+static int check_dimensions(const struct lw_plot_subject *subject, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &subject->info;
     for (int d = 0; d < info->n_dims; d++)
@@ -149,7 +150,7 @@ static int check_dimensions(const struct lw_subject *subject, struct lw_error *e
 }
 
 /* Samples without a rate and without an axis that anybody has named are pixels. */
-static bool looks_like_image(const struct lw_subject *subject, const struct lw_subject_hints *hints)
+static bool looks_like_image(const struct lw_plot_subject *subject, const struct lw_subject_hints *hints)
 {
     if (hints->shape != LW_SHAPE_AUTO || hints->axis >= 0)
         return hints->shape == LW_SHAPE_IMAGE;
@@ -157,7 +158,7 @@ static bool looks_like_image(const struct lw_subject *subject, const struct lw_s
     return find_dimension(subject, "row") >= 0 || (has_two && find_axis(subject) < 0 && subject->info.axis.sample_rate_hz <= 0);
 }
 
-static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
+static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &subject->info;
     if (hints->axis >= info->n_dims)
@@ -175,7 +176,7 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_sub
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
 
-static int open_samples(const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
+static int open_samples(const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     int rc;
     if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
@@ -185,11 +186,11 @@ static int open_samples(const struct lw_subject_hints *hints, struct lw_subject 
     return lw_boxes_open(&spec, &subject->samples, err);
 }
 
-int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
+int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     struct lw_object object;
     int rc;
-    *subject = (struct lw_subject){.x = -1, .y = -1, .z = -1};
+    *subject = (struct lw_plot_subject){.x = -1, .y = -1, .z = -1};
     if (!(subject->notes = lw_alloc(sizeof *subject->notes, "attributes", err)))
         return LW_ESYSTEM;
     if (hints->joined)
@@ -207,29 +208,29 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     return LW_OK;
 }
 
-void lw_subject_release(struct lw_subject *subject)
+void lw_subject_release(struct lw_plot_subject *subject)
 {
     lw_boxes_close(subject->samples);
     lw_free(subject->notes);
-    *subject = (struct lw_subject){0};
+    *subject = (struct lw_plot_subject){0};
 }
 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
 
-bool lw_subject_is_x_fast(const struct lw_subject *subject)
+bool lw_subject_is_x_fast(const struct lw_plot_subject *subject)
 {
     return subject->y < subject->x;
 }
 
-static int64_t unit_of(const struct lw_subject *subject, int dimension)
+static int64_t unit_of(const struct lw_plot_subject *subject, int dimension)
 {
     return dimension >= 0 && subject->info.chunk[dimension] > 0 ? subject->info.chunk[dimension] : 1;
 }
 
-int64_t lw_subject_unit_x(const struct lw_subject *subject) { return unit_of(subject, subject->x); }
-int64_t lw_subject_unit_y(const struct lw_subject *subject) { return unit_of(subject, subject->y); }
+int64_t lw_subject_unit_x(const struct lw_plot_subject *subject) { return unit_of(subject, subject->x); }
+int64_t lw_subject_unit_y(const struct lw_plot_subject *subject) { return unit_of(subject, subject->y); }
 
-struct lw_sample_box lw_subject_box(const struct lw_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
+struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
                                     int64_t z)
 {
     struct lw_sample_box box;
@@ -250,7 +251,7 @@ static bool is_fits(const char *file, const struct lw_hints *hints)
     return lw_formats_find(file, hints, &format, &none) == LW_OK && strcmp(format->name, "FITS") == 0;
 }
 
-bool lw_subject_is_upward(const struct lw_subject *subject)
+bool lw_subject_is_upward(const struct lw_plot_subject *subject)
 {
     struct lw_object input;
     const char *const name = lw_said_text(&subject->notes->file, "input");
@@ -290,7 +291,7 @@ static void label_time(const struct lw_axis_metadata *metadata, double span_s, s
 }
 
 /* A dimension with coordinates of its own. */
-static void label_coordinate(const struct lw_subject *subject, int dimension, const char *fallback, struct lw_plot_axis *axis)
+static void label_coordinate(const struct lw_plot_subject *subject, int dimension, const char *fallback, struct lw_plot_axis *axis)
 {
     const struct lw_coordinate *const c = &subject->info.coordinates[dimension];
     const char *const name = lw_subject_dimension(subject, dimension);
@@ -301,7 +302,7 @@ static void label_coordinate(const struct lw_subject *subject, int dimension, co
         lw_label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
 }
 
-void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis)
+void lw_subject_label_x(const struct lw_plot_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis)
 {
     const struct lw_axis_metadata *const metadata = &subject->info.axis;
     const char *const name = lw_subject_dimension(subject, subject->x);
@@ -318,7 +319,7 @@ void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t
 }
 
 /* Channels of a result without coordinates are counted as in its input. */
-void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis)
+void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_axis *axis)
 {
     const struct lw_said *const notes = &subject->notes->dataset;
     if (subject->y < 0)
@@ -332,14 +333,14 @@ void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *a
 }
 
 /* What the values are called: by the file, else by the dataset's name, unless that is a number of a unit. */
-static const char *quantity_of(const struct lw_subject *subject)
+static const char *quantity_of(const struct lw_plot_subject *subject)
 {
     const char *const slash = strrchr(subject->info.path, '/'), *const name = slash ? slash + 1 : subject->info.path;
     const char *const said = lw_said_text(&subject->notes->dataset, "long_name");
     return said[0] ? said : isalpha((unsigned char)name[0]) ? name : "value";
 }
 
-const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size)
+const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size)
 {
     const char *const unit = subject->info.axis.unit;
     const char *const shown = subject->info.type.is_complex && !what[0] ? "magnitude" : what;

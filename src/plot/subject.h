@@ -13,7 +13,7 @@
 #include "io/read/box.h"
 #include "plot/labels.h"
 
-struct lw_subject {
+struct lw_plot_subject {
     char name[sizeof(struct lw_name)];  /* as given */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
@@ -39,31 +39,31 @@ struct lw_subject_hints {
 /** Open "FILE:/path"; without a path, the first result of lapwing in the file, or else its only dataset. Errors: those of
  * lw_examine_dataset and lw_notes_read; LW_EUSAGE: a path is needed; LW_ECONFIG: the hints do not fit. `subject` is to be released
  * in any case. */
-int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err);
-void lw_subject_release(struct lw_subject *subject);
+int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err);
+void lw_subject_release(struct lw_plot_subject *subject);
 
 /** The name of a dimension, "" if nobody gives one. */
-const char *lw_subject_dimension(const struct lw_subject *subject, int dimension);
+const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dimension);
 
 /** Whether x varies fastest in the file: else y does. */
-bool lw_subject_is_x_fast(const struct lw_subject *subject);
+bool lw_subject_is_x_fast(const struct lw_plot_subject *subject);
 
 /** Every y_step-th channel of a part, to be read by lw_boxes_read: [n_y x n_x] if x is fast, else [n_x x n_y]. */
-struct lw_sample_box lw_subject_box(const struct lw_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
+struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
                                     int64_t z);
 
 /** Samples that storage hands out together: of the axis and of the channels. */
-int64_t lw_subject_unit_x(const struct lw_subject *subject);
-int64_t lw_subject_unit_y(const struct lw_subject *subject);
+int64_t lw_subject_unit_x(const struct lw_plot_subject *subject);
+int64_t lw_subject_unit_y(const struct lw_plot_subject *subject);
 
 /** Whether row 0 of an image is drawn at the bottom, as astronomers have it: of FITS, and of results that were made from it. */
-bool lw_subject_is_upward(const struct lw_subject *subject);
+bool lw_subject_is_upward(const struct lw_plot_subject *subject);
 
 /** The axis x labelled for samples [begin, end): times, or the numbers of samples. */
-void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
-void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis);
+void lw_subject_label_x(const struct lw_plot_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
+void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_axis *axis);
 
 /** What the values are: "rms of Acoustic (m/s)", "filtered (m/s)", "magnitude of signal", "value". Returns `text`. */
-const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size);
+const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size);
 
 #endif

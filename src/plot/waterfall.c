@@ -40,8 +40,8 @@ static int add_input(struct lw_plot *plot, struct tiles *tiles, const struct lw_
     tile->shown.y.begin = map.channels.begin + y->begin * map.channels.step;
     tile->shown.y.step = y->step * map.channels.step;
     if (tile->shown.y.begin < 0)              /* of mode full, whose first rows lie before the input's */
-        tile->shown.y.begin += divide_up(-tile->shown.y.begin, tile->shown.y.step) * tile->shown.y.step;
-    tile->shown.y.end = min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
+        tile->shown.y.begin += lw_divide_up(-tile->shown.y.begin, tile->shown.y.step) * tile->shown.y.step;
+    tile->shown.y.end = lw_min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(tile->shown.title, sizeof tile->shown.title, "input: %.300s", plot->input.info.path);
     if (tile->shown.x.begin >= tile->shown.x.end || tile->shown.y.begin >= tile->shown.y.end)
         return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", plot->input.name);
@@ -80,7 +80,7 @@ static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *er
 }
 
 /* Coordinates that cannot be read are a warning: the picture is of the pixels. */
-static int read_sky(const struct lw_subject *subject, struct lw_sky *sky, struct lw_error *err)
+static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_error reason;
     struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
@@ -137,7 +137,7 @@ static void choose_show(const struct lw_plot *plot, struct tile *tile)
         samples += cell->count;
     }
     const bool is_signed = negative > filled / 20;
-    const bool is_full = samples > MOST_FOR_EXTREMES * max64(filled, 1);
+    const bool is_full = samples > MOST_FOR_EXTREMES * lw_max64(filled, 1);
     tile->show = plot->kind == LW_PLOT_IMAGE || !is_signed ? LW_SHOW_MEAN : is_full ? LW_SHOW_RMS : LW_SHOW_EXTREME;
     if (plot->is_log && tile->show == LW_SHOW_EXTREME)
         tile->show = LW_SHOW_RMS;

@@ -391,8 +391,8 @@ static struct input *list_inputs(const struct each *each, const double *bytes, s
 static void add(struct totals *totals, const struct lw_planned *planned, double share)
 {
     totals->n++;
-    totals->host_bytes = max64(totals->host_bytes, planned->host_bytes);
-    totals->device_bytes = max64(totals->device_bytes, planned->device_bytes);
+    totals->host_bytes = lw_max64(totals->host_bytes, planned->host_bytes);
+    totals->device_bytes = lw_max64(totals->device_bytes, planned->device_bytes);
     totals->read_bytes += share * (double)planned->read_bytes;
     totals->written_bytes += (planned->is_sparse ? 1 : share) * (double)planned->written_bytes;
     totals->seconds += share * planned->seconds;
@@ -429,7 +429,7 @@ static int plan_one(const struct each *each, const struct lw_job_ops *ops, struc
 static int plan_all(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const struct input *inputs,
                     struct totals *totals, struct lw_error *err)
 {
-    const int64_t n = each->end - each->begin, step = divide_up(n, MOST_PLANNED);
+    const int64_t n = each->end - each->begin, step = lw_divide_up(n, MOST_PLANNED);
     for (int64_t i = 0; i < n; i++) {
         const struct input *const input = &inputs[i];
         if (i % step != 0 && totals->last_bytes > 0 && input->bytes > 0) {

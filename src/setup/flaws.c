@@ -4,7 +4,7 @@
 
 void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_rough)
 {
-    flaws->first = flaws->end > 0 ? min64(flaws->first, first) : first;
+    flaws->first = flaws->end > 0 ? lw_min64(flaws->first, first) : first;
     if (end > flaws->end || (end == flaws->end && !is_rough)) {
         flaws->end = end;
         flaws->is_rough = is_rough;

@@ -104,7 +104,7 @@ static int carry_all(struct lw_result *result, struct lw_writer_dataset *first, 
     const int n = result->said->n;
     if (first->n_columns > 0)
         return LW_OK;
-    if (!(result->carried = lw_alloc_array(max64(1, n), sizeof *result->carried, "the input's attributes", err)))
+    if (!(result->carried = lw_alloc_array(lw_max64(1, n), sizeof *result->carried, "the input's attributes", err)))
         return LW_ESYSTEM;
     for (int a = 0; a < n; a++)
         result->carried[a] = lw_said_get(result->said, a);

@@ -163,8 +163,8 @@ static int count_io_threads(const struct lw_setup *setup)
     const char *const wanted = getenv("LAPWING_IO_THREADS");
     const int64_t given = setup->given_cores;
     const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
-    const int64_t share = min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
-    return wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)max64(LEAST, min64(share, MOST));
+    const int64_t share = lw_min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
+    return wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)lw_max64(LEAST, lw_min64(share, MOST));
 }
 
 static int open_pool(struct lw_setup *setup, struct lw_error *err)

@@ -8,7 +8,7 @@
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
 {
     const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;
-    if (!has_factors_up_to(13, n))
+    if (!lw_has_factors_up_to(13, n))
         return 8 * samples + fixed;
     return is_real && n % 32 != 0 ? 3 * samples + fixed : samples + samples / 4 + fixed;
 }

@@ -27,16 +27,16 @@ int64_t lw_mode_look_ahead(enum lw_mode mode, int64_t n_taps)
 struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int64_t begin, int64_t end)
 {
     const int64_t n = whole->n_samples, all = whole->n_outputs, earlier = whole->look_ahead - whole->reference;
-    const int64_t wanted = begin == 0 ? 0 : max64(0, min64(begin - earlier, all));
-    const int64_t unwanted = end == n ? all : max64(wanted, min64(end - earlier, all));
+    const int64_t wanted = begin == 0 ? 0 : lw_max64(0, lw_min64(begin - earlier, all));
+    const int64_t unwanted = end == n ? all : lw_max64(wanted, lw_min64(end - earlier, all));
     const bool has_some = wanted < unwanted;
-    const int64_t first = has_some ? max64(0, wanted - whole->margin) : wanted;
-    const int64_t last = has_some ? min64(all, unwanted + whole->margin) : unwanted;
+    const int64_t first = has_some ? lw_max64(0, wanted - whole->margin) : wanted;
+    const int64_t last = has_some ? lw_min64(all, unwanted + whole->margin) : unwanted;
     const int64_t oldest = first + whole->look_ahead - (whole->n_taps - 1), behind = last + whole->look_ahead;
     const bool has_copies = whole->boundary == LW_BOUNDARY_WRAP || whole->boundary == LW_BOUNDARY_REFLECT;
     const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* copies of samples that may lie anywhere */
-    struct lw_excerpt excerpt = {.first = first, .n_outputs = last - first, .lead = wanted - first, .n_wanted = unwanted - wanted, .begin = is_whole ? 0 : max64(0, oldest),
-                                 .end = is_whole ? n : min64(n, behind)};
+    struct lw_excerpt excerpt = {.first = first, .n_outputs = last - first, .lead = wanted - first, .n_wanted = unwanted - wanted, .begin = is_whole ? 0 : lw_max64(0, oldest),
+                                 .end = is_whole ? n : lw_min64(n, behind)};
     excerpt.look_ahead = first + whole->look_ahead - excerpt.begin;
     return excerpt;
 }

@@ -57,7 +57,7 @@ int64_t lw_post_length(struct lw_post post, int64_t n) { return (n - 1) / lw_pos
 int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t count)
 {
     const int rate = lw_post_rate(post);
-    const int64_t samples = divide_up(first + count, lw_post_every(post)) - divide_up(first, lw_post_every(post));
+    const int64_t samples = lw_divide_up(first + count, lw_post_every(post)) - lw_divide_up(first, lw_post_every(post));
     return samples * rate - (count > 0 && first + count == n ? rate - 1 : 0);
 }
 

@@ -7,7 +7,7 @@
 /* Units in the shortest slice while more than one rank has work. */
 static int64_t least_units(const struct lw_grid *grid)
 {
-    return max64(1, divide_up(grid->halo, grid->unit));
+    return lw_max64(1, lw_divide_up(grid->halo, grid->unit));
 }
 
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split)
@@ -21,8 +21,8 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
 {
     if (wanted != LW_SPLIT_AUTO)
         return wanted;
-    const int64_t slices = max64(1, divide_up(grid->n_outputs, grid->unit) / least_units(grid));
-    const int64_t shares = divide_up(grid->n_channels, grid->channel_unit);
+    const int64_t slices = lw_max64(1, lw_divide_up(grid->n_outputs, grid->unit) / least_units(grid));
+    const int64_t shares = lw_divide_up(grid->n_channels, grid->channel_unit);
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }
 
@@ -30,7 +30,7 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
 static void share(int64_t total, int64_t parts, int64_t part, int64_t *begin, int64_t *end)
 {
     const int64_t base = total / parts, longer = total % parts;
-    *begin = part * base + min64(part, longer);
+    *begin = part * base + lw_min64(part, longer);
     *end = *begin + base + (part < longer);
 }
 
@@ -58,12 +58,12 @@ static int64_t count_stripes(const struct lw_rounds *rounds)
 /* Rounds of one group of channels, and of all of them. */
 static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
-    return divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
+    return lw_divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
 }
 
 static int64_t stripe_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
-    return axis_rounds(rounds, stripe) * divide_up(stripe->n_channels, group_span(rounds));
+    return axis_rounds(rounds, stripe) * lw_divide_up(stripe->n_channels, group_span(rounds));
 }
 
 /* What all ranks together do in a round: outputs [first, first + count) of some channels. */
@@ -85,8 +85,8 @@ static struct span span_of(const struct lw_rounds *rounds, int64_t round)
     const int64_t step = round % axis_rounds(rounds, &stripe), before = round / axis_rounds(rounds, &stripe) * group_span(rounds);
     const int64_t first = stripe.first + step * round_span(rounds);
     return (struct span){
-        .first = first, .count = min64(round_span(rounds), rounds->grid.n_outputs - first),
-        .channel = stripe.channel + before, .n_channels = min64(group_span(rounds), stripe.n_channels - before),
+        .first = first, .count = lw_min64(round_span(rounds), rounds->grid.n_outputs - first),
+        .channel = stripe.channel + before, .n_channels = lw_min64(group_span(rounds), stripe.n_channels - before),
         .starts_axis = step == 0,
     };
 }
@@ -96,8 +96,8 @@ static int64_t rank_channels(const struct lw_grid *grid, int n_ranks, enum lw_sp
 {
     if (split == LW_SPLIT_AXIS)
         return grid->n_channels;
-    const int64_t units = divide_up(divide_up(grid->n_channels, grid->channel_unit), n_ranks);
-    return min64(units * grid->channel_unit, grid->n_channels);
+    const int64_t units = lw_divide_up(lw_divide_up(grid->n_channels, grid->channel_unit), n_ranks);
+    return lw_min64(units * grid->channel_unit, grid->n_channels);
 }
 
 struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw_split split,
@@ -107,16 +107,16 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
     struct lw_rounds rounds = {.grid = *grid, .n_ranks = n_ranks, .split = split};
 
     const int64_t parts = split == LW_SPLIT_AXIS ? n_ranks : 1;
-    const int64_t enough = divide_up(divide_up(grid->n_outputs, grid->unit), parts) * grid->unit;
-    rounds.slice = max64(slice - slice % grid->unit, lw_rounds_least_slice(grid, n_ranks, split));
-    rounds.slice = max64(min64(rounds.slice, enough), lw_rounds_least_slice(grid, n_ranks, split));
+    const int64_t enough = lw_divide_up(lw_divide_up(grid->n_outputs, grid->unit), parts) * grid->unit;
+    rounds.slice = lw_max64(slice - slice % grid->unit, lw_rounds_least_slice(grid, n_ranks, split));
+    rounds.slice = lw_max64(lw_min64(rounds.slice, enough), lw_rounds_least_slice(grid, n_ranks, split));
 
     const int64_t most = rank_channels(grid, n_ranks, split);
     const struct lw_stripe all = stripe_of(&rounds, 0);
-    rounds.group = max64(group - group % grid->channel_unit, grid->channel_unit);
-    rounds.group = min64(rounds.group, divide_up(most, grid->channel_unit) * grid->channel_unit);
+    rounds.group = lw_max64(group - group % grid->channel_unit, grid->channel_unit);
+    rounds.group = lw_min64(rounds.group, lw_divide_up(most, grid->channel_unit) * grid->channel_unit);
 
-    rounds.n_groups = divide_up(grid->n_channels, group_span(&rounds));
+    rounds.n_groups = lw_divide_up(grid->n_channels, group_span(&rounds));
     rounds.n_rounds = stripe_rounds(&rounds, &all);
     return rounds;
 }
@@ -142,7 +142,7 @@ int64_t lw_rounds_most_left(const struct lw_rounds *rounds)
 static int64_t cut_stripe(const struct lw_rounds *rounds, const struct lw_stripe *stripe, int64_t n_done, struct lw_stripe *left)
 {
     const int64_t along = axis_rounds(rounds, stripe), done = n_done / along * group_span(rounds), steps = n_done % along;
-    const int64_t begun = steps > 0 ? min64(group_span(rounds), stripe->n_channels - done) : 0;
+    const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe->n_channels - done) : 0;
     int64_t n = 0;
     if (begun > 0)
         left[n++] = (struct lw_stripe){stripe->first + steps * round_span(rounds), stripe->channel + done, begun};
@@ -156,7 +156,7 @@ int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw
     int64_t n = 0;
     for (int64_t s = 0; s < count_stripes(rounds); s++) {
         const struct lw_stripe stripe = stripe_of(rounds, s);
-        const int64_t done = min64(n_done, stripe_rounds(rounds, &stripe));
+        const int64_t done = lw_min64(n_done, stripe_rounds(rounds, &stripe));
         n += cut_stripe(rounds, &stripe, done, left + n);
         n_done -= done;
     }
@@ -183,8 +183,8 @@ static int count_workers(const struct lw_rounds *rounds, const struct span *span
 {
     const struct lw_grid *const grid = &rounds->grid;
     if (rounds->split == LW_SPLIT_CHANNELS)
-        return (int)min64(rounds->n_ranks, divide_up(span->n_channels, grid->channel_unit));
-    return (int)max64(1, min64(rounds->n_ranks, divide_up(span->count, grid->unit) / least_units(grid)));
+        return (int)lw_min64(rounds->n_ranks, lw_divide_up(span->n_channels, grid->channel_unit));
+    return (int)lw_max64(1, lw_min64(rounds->n_ranks, lw_divide_up(span->count, grid->unit) / least_units(grid)));
 }
 
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
@@ -197,9 +197,9 @@ int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
 static void cut(int64_t length, int64_t unit, int workers, int rank, int64_t *first, int64_t *count)
 {
     int64_t begin, end;
-    share(divide_up(length, unit), workers, rank, &begin, &end);
+    share(lw_divide_up(length, unit), workers, rank, &begin, &end);
     *first = begin * unit;
-    *count = min64(end * unit, length) - *first;
+    *count = lw_min64(end * unit, length) - *first;
 }
 
 struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, int rank)

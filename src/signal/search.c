@@ -25,14 +25,14 @@ void lw_search_part(struct lw_search *search, int64_t length, int64_t before, in
     search->stretch = length;
     search->first_stretch = is_short(search, first) && first < n ? first : -into;
     const int64_t its = n - search->first_stretch, left = its % length;
-    search->n_stretches = max64(1, its / length + (left > 0 && !is_short(search, left) ? 1 : 0));
+    search->n_stretches = lw_max64(1, its / length + (left > 0 && !is_short(search, left) ? 1 : 0));
 }
 
 void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t stretch, int64_t *begin, int64_t *end)
 {
     const int64_t first = search->first_stretch + stretch * search->stretch;
-    *begin = search->stretch > 0 ? max64(0, first) : 0;
-    *end = search->stretch > 0 ? min64(n, first + search->stretch) : n;
+    *begin = search->stretch > 0 ? lw_max64(0, first) : 0;
+    *end = search->stretch > 0 ? lw_min64(n, first + search->stretch) : n;
     if (lw_search_stretches(search) == 1 && is_short(search, *end - *begin)) {
         *begin = 0;
         *end = n;
@@ -41,19 +41,19 @@ void lw_search_stretch_range(const struct lw_search *search, int64_t n, int64_t 
 
 int64_t lw_search_reach(const struct lw_search *search, int64_t n)
 {
-    return lw_search_products(search) & LW_PEAKS ? min64(search->cluster, n) : 0;
+    return lw_search_products(search) & LW_PEAKS ? lw_min64(search->cluster, n) : 0;
 }
 
 int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit)
 {
-    return round_up(lw_search_reach(search, n), unit);
+    return lw_round_up(lw_search_reach(search, n), unit);
 }
 
 int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit)
 {
     const bool has_blocks = lw_search_products(search) & LW_BLOCKS;
-    const int64_t blocks = has_blocks && unit % search->every != 0 ? min64(search->every - 1, n) : 0;
-    return round_up(max64(lw_search_reach(search, n), blocks), unit);
+    const int64_t blocks = has_blocks && unit % search->every != 0 ? lw_min64(search->every - 1, n) : 0;
+    return lw_round_up(lw_max64(lw_search_reach(search, n), blocks), unit);
 }
 
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size)

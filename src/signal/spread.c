@@ -72,7 +72,7 @@ static inline void count_of(enum lw_precision precision, bool is_complex, const 
     const int n = v->n_series;
     uint32_t bins[LW_SPREAD_SERIES];
     for (int64_t i = 0; i < v->n; i++) {
-        __builtin_prefetch(values + (size_t)(min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
+        __builtin_prefetch(values + (size_t)(lw_min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
         find_bins(precision, is_complex, values + (size_t)(i * v->stride) * bytes, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
         for (int k = 0; k < n; k++)
             if (!v->skip || !v->skip[k * v->skip_pitch + i * skip_stride])
@@ -182,7 +182,7 @@ static double clipped(const struct sums *sums, double most)
 {
     const double value = most * sums->median;
     const int64_t bin = sums->precision == LW_SINGLE ? bin_of_single((float)value) : bin_of_double(value);
-    const int64_t i = min64(max64(bin - sums->first, 0), sums->n - 1);
+    const int64_t i = lw_min64(lw_max64(bin - sums->first, 0), sums->n - 1);
     const double low = edge_of(sums->precision, sums->first + i) / sums->median;
     const double high = edge_of(sums->precision, sums->first + i + 1) / sums->median;
     const double end = fmin(fmax(most, low), high), part = (end - low) / (high - low);
@@ -232,7 +232,7 @@ double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t fir
                        double *n_finite)
 {
     const int64_t end = (int64_t)(precision == LW_SINGLE ? SINGLE_END : DOUBLE_END) << LW_SPREAD_BITS;
-    n = min64(n, end + 1 - first);      /* with a bin behind the last that is finite, which holds the sums */
+    n = lw_min64(n, end + 1 - first);      /* with a bin behind the last that is finite, which holds the sums */
     *n_finite = 0;
     if (n < 2)
         return 0;

@@ -55,12 +55,12 @@ static int run_pieces(struct fetch *fetch, lw_piece_fn *work, int64_t n_pieces, 
 {
     struct lw_sparse *const run = fetch->run;
     struct lw_pool *const pool = run->setup.pool;
-    const int64_t size = (int64_t)lw_pool_threads(pool) * BATCH_PIECES, n_batches = divide_up(n_pieces, size);
+    const int64_t size = (int64_t)lw_pool_threads(pool) * BATCH_PIECES, n_batches = lw_divide_up(n_pieces, size);
     struct part parts[BATCHES] = {{.fetch = fetch, .work = work}, {.fetch = fetch, .work = work}};
     int rc = LW_OK;
     for (int64_t b = 0; b <= n_batches; b++) {
         if (rc == LW_OK && b < n_batches)
-            start_part(pool, &parts[b % BATCHES], b * size, min64(size, n_pieces - b * size));
+            start_part(pool, &parts[b % BATCHES], b * size, lw_min64(size, n_pieces - b * size));
         if (b == 0)
             continue;
         const int code = lw_pool_wait(pool, &parts[(b - 1) % BATCHES].batch, rc ? NULL : err);
@@ -124,7 +124,7 @@ static int fetch_spans(void *context, int64_t piece, int thread, struct lw_error
     const struct fetch *const fetch = context;
     const struct lw_sfft_samples *const samples = fetch->samples;
     const int64_t row = piece / fetch->row_pieces, begin = piece % fetch->row_pieces * fetch->piece_size;
-    const int64_t end = min64(begin + fetch->piece_size, samples->n_spans), channel = fetch->channel + row;
+    const int64_t end = lw_min64(begin + fetch->piece_size, samples->n_spans), channel = fetch->channel + row;
     double *const values = fetch->values + 2 * row * samples->total;
     char *const buffer = buffer_of(fetch, thread);
     const struct lw_sparse_block block = block_of(fetch, buffer);
@@ -146,7 +146,7 @@ static int64_t choose_piece(const struct fetch *fetch)
     const struct lw_sfft_samples *const samples = fetch->samples;
     const int64_t shares = (int64_t)lw_pool_threads(fetch->run->setup.pool) * PIECES_OF_A_THREAD;
     const int64_t mean_bytes = samples->read * fetch->run->place.axis_bytes / samples->n_spans;
-    return max64(1, min64(min64(PIECE_READS, samples->n_spans / shares), PIECE_BYTES / max64(mean_bytes, 1)));
+    return lw_max64(1, lw_min64(lw_min64(PIECE_READS, samples->n_spans / shares), PIECE_BYTES / lw_max64(mean_bytes, 1)));
 }
 
 int lw_sparse_fetch(struct lw_sparse *run, const struct lw_sfft_samples *samples, int64_t channel, int64_t n_channels,
@@ -157,7 +157,7 @@ int lw_sparse_fetch(struct lw_sparse *run, const struct lw_sfft_samples *samples
     if (samples->n_spans == 0 || n_channels == 0)
         return LW_OK;
     fetch.piece_size = choose_piece(&fetch);
-    fetch.row_pieces = divide_up(samples->n_spans, fetch.piece_size);
+    fetch.row_pieces = lw_divide_up(samples->n_spans, fetch.piece_size);
     return run_pieces(&fetch, fetch_spans, fetch.row_pieces * (n_channels / fetch.width),
                       samples->count * n_channels * run->n_ranks, err);
 }
@@ -167,13 +167,13 @@ int lw_sparse_fetch(struct lw_sparse *run, const struct lw_sfft_samples *samples
 static int fetch_block(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct fetch *const fetch = context;
-    const int64_t begin = piece * fetch->piece_size, end = min64(begin + fetch->piece_size, fetch->run->request.spec.n);
+    const int64_t begin = piece * fetch->piece_size, end = lw_min64(begin + fetch->piece_size, fetch->run->request.spec.n);
     char *const buffer = buffer_of(fetch, thread);
     const struct lw_sparse_block block = block_of(fetch, buffer);
     int64_t flaws = 0;
     int rc = LW_OK;
     for (int64_t first = begin; rc == LW_OK && first < end; first += fetch->read_samples) {
-        const int64_t count = min64(fetch->read_samples, end - first);
+        const int64_t count = lw_min64(fetch->read_samples, end - first);
         rc = read_samples(fetch, first, count, fetch->channel, buffer, err);
         if (rc == LW_OK)
             flaws += lw_sparse_convert(fetch->run, &block, first, count);
@@ -189,7 +189,7 @@ int lw_sparse_fetch_whole(struct lw_sparse *run, int64_t channel, struct lw_erro
     const bool is_close = run->place.axis_bytes <= lw_bytes_gap(&run->pace);
     fetch.read_samples = is_close ? run->block : 1;
     fetch.piece_size = is_close ? run->block : PIECE_READS;
-    const int rc = run_pieces(&fetch, fetch_block, divide_up(run->request.spec.n, fetch.piece_size), 0, err);
+    const int rc = run_pieces(&fetch, fetch_block, lw_divide_up(run->request.spec.n, fetch.piece_size), 0, err);
     run->flaws.n_not_finite += atomic_load(&fetch.n_not_finite);
     return rc;
 }

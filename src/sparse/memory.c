@@ -86,12 +86,12 @@ int64_t lw_sparse_host_bytes(const struct lw_sparse *run)
 {
     const bool falls_back = run->request.fallback == LW_SFFT_FALL_DENSE && lw_sparse_fits_dense(run);
     const int64_t dense = falls_back || !run->method ? run->bytes.dense : 0;
-    return with(run, max64(run->bytes.search, dense));
+    return with(run, lw_max64(run->bytes.search, dense));
 }
 
 int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
 {
-    return max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
+    return lw_max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
 static int refuse(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
@@ -146,15 +146,15 @@ static void choose_thread_buffers(struct lw_sparse *run)
     const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
     const int64_t extent = lw_sparse_extent(run, slow ? run->group : 1);
     run->n_buffers = lw_pool_threads(run->setup.pool);
-    run->buffer_bytes = max64(extent, max64(LEAST_THREAD_BYTES, min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES)));
-    run->block = min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
+    run->buffer_bytes = lw_max64(extent, lw_max64(LEAST_THREAD_BYTES, lw_min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES)));
+    run->block = lw_min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
 }
 
 static void choose_library_buffers(struct lw_sparse *run)
 {
     const int64_t width = run->group * (int64_t)lw_type_bytes(run->setup.job.op.input);
     run->n_buffers = 2;
-    run->block = min64(run->request.spec.n, max64(1, READ_BYTES / run->n_buffers / width));
+    run->block = lw_min64(run->request.spec.n, lw_max64(1, READ_BYTES / run->n_buffers / width));
     run->buffer_bytes = run->block * width;
 }
 
@@ -180,7 +180,7 @@ static void choose_groups(struct lw_sparse *run)
     const int64_t room = run->setup.limits.host - with(run, run->bytes.search);
     const int64_t one = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof(double);
     if (one > 0 && room > 0)
-        choose_group(run, min64(most, 1 + min64(room / 2, MOST_TOGETHER) / one));
+        choose_group(run, lw_min64(most, 1 + lw_min64(room / 2, MOST_TOGETHER) / one));
     while (run->group > 1 && lw_sparse_host_bytes(run) > run->setup.limits.host)
         choose_group(run, run->group / 2);
 }

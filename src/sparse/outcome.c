@@ -6,8 +6,8 @@
 
 int64_t lw_sparse_most_own(const struct lw_sparse *run)
 {
-    return run->has_own_pieces ? divide_up(run->n_pieces, run->n_ranks) * run->piece_channels
-                               : divide_up(run->n_channels, run->n_ranks);
+    return run->has_own_pieces ? lw_divide_up(run->n_pieces, run->n_ranks) * run->piece_channels
+                               : lw_divide_up(run->n_channels, run->n_ranks);
 }
 
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel)

@@ -68,7 +68,7 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
     struct lw_sparse_reads reads = {.samples = samples->count * (run->own_end - run->own_begin)};
     const int64_t at_once = lw_sparse_reads_each(run) ? 1 : run->group;
     for (int64_t c = run->own_begin, width; c < run->own_end; c += width) {
-        width = min64(at_once, run->piece_channels - lw_sparse_input(run, c));
+        width = lw_min64(at_once, run->piece_channels - lw_sparse_input(run, c));
         reads.reads += samples->n_spans;
         reads.bytes += run->is_raw ? (samples->read - samples->n_spans) * run->place.axis_bytes +
                                          samples->n_spans * lw_sparse_extent(run, width)
@@ -92,7 +92,7 @@ static void describe_pace(const struct lw_sparse *run, char *text, size_t size)
 
 static const char *mean_text(const struct lw_sparse_reads *reads, char text[24])
 {
-    return lw_bytes_text(reads->bytes / max64(reads->reads, 1), text);
+    return lw_bytes_text(reads->bytes / lw_max64(reads->reads, 1), text);
 }
 
 static int64_t all_bytes(const struct lw_sparse *run)

@@ -12,7 +12,7 @@
 /* Channels that are tried, evenly among all. */
 enum { MOST_CHANNELS = 64 };
 
-static int64_t count_tried(const struct lw_sparse *run) { return min64(run->n_channels, MOST_CHANNELS); }
+static int64_t count_tried(const struct lw_sparse *run) { return lw_min64(run->n_channels, MOST_CHANNELS); }
 
 static struct lw_sfft_plan plan_of(const struct lw_sparse *run)
 {
@@ -24,7 +24,7 @@ static int64_t tried(const struct lw_sparse *run, int64_t i) { return i * run->n
 
 int64_t lw_sparse_probe_samples(const struct lw_sparse *run, int64_t channel)
 {
-    const int64_t i = divide_up(channel * count_tried(run), run->n_channels);
+    const int64_t i = lw_divide_up(channel * count_tried(run), run->n_channels);
     return i < count_tried(run) && tried(run, i) == channel ? plan_of(run).attempts[0].samples : 0;
 }
 

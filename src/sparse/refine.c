@@ -17,7 +17,7 @@ struct lw_sfft_spec lw_sparse_search_spec(const struct lw_sfft_request *request)
 {
     struct lw_sfft_spec spec = request->spec;
     if (request->refines)
-        spec.sparsity = min64(4 * spec.sparsity, lw_sfft_n_frequencies(&spec));
+        spec.sparsity = lw_min64(4 * spec.sparsity, lw_sfft_n_frequencies(&spec));
     return spec;
 }
 

@@ -24,7 +24,7 @@ static int64_t record_bytes(const struct lw_sparse *run)
 
 static int64_t buffer_bytes(const struct lw_sparse *run)
 {
-    return max64(LEAST_BUFFER, record_bytes(run));
+    return lw_max64(LEAST_BUFFER, record_bytes(run));
 }
 
 int64_t lw_sparse_resume_bytes(const struct lw_sparse *run)

@@ -255,9 +255,9 @@ static int measure(struct lw_sparse *run, double started, struct lw_planned *pla
     struct lw_comm *const comm = run->setup.comm;
     const int64_t all = run->n_channels;
     if (run->n_pieces > 1)
-        lw_sparse_deal(run, min64(run->n_pieces, divide_up(run->group, run->piece_channels) * run->n_ranks));
+        lw_sparse_deal(run, lw_min64(run->n_pieces, lw_divide_up(run->group, run->piece_channels) * run->n_ranks));
     else
-        run->n_channels = run->own_end = min64(all, max64(run->group, run->n_ranks));
+        run->n_channels = run->own_end = lw_min64(all, lw_max64(run->group, run->n_ranks));
     const int64_t tried = run->n_channels;
     int rc = lw_comm_agree(comm, allocate(run, err), err);
     const double opened = lw_now();

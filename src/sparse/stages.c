@@ -74,7 +74,7 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
 
 static int64_t values_of(const struct lw_sparse *run)
 {
-    return max64(lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * run->group,
+    return lw_max64(lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * run->group,
                  lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS));
 }
 
@@ -94,7 +94,7 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
 static int first_attempts(const struct lw_sparse *run)
 {
     const int64_t distance = run->request.spec.n / run->plan.attempts[0].samples;
-    return distance <= lw_sparse_gap(run) ? (int)min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts) : 1;
+    return distance <= lw_sparse_gap(run) ? (int)lw_min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts) : 1;
 }
 
 static int64_t first_samples(const struct lw_sparse *run)
@@ -237,7 +237,7 @@ static struct group next_group(const struct lw_sparse *run, int64_t from, int64_
     while (group.begin < run->own_end && lw_sparse_is_tried(run, group.begin, n_attempts))
         group.begin++;
     const int64_t rest = run->own_end - group.begin, in_piece = run->piece_channels - lw_sparse_input(run, group.begin);
-    const int64_t limit = group.begin + min64(most, lw_sparse_reads_each(run) ? rest : min64(rest, in_piece));
+    const int64_t limit = group.begin + lw_min64(most, lw_sparse_reads_each(run) ? rest : lw_min64(rest, in_piece));
     for (group.end = group.begin; group.end < limit && !lw_sparse_is_tried(run, group.end, n_attempts); group.end++)
         ;
     return group;

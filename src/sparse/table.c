@@ -47,8 +47,8 @@ enum { BLOCK_ROWS = 1 << 16 };
 
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run)
 {
-    const int64_t lines = min64(run->request.spec.sparsity, BLOCK_ROWS) * row_bytes(run, sizeof(struct lw_sfft_line_row));
-    return max64(lines, row_bytes(run, sizeof(struct lw_sfft_channel_row)));
+    const int64_t lines = lw_min64(run->request.spec.sparsity, BLOCK_ROWS) * row_bytes(run, sizeof(struct lw_sfft_line_row));
+    return lw_max64(lines, row_bytes(run, sizeof(struct lw_sfft_channel_row)));
 }
 
 int64_t lw_sparse_most_written(const struct lw_sparse *run)

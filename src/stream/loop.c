@@ -28,7 +28,7 @@ struct lw_loop {
     struct lw_report *report;
     struct lw_sinks sinks;
     struct lw_listeners listeners;
-    struct lw_window *window;
+    struct lw_stream_window *window;
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
     struct lw_candidates *candidates;   /* NULL: no peaks are wanted */
@@ -246,7 +246,7 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     const int rc = lw_window_end(loop->window, err);
     const struct lw_samples_view view = view_of(loop, part);
     if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
-        early_of(loop, loop->reading.slot)->n_not_finite -= lw_not_finite_count(&view, max64(part->begin, job->n_samples), part->end);
+        early_of(loop, loop->reading.slot)->n_not_finite -= lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
@@ -313,7 +313,7 @@ static void locate_flaws(struct lw_loop *loop, const struct lw_slot *slot)
         .into = slot->input, .into_axis = halo + block->count, .into_first = halo,
     };
     const struct lw_samples_view view = view_of(loop, &part);
-    lw_not_finite_locate(&view, begin + slot->not_finite_sample, min64(part.end, job->n_samples), job->view.start, &loop->flaws);
+    lw_not_finite_locate(&view, begin + slot->not_finite_sample, lw_min64(part.end, job->n_samples), job->view.start, &loop->flaws);
 }
 
 static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)

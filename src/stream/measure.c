@@ -46,17 +46,17 @@ static int try_rounds(struct trial *trial, struct lw_comm *comm, int64_t begin, 
  * not count for all rounds. */
 static int try_all(struct trial *trial, struct lw_comm *comm, int depth, struct lw_measure *measure, struct lw_error *err)
 {
-    const int64_t all = trial->rounds->n_rounds, few = min64(2 * depth, all);
+    const int64_t all = trial->rounds->n_rounds, few = lw_min64(2 * depth, all);
     int rc = try_rounds(trial, comm, 0, few, err);
     const double first_seconds = trial->seconds;
     const int64_t first_outputs = trial->n_outputs;
     const double per_round = first_seconds / (double)few;
-    const int64_t more = min64(all - few, (int64_t)(LW_MEASURE_SECONDS / per_round));
+    const int64_t more = lw_min64(all - few, (int64_t)(LW_MEASURE_SECONDS / per_round));
     measure->n_rounds = few + more;
     if (rc == LW_OK && more > 0)
         rc = try_rounds(trial, comm, few, few + more, err);
     const double left = (double)(count_outputs(trial->rounds, 0, all) - first_outputs);
-    measure->rounds_seconds = first_seconds + left * trial->seconds / (double)max64(trial->n_outputs, 1);
+    measure->rounds_seconds = first_seconds + left * trial->seconds / (double)lw_max64(trial->n_outputs, 1);
     return rc;
 }
 

@@ -25,7 +25,7 @@ enum { CHUNK_VALUES = 1 << 13, MOST_VALUES = 1 << 24 };
 
 static int64_t chunk_of(const struct lw_samples_view *view)
 {
-    return max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
+    return lw_max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
 }
 
 /* The last position of [begin, end) with such a sample, of which there is one. */
@@ -64,18 +64,18 @@ static int64_t find_end(const struct lw_samples_view *view, int64_t begin, int64
         if (*is_rough)
             return end - chunk;
     }
-    return narrow_last(view, max64(begin, end - chunk), end) + 1;
+    return narrow_last(view, lw_max64(begin, end - chunk), end) + 1;
 }
 
 void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws)
 {
     const int64_t chunk = chunk_of(view);
-    while (begin < end && lw_not_finite_count(view, begin, min64(end, begin + chunk)) == 0)
+    while (begin < end && lw_not_finite_count(view, begin, lw_min64(end, begin + chunk)) == 0)
         begin += chunk;
     if (begin >= end)
         return;
     bool is_rough;
-    const int64_t first = narrow_first(view, begin, min64(end, begin + chunk));
+    const int64_t first = narrow_first(view, begin, lw_min64(end, begin + chunk));
     const int64_t behind = find_end(view, first, end, &flaws->n_sought, &is_rough);
     lw_flaws_widen(flaws, start + first, start + behind, is_rough);
 }

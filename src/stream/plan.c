@@ -38,7 +38,7 @@ static int64_t output_bytes(const struct lw_op_plan *op)
     const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
     int64_t bytes = 0;
     for (int p = 0; p < op->n_products; p++)
-        bytes += divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
+        bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
 }
 
@@ -68,12 +68,12 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
                                        const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
 {
     const int n_ranks = lw_comm_size(spec->comm);
-    const int64_t samples = max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
+    const int64_t samples = lw_max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
     if (group > 0)
         return lw_rounds_make(grid, n_ranks, split, samples / group, group);
     if (spec->job->op.layout == LW_TIME_SLOW) {
         const int64_t least = lw_rounds_least_slice(grid, n_ranks, split);
-        group = min64(rank_channels(spec, grid, split), max64(1, samples / least));
+        group = lw_min64(rank_channels(spec, grid, split), lw_max64(1, samples / least));
         return lw_rounds_make(grid, n_ranks, split, samples / group, group);
     }
     const struct lw_rounds widest = lw_rounds_make(grid, n_ranks, split, samples / grid->channel_unit, grid->channel_unit);
@@ -129,11 +129,11 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
-    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job) +
+    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
+    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
-    plan->bytes.pinned = lw_comm_max(spec->comm, max64(engine.pinned, noise.pinned));
-    plan->bytes.device = lw_comm_max(spec->comm, max64(engine.device, noise.device));
+    plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));
+    plan->bytes.device = lw_comm_max(spec->comm, lw_max64(engine.device, noise.device));
 }
 
 static bool fits(const struct lw_plan *plan)
@@ -175,7 +175,7 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_job *const job = spec->job;
     plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op);
     plan->output_bytes = result_bytes(job, &plan->op);
-    const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
+    const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
     plan->busy_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
 }
@@ -196,9 +196,9 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
 static double idle_factor(const struct lw_plan_spec *spec, const struct lw_plan *plan)
 {
     const struct lw_rounds *const rounds = &plan->rounds;
-    const int64_t threads = max64(1, spec->engine->n_workers);
-    const int64_t parts = divide_up(rounds->slice, max64(1, plan->op.unit)) * divide_up(rounds->group, max64(1, plan->op.channel_unit));
-    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(divide_up(parts, threads) * threads);
+    const int64_t threads = lw_max64(1, spec->engine->n_workers);
+    const int64_t parts = lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
+    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(lw_divide_up(parts, threads) * threads);
     return rounds->n_ranks / (share * lw_rounds_workers(rounds, 0));
 }
 
@@ -224,9 +224,9 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
 {
     const struct lw_job *const job = spec->job;
     const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
-    const int64_t even = max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
+    const int64_t even = lw_max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
 
-    for (int64_t slot_bytes = min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
+    for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
         count_bytes(spec, plan);
         if (fits(plan))
@@ -259,7 +259,7 @@ static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, co
         width *= grid->channel_unit;
     const int64_t most = rank_channels(spec, grid, split);
     try_rounds(spec, plan, grid, split, 0, LW_CHUNKS_KEPT);
-    for (int64_t group = most; group > 0; group = group > width ? max64(group / 2 / width * width, width) : 0)
+    for (int64_t group = most; group > 0; group = group > width ? lw_max64(group / 2 / width * width, width) : 0)
         try_rounds(spec, plan, grid, split, group, LW_CHUNKS_KEPT);
 }
 

@@ -26,7 +26,7 @@ struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job
 {
     const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
     struct lw_view_spec view = job->view;
-    view.max_axis = max64(max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
+    view.max_axis = lw_max64(lw_max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
     view.max_channels = plan->rounds.group;
     view.chunks = plan->chunks;
     return view;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct lw_window {
+struct lw_stream_window {
     struct lw_window_spec spec;
     char *scratch;              /* source samples of one end, in the layout of a slot */
     struct lw_window_part part; /* under way; begin = end: none */
@@ -14,17 +14,17 @@ struct lw_window {
 /* A run of outside positions shorter than M comes from less than M samples, or from all n if it wraps around. */
 int64_t lw_window_max_read(const struct lw_window_spec *spec)
 {
-    return spec->boundary == LW_BOUNDARY_ZERO || spec->n_taps == 1 ? 0 : min64(spec->n_samples, spec->n_taps);
+    return spec->boundary == LW_BOUNDARY_ZERO || spec->n_taps == 1 ? 0 : lw_min64(spec->n_samples, spec->n_taps);
 }
 
 int64_t lw_window_bytes(const struct lw_window_spec *spec)
 {
-    return lw_window_max_read(spec) * spec->max_channels * spec->sample_bytes + (int64_t)sizeof(struct lw_window);
+    return lw_window_max_read(spec) * spec->max_channels * spec->sample_bytes + (int64_t)sizeof(struct lw_stream_window);
 }
 
-int lw_window_create(const struct lw_window_spec *spec, struct lw_window **out, struct lw_error *err)
+int lw_window_create(const struct lw_window_spec *spec, struct lw_stream_window **out, struct lw_error *err)
 {
-    struct lw_window *const window = lw_alloc(sizeof *window, "the window", err);
+    struct lw_stream_window *const window = lw_alloc(sizeof *window, "the window", err);
     if (!window)
         return LW_ESYSTEM;
     window->spec = *spec;
@@ -38,7 +38,7 @@ int lw_window_create(const struct lw_window_spec *spec, struct lw_window **out, 
     return LW_OK;
 }
 
-void lw_window_destroy(struct lw_window *window)
+void lw_window_destroy(struct lw_stream_window *window)
 {
     if (!window)
         return;
@@ -47,19 +47,19 @@ void lw_window_destroy(struct lw_window *window)
 }
 
 /* Address of position `begin + i` of channel number c in a part's buffer. */
-static char *place(const struct lw_window *window, const struct lw_window_part *part, int64_t position, int64_t c)
+static char *place(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t position, int64_t c)
 {
     const int64_t i = part->into_first + position - part->begin;
     const int64_t index = window->spec.layout == LW_TIME_FAST ? c * part->into_axis + i : i * part->n_channels + c;
     return (char *)part->into + index * window->spec.sample_bytes;
 }
 
-static int begin_inside(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+static int begin_inside(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
-    const int64_t begin = max64(part->begin, 0);
-    const int64_t end = min64(part->end, window->spec.n_samples);
+    const int64_t begin = lw_max64(part->begin, 0);
+    const int64_t end = lw_min64(part->end, window->spec.n_samples);
     const struct lw_slab slab = {
-        .first = begin, .count = max64(end - begin, 0), .channel = part->channel, .n_channels = part->n_channels,
+        .first = begin, .count = lw_max64(end - begin, 0), .channel = part->channel, .n_channels = part->n_channels,
         .into = part->into, .into_axis = part->into_axis, .into_first = part->into_first + begin - part->begin,
     };
     return lw_reader_begin(window->spec.reader, &slab, err);
@@ -72,8 +72,8 @@ static void source_range(const struct lw_window_spec *spec, int64_t begin, int64
     for (int64_t i = begin; i < end; i++) {
         const int64_t source = lw_boundary_index(spec->boundary, i, spec->n_samples);
         if (source >= 0) {
-            lowest = min64(lowest, source);
-            highest = max64(highest, source);
+            lowest = lw_min64(lowest, source);
+            highest = lw_max64(highest, source);
         }
     }
     *first = highest < 0 ? 0 : lowest;
@@ -81,7 +81,7 @@ static void source_range(const struct lw_window_spec *spec, int64_t begin, int64
 }
 
 /* Copy sources [first, first + count) from scratch to the positions [begin, end) of the part; zeros where there is none. */
-static void spread(const struct lw_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
+static void spread(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                    int64_t first, int64_t count)
 {
     const struct lw_window_spec *const spec = &window->spec;
@@ -102,7 +102,7 @@ static void spread(const struct lw_window *window, const struct lw_window_part *
 }
 
 /* The positions [begin, end) of the part, all on one side outside the signal; none if begin >= end. */
-static int read_outside(struct lw_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
+static int read_outside(struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                         struct lw_error *err)
 {
     if (begin >= end)
@@ -118,7 +118,7 @@ static int read_outside(struct lw_window *window, const struct lw_window_part *p
     return LW_OK;
 }
 
-int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
     const int rc = begin_inside(window, part, err);
     if (rc == LW_OK)
@@ -126,20 +126,20 @@ int lw_window_begin(struct lw_window *window, const struct lw_window_part *part,
     return rc;
 }
 
-int lw_window_end(struct lw_window *window, struct lw_error *err)
+int lw_window_end(struct lw_stream_window *window, struct lw_error *err)
 {
     const struct lw_window_part part = window->part;
     const int64_t n = window->spec.n_samples;
     window->part = (struct lw_window_part){0};
     int rc;
     if ((rc = lw_reader_end(window->spec.reader, err)) ||
-        (rc = read_outside(window, &part, part.begin, min64(part.end, 0), err)) ||
-        (rc = read_outside(window, &part, max64(part.begin, n), part.end, err)))
+        (rc = read_outside(window, &part, part.begin, lw_min64(part.end, 0), err)) ||
+        (rc = read_outside(window, &part, lw_max64(part.begin, n), part.end, err)))
         return rc;
     return LW_OK;
 }
 
-int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+int lw_window_read(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
     const int rc = lw_window_begin(window, part, err);
     return rc ? rc : lw_window_end(window, err);

@@ -21,7 +21,7 @@ struct lw_window_spec {
     int64_t max_channels;
 };
 
-struct lw_window;
+struct lw_stream_window;
 
 /** Host bytes that create allocates: a scratch copy of what the boundary is made from. */
 int64_t lw_window_bytes(const struct lw_window_spec *spec);
@@ -29,8 +29,8 @@ int64_t lw_window_bytes(const struct lw_window_spec *spec);
 /** The longest single read on the axis that the window makes for outside samples: 0 if none. */
 int64_t lw_window_max_read(const struct lw_window_spec *spec);
 
-int lw_window_create(const struct lw_window_spec *spec, struct lw_window **out, struct lw_error *err);
-void lw_window_destroy(struct lw_window *window);           /* NULL is legal */
+int lw_window_create(const struct lw_window_spec *spec, struct lw_stream_window **out, struct lw_error *err);
+void lw_window_destroy(struct lw_stream_window *window);           /* NULL is legal */
 
 /* Window positions [begin, end) of channels [channel, channel + n_channels), placed as struct lw_slab places them. */
 struct lw_window_part {
@@ -42,12 +42,12 @@ struct lw_window_part {
 
 /** Begin to fill a part; begin = end: nothing. What it points to is the window's until end, and one part is under way at a time.
  * Errors are those of lw_reader_begin. */
-int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
+int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err);
 
 /** Wait for what was begun, then fill what the boundary makes. Nothing may have been begun. */
-int lw_window_end(struct lw_window *window, struct lw_error *err);
+int lw_window_end(struct lw_stream_window *window, struct lw_error *err);
 
 /** Both. */
-int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
+int lw_window_read(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err);
 
 #endif

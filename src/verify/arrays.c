@@ -49,11 +49,11 @@ static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_
 {
     int64_t other_first, other_end;
     lw_verify_made_of(shape, at, first, &other_end);
-    lw_verify_made_of(shape, min64(at + 1, last), &other_first, &other_end);
-    *first = min64(*first, other_first);
+    lw_verify_made_of(shape, lw_min64(at + 1, last), &other_first, &other_end);
+    *first = lw_min64(*first, other_first);
     lw_verify_made_of(shape, last, &other_first, end);
-    lw_verify_made_of(shape, max64(last - 1, at), &other_first, &other_end);
-    *end = max64(*end, other_end);
+    lw_verify_made_of(shape, lw_max64(last - 1, at), &other_first, &other_end);
+    *end = lw_max64(*end, other_end);
 }
 
 static int check_piece(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
@@ -78,7 +78,7 @@ static int check_pieces(struct lw_verify *verify, const struct lw_product *produ
     const struct lw_verify_shape *const shape = &verify->shape;
     const struct lw_reach reach = lw_post_reach(shape->post);
     const int64_t rows = lw_verify_piece_rows(shape), around = reach.before + reach.after + 8, rate = lw_post_rate(shape->post);
-    const int64_t span = max64(1, rows / lw_post_every(shape->post)) * rate;
+    const int64_t span = lw_max64(1, rows / lw_post_every(shape->post)) * rate;
     struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
         .n_channels = shape->n_channels,
         .n_rows = product->dataset.dims[product->axis_dim],
@@ -235,7 +235,7 @@ static int check_block(struct lw_verify *verify, const struct lw_product *produc
                        int64_t number, int filter, struct lw_verify_row *report, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t every = shape->search->every, first = number * every, end = min64(first + every, shape->n_outputs);
+    const int64_t every = shape->search->every, first = number * every, end = lw_min64(first + every, shape->n_outputs);
     const struct lw_type type = product->dataset.type;
     struct lw_verify_samples samples;
     int64_t place[LW_MAX_DIMS];
@@ -258,7 +258,7 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
 {
     struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t every = min64(shape->search->every, shape->n_outputs), length = product->dataset.dims[product->axis_dim];
+    const int64_t every = lw_min64(shape->search->every, shape->n_outputs), length = product->dataset.dims[product->axis_dim];
     if (every > LW_VERIFY_PRODUCTS / n_taps(shape)) {
         snprintf(report->remark, sizeof report->remark, "blocks of %" PRId64 " outputs are too long to be summed", every);
         return LW_OK;
@@ -309,7 +309,7 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);
     report->n_all = n;
     int rc = lw_verify_stored_open(verify, dataset, &stored, err);
-    for (int64_t k = 0; k < min64(verify->n_wanted, n) && rc == LW_OK; k++) {
+    for (int64_t k = 0; k < lw_min64(verify->n_wanted, n) && rc == LW_OK; k++) {
         const int64_t i = lw_verify_card(&deck, k);
         const double *const value = product->values + i * parts;
         int64_t place[LW_MAX_DIMS], rest = i;

@@ -107,19 +107,19 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
 static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *err)
 {
     struct lw_verify *const verify = lines->verify;
-    const int64_t readable = max64(1, LW_VERIFY_PRODUCTS / samples_of(verify));
-    const int64_t n = min64(min64(verify->n_wanted, n_rows), readable);
+    const int64_t readable = lw_max64(1, LW_VERIFY_PRODUCTS / samples_of(verify));
+    const int64_t n = lw_min64(lw_min64(verify->n_wanted, n_rows), readable);
     const int64_t channels = verify->job.op.n_channels * request_of(verify)->n_pieces;
-    const int64_t runs = max64(1, min64(min64(n, channels), LW_VERIFY_VALUES / samples_of(verify)));
+    const int64_t runs = lw_max64(1, lw_min64(lw_min64(n, channels), LW_VERIFY_VALUES / samples_of(verify)));
     if (!(lines->all = lw_alloc_array(n, sizeof *lines->all, "lines", err)))
         return LW_ESYSTEM;
     int rc = LW_OK;
     for (int64_t run = 0; run < runs && rc == LW_OK; run++) {
         const int64_t count = n / runs + (run < n % runs), part = n_rows / runs * run;
-        const int64_t room = n_rows / runs + (run == runs - 1 ? n_rows % runs : 0), step = max64(1, room / max64(1, count));
-        const int64_t first = part + lw_verify_draw(verify, max64(1, room - (count - 1) * step));
+        const int64_t room = n_rows / runs + (run == runs - 1 ? n_rows % runs : 0), step = lw_max64(1, room / lw_max64(1, count));
+        const int64_t first = part + lw_verify_draw(verify, lw_max64(1, room - (count - 1) * step));
         for (int64_t i = 0; i < count && rc == LW_OK; i++)
-            rc = read_line(lines, min64(n_rows - 1, first + i * step), &lines->all[lines->n++], err);
+            rc = read_line(lines, lw_min64(n_rows - 1, first + i * step), &lines->all[lines->n++], err);
     }
     return rc;
 }
@@ -160,7 +160,7 @@ static void add_block(const double complex *x, int64_t first, int64_t count, int
     for (int64_t i = 0; i < count; i += TURN) {
         const double complex base = line_phase(line, first + i, n);
         double complex sum = 0;
-        for (int64_t k = 0; k < min64(TURN, count - i); k++)
+        for (int64_t k = 0; k < lw_min64(TURN, count - i); k++)
             sum += x[i + k] * turns[k];
         sum *= base;
         line->re += creal(sum);
@@ -189,7 +189,7 @@ static int64_t in_gaps(const struct lw_verify *verify, int64_t first, int64_t co
     const int64_t n_gaps = lw_reader_gaps(verify->reader, &gaps), begin = verify->job.view.start + first, end = begin + count;
     int64_t n = 0;
     for (int64_t g = 0; g < n_gaps; g++)
-        n += max64(0, min64(end, gaps[g].first + gaps[g].count) - max64(begin, gaps[g].first));
+        n += lw_max64(0, lw_min64(end, gaps[g].first + gaps[g].count) - lw_max64(begin, gaps[g].first));
     return n;
 }
 
@@ -199,7 +199,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     const int64_t n = samples_of(lines->verify), start = channel->piece * request_of(lines->verify)->hop;
     int rc = LW_OK;
     for (int64_t first = 0; first < n && rc == LW_OK; first += BLOCK) {
-        const int64_t count = min64(BLOCK, n - first);
+        const int64_t count = lw_min64(BLOCK, n - first);
         const struct lw_slab slab = {
             .first = start + first,
             .count = count,
@@ -332,7 +332,7 @@ static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *
 static int check_lines(struct lines *lines, struct lw_verify_row *report, struct lw_error *err)
 {
     struct lw_view_spec view = lines->verify->job.view;
-    view.max_axis = min64(BLOCK, samples_of(lines->verify));
+    view.max_axis = lw_min64(BLOCK, samples_of(lines->verify));
     view.max_channels = 1;
     view.chunks = LW_CHUNKS_IN_PLACE;
     void *const raw = lw_alloc_array(BLOCK, lw_type_bytes(lines->verify->job.op.input), "samples", err);

@@ -220,8 +220,8 @@ static void find_segments(const struct lw_verify *verify, struct lw_verify_shape
         sscanf(length, "N = %" SCNd64, &shape->segment_rows);
     else if (shape->is_image && tile)
         sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
-    shape->segment_rows = max64(shape->segment_rows, shape->tap_rows);
-    shape->segment_columns = min64(max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
+    shape->segment_rows = lw_max64(shape->segment_rows, shape->tap_rows);
+    shape->segment_columns = lw_min64(lw_max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
     shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
 }
 

@@ -89,7 +89,7 @@ static void compare_row(const struct table *table, const struct lw_verify_sample
     const struct lw_verify_shape *const shape = &table->verify->shape;
     const bool all = shape->search->clusters_filters;
     const int64_t reach = shape->is_image ? table->cluster : 0;
-    for (int64_t column = max64(0, peak->column - reach); column <= min64(shape->output_columns - 1, peak->column + reach);
+    for (int64_t column = lw_max64(0, peak->column - reach); column <= lw_min64(shape->output_columns - 1, peak->column + reach);
          column++)
         for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
             compare(table, samples, peak, f, row, column, its, found);
@@ -148,8 +148,8 @@ static void check_neighbours(const struct table *table, const struct lw_verify_s
 static int check_peak(const struct table *table, const struct peak *peak, struct lw_verify_row *report, struct lw_error *err)
 {
     struct lw_verify *const verify = table->verify;
-    const int64_t reach = max64(0, table->cluster);
-    const int64_t first = max64(0, peak->row - reach), end = min64(verify->shape.n_outputs, peak->row + reach + 1);
+    const int64_t reach = lw_max64(0, table->cluster);
+    const int64_t first = lw_max64(0, peak->row - reach), end = lw_min64(verify->shape.n_outputs, peak->row + reach + 1);
     struct lw_verify_samples samples;
     const int rc = lw_verify_read(verify, peak->channel, first, end, &samples, err);
     if (rc == LW_OK) {
@@ -208,7 +208,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
 {
     struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t cost = cost_of(shape), n_compared = LW_VERIFY_PRODUCTS / max64(1, cost);
+    const int64_t cost = cost_of(shape), n_compared = LW_VERIFY_PRODUCTS / lw_max64(1, cost);
     struct table table = {
         .verify = verify,
         .name = lw_verify_name(verify, product->dataset.path),

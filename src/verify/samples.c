@@ -17,8 +17,8 @@ enum { PIECE_VALUES = 1 << 20, PIECE_OUTPUTS = 1024 };
 
 int64_t lw_verify_piece_rows(const struct lw_verify_shape *shape)
 {
-    const int64_t wanted = shape->is_image ? PIECE_VALUES / shape->columns : max64(PIECE_OUTPUTS, shape->segment_rows / 2);
-    return max64(1, min64(wanted, shape->n_outputs));
+    const int64_t wanted = shape->is_image ? PIECE_VALUES / shape->columns : lw_max64(PIECE_OUTPUTS, shape->segment_rows / 2);
+    return lw_max64(1, lw_min64(wanted, shape->n_outputs));
 }
 
 int64_t lw_verify_rows_read(const struct lw_verify_shape *shape, int64_t n_outputs)
@@ -148,7 +148,7 @@ static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin,
     int rc = LW_OK;
     memset(cells->energy, 0, (size_t)(cells->n_rows * cells->n_columns) * sizeof *cells->energy);
     for (int64_t first = begin; first < end && rc == LW_OK; first += most) {
-        const int64_t last = min64(end, first + most);
+        const int64_t last = lw_min64(end, first + most);
         rc = read_rows(verify, channel, first, last, err);
         if (rc == LW_OK)
             add_energy(verify, last - first, first - begin, cells);
@@ -160,8 +160,8 @@ static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin,
 static double covered(const struct cells *cells, int64_t row, int64_t column)
 {
     double sum = 0;
-    for (int64_t r = row; r < min64(row + COVER, cells->n_rows); r++)
-        for (int64_t c = max64(0, column); c < min64(column + COVER, cells->n_columns); c++)
+    for (int64_t r = row; r < lw_min64(row + COVER, cells->n_rows); r++)
+        for (int64_t c = lw_max64(0, column); c < lw_min64(column + COVER, cells->n_columns); c++)
             sum += cells->energy[r * cells->n_columns + c];
     return sum;
 }
@@ -173,7 +173,8 @@ static void raise_levels(const struct lw_verify_shape *shape, const struct cells
         for (int64_t row = 0; row < cells->n_rows; row++)
             most = fmax(most, covered(cells, row, column));
         const double level = sqrt(most / shape->segment_values);
-        const int64_t first = max64(0, column - NEAR * CELLS), last = min64(samples->n_levels - 1, column + COVER + NEAR * CELLS);
+        const int64_t first = lw_max64(0, column - NEAR * CELLS);
+        const int64_t last = lw_min64(samples->n_levels - 1, column + COVER + NEAR * CELLS);
         for (int64_t k = first; k <= last; k++)
             samples->levels[k] = fmax(samples->levels[k], level);
     }
@@ -183,13 +184,13 @@ static void raise_levels(const struct lw_verify_shape *shape, const struct cells
 static int find_levels(struct lw_verify *verify, struct lw_verify_samples *samples, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t begin = max64(1 - shape->tap_rows, samples->begin - NEAR * shape->segment_rows);
-    const int64_t end = min64(shape->n_rows + shape->tap_rows - 1, samples->end + NEAR * shape->segment_rows);
+    const int64_t begin = lw_max64(1 - shape->tap_rows, samples->begin - NEAR * shape->segment_rows);
+    const int64_t end = lw_min64(shape->n_rows + shape->tap_rows - 1, samples->end + NEAR * shape->segment_rows);
     const int64_t other = samples->channel ^ 1;
     const bool is_paired = !shape->is_image && !verify->job.op.input.is_complex && other < shape->n_channels;
-    struct cells cells = {.rows = max64(1, shape->segment_rows / CELLS), .columns = max64(1, shape->segment_columns / CELLS)};
-    cells.n_rows = divide_up(end - begin, cells.rows);
-    cells.n_columns = divide_up(shape->columns, cells.columns);
+    struct cells cells = {.rows = lw_max64(1, shape->segment_rows / CELLS), .columns = lw_max64(1, shape->segment_columns / CELLS)};
+    cells.n_rows = lw_divide_up(end - begin, cells.rows);
+    cells.n_columns = lw_divide_up(shape->columns, cells.columns);
     samples->n_levels = cells.n_columns;
     samples->level_columns = cells.columns;
     cells.energy = lw_alloc_array(cells.n_rows * cells.n_columns, sizeof *cells.energy, "energies", err);

@@ -36,20 +36,23 @@ int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-static int64_t pieces_of_channel(const struct lw_verify_pieces *pieces) { return divide_up(pieces->choice.n_rows, pieces->rows); }
+static int64_t pieces_of_channel(const struct lw_verify_pieces *pieces)
+{
+    return lw_divide_up(pieces->choice.n_rows, pieces->rows);
+}
 
 struct lw_verify_pieces lw_verify_choose(struct lw_verify *verify, const struct lw_verify_choice *choice)
 {
     struct lw_verify_pieces pieces = {.choice = *choice};
-    const int64_t span = min64(choice->n_rows, max64(1, choice->span)), all = lw_verify_all(&pieces);
-    const int64_t n = max64(1, min64(min64(verify->n_wanted, all), LW_VERIFY_PRODUCTS / max64(1, choice->products)));
-    const int64_t readable = max64(1, LW_VERIFY_VALUES / max64(1, choice->rows_read * verify->shape.columns));
-    const int64_t useful = 4 * choice->n_channels * divide_up(choice->n_rows, span);
-    const bool is_alone = n <= min64(readable, useful) && n < all && !verify->shape.is_image;
+    const int64_t span = lw_min64(choice->n_rows, lw_max64(1, choice->span)), all = lw_verify_all(&pieces);
+    const int64_t n = lw_max64(1, lw_min64(lw_min64(verify->n_wanted, all), LW_VERIFY_PRODUCTS / lw_max64(1, choice->products)));
+    const int64_t readable = lw_max64(1, LW_VERIFY_VALUES / lw_max64(1, choice->rows_read * verify->shape.columns));
+    const int64_t useful = 4 * choice->n_channels * lw_divide_up(choice->n_rows, span);
+    const bool is_alone = n <= lw_min64(readable, useful) && n < all && !verify->shape.is_image;
     pieces.rows = is_alone ? 1 : span;
     pieces.deck = lw_verify_shuffle(verify, choice->n_channels * pieces_of_channel(&pieces));
-    pieces.n = min64(pieces.deck.n, max64(2, min64(n, readable)));
-    pieces.n_each = n == all ? pieces.rows * choice->in_row : divide_up(n, pieces.n);
+    pieces.n = lw_min64(pieces.deck.n, lw_max64(2, lw_min64(n, readable)));
+    pieces.n_each = n == all ? pieces.rows * choice->in_row : lw_divide_up(n, pieces.n);
     return pieces;
 }
 
@@ -83,9 +86,9 @@ struct lw_verify_piece lw_verify_next(struct lw_verify *verify, struct lw_verify
 {
     const int64_t number = deal(verify, pieces, i), n = pieces_of_channel(pieces);
     struct lw_verify_piece piece = {.channel = number / n, .first = number % n * pieces->rows};
-    piece.rows = min64(pieces->rows, pieces->choice.n_rows - piece.first);
+    piece.rows = lw_min64(pieces->rows, pieces->choice.n_rows - piece.first);
     piece.deck = lw_verify_shuffle(verify, piece.rows * pieces->choice.in_row);
-    piece.n = min64(pieces->n_each, piece.deck.n);
+    piece.n = lw_min64(pieces->n_each, piece.deck.n);
     return piece;
 }
 

@@ -58,7 +58,7 @@ struct lw_verify {
     struct lw_pool *pool;         /* owned */
     struct lw_reader *reader;
     struct lw_mask *mask;     /* NULL: none */
-    struct lw_window *window; /* see lw_verify_open_window */
+    struct lw_stream_window *window; /* see lw_verify_open_window */
     struct lw_plan plan;      /* of that window: what the mask asks for */
     char *raw;                /* rows of the window as they are stored */
     int64_t n_wanted;         /* --sample */

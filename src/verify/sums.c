@@ -127,7 +127,7 @@ static bool find_shape(struct array *array)
         return false;
     array->n_sums = product_of(sums->dims, sums->n_dims);
     shape->value_bytes = notes->bytes / n;
-    shape->n_outputs = min64(shape->rate > 1 ? (length - 1) / shape->rate + 1 : length * shape->every, blocks * shape->unit);
+    shape->n_outputs = lw_min64(shape->rate > 1 ? (length - 1) / shape->rate + 1 : length * shape->every, blocks * shape->unit);
     return shape->value_bytes <= 16 && blocks == lw_sums_blocks(shape, shape->n_outputs) &&
            array->n_sums * (int64_t)sizeof(uint64_t) == sums->bytes &&
            array->n_sums == shape->n_planes * blocks * lw_sums_channel_blocks(shape, shape->n_channels);
@@ -141,17 +141,17 @@ static void place_sum(const struct array *array, int64_t i, char text[160])
     int used = 0;
     for (int d = array->sums->n_dims - 1; d >= 0; i /= array->sums->dims[d], d--)
         place[d] = i % array->sums->dims[d];
-    const int64_t first = divide_up(place[array->block] * shape->unit, shape->every) * shape->rate;
-    const int64_t end = divide_up((place[array->block] + 1) * shape->unit, shape->every) * shape->rate;
+    const int64_t first = lw_divide_up(place[array->block] * shape->unit, shape->every) * shape->rate;
+    const int64_t end = lw_divide_up((place[array->block] + 1) * shape->unit, shape->every) * shape->rate;
     if (array->filter >= 0)
         used += snprintf(text + used, 160 - (size_t)used, "filter %" PRId64 ", ", place[array->filter]);
     if (array->channel >= 0)
         used += snprintf(text + used, 160 - (size_t)used, "channel %" PRId64, place[array->channel] * shape->channel_unit);
     if (array->channel >= 0 && shape->channel_unit > 1)
         used += snprintf(text + used, 160 - (size_t)used, "..%" PRId64,
-                         min64((place[array->channel] + 1) * shape->channel_unit, shape->n_channels) - 1);
+                         lw_min64((place[array->channel] + 1) * shape->channel_unit, shape->n_channels) - 1);
     snprintf(text + used, 160 - (size_t)used, "%sindex %" PRId64 "..%" PRId64, array->channel >= 0 ? ", " : "", first,
-             min64(end, array->notes->dims[array->block]) - 1);
+             lw_min64(end, array->notes->dims[array->block]) - 1);
 }
 
 static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, const struct array *array,

@@ -75,7 +75,7 @@ static struct sums sum_taps(const struct lw_verify_shape *shape, const struct lw
 
 static double level_of(const struct lw_verify_samples *samples, int64_t column)
 {
-    return samples->levels[max64(0, min64(column / samples->level_columns, samples->n_levels - 1))];
+    return samples->levels[lw_max64(0, lw_min64(column / samples->level_columns, samples->n_levels - 1))];
 }
 
 struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
@@ -110,8 +110,8 @@ static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *fir
     *end = i + 1;
     if (rate == 1 || j % rate == 0)
         return;
-    *first = n <= 4 ? 0 : i == 0 ? 0 : min64(i - 1, n - 4);
-    *end = min64(n, *first + 4);
+    *first = n <= 4 ? 0 : i == 0 ? 0 : lw_min64(i - 1, n - 4);
+    *end = lw_min64(n, *first + 4);
 }
 
 static int64_t elements(const struct lw_verify_shape *shape) { return lw_post_length(shape->post, shape->n_outputs); }
@@ -120,8 +120,8 @@ static int64_t elements(const struct lw_verify_shape *shape) { return lw_post_le
 static void find_sides(const struct lw_verify_shape *shape, int64_t j, int64_t *before, int64_t *after)
 {
     const bool differs = lw_post_has(shape->post, LW_POST_DIFFERS);
-    *before = differs ? max64(0, j - 1) : j;
-    *after = differs ? min64(elements(shape) - 1, j + 1) : j;
+    *before = differs ? lw_max64(0, j - 1) : j;
+    *after = differs ? lw_min64(elements(shape) - 1, j + 1) : j;
 }
 
 void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t *first, int64_t *end)
@@ -133,9 +133,9 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     if (lw_post_has(shape->post, LW_POST_DIFFERS)) { /* next to an end the other side's stencil may reach farther */
         int64_t other;
         stencil(shape, before, &unused, &other);
-        *end = max64(*end, other);
+        *end = lw_max64(*end, other);
         stencil(shape, after, &other, &unused);
-        *first = min64(*first, other);
+        *first = lw_min64(*first, other);
     }
 }
 

@@ -99,7 +99,7 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
  * wrong ones missed with about (1 - n / N)^K. */
 static void tell_sample(const struct lw_verify_row *row, char text[120])
 {
-    const double part = (double)row->n_checked / (double)max64(1, row->n_all);
+    const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
     text[0] = '\0';
     if (row->is_sums || row->n_checked == 0 || row->n_all == 0)
         return;
@@ -222,7 +222,7 @@ int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request,
         .seed = (uint64_t)lw_options_int(request->given, "seed"),
     };
     const bool works = lw_comm_rank(comm) == 0;
-    int rc = lw_pool_create((int)max64(4, lw_proc_cores()), &verify.pool, err);
+    int rc = lw_pool_create((int)lw_max64(4, lw_proc_cores()), &verify.pool, err);
     rc = lw_comm_agree(comm, rc == LW_OK && works ? lw_verify_sums(&verify, err) : rc, err);
     if (rc == LW_OK && verify.n_wanted > 0 && (rc = move_files(request, err)) == LW_OK &&
         (rc = lw_verify_open(&verify, err)) == LW_OK)

@@ -118,7 +118,7 @@ struct peak {
 static struct peak peak_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
     const struct trial *const t = &truth->data->trial;
-    const int64_t begin = max64(0, i - t->search.cluster), end = min64(truth->data->n_outputs, i + t->search.cluster + 1);
+    const int64_t begin = lw_max64(0, i - t->search.cluster), end = lw_min64(truth->data->n_outputs, i + t->search.cluster + 1);
     const double snr = snr_at(truth, filter, channel, i), margin = snr_margin(truth, filter, channel, i);
     struct peak peak = {true, true, 0};
     for (int64_t f = 0; f < t->n_filters; f++) {
@@ -174,8 +174,8 @@ static double choose_threshold(const struct search_truth *truth, int64_t wanted)
     double margin, threshold = 0;
     double *const all = sorted_snrs(truth, &n, &margin);
     if (n > 0 && margin == 0)
-        threshold = all[min64(wanted, n) - 1];
-    for (int64_t k = min64(wanted, n); margin > 0 && k > 0 && threshold == 0; k--) {
+        threshold = all[lw_min64(wanted, n) - 1];
+    for (int64_t k = lw_min64(wanted, n); margin > 0 && k > 0 && threshold == 0; k--) {
         const double below = k < n ? all[k] : 0;
         threshold = all[k - 1] - below > 4 * margin ? (all[k - 1] + below) / 2 : 0;
     }
@@ -326,7 +326,7 @@ static void check_best(const struct check *check, int value, int number)
 static double complex block_at(const struct search_truth *truth, enum lw_op_product_kind kind, int64_t f, int64_t c, int64_t j,
                                double *largest)
 {
-    const int64_t every = truth->data->trial.search.every, begin = j * every, end = min64(begin + every, truth->data->n_outputs);
+    const int64_t every = truth->data->trial.search.every, begin = j * every, end = lw_min64(begin + every, truth->data->n_outputs);
     const double n = (double)(end - begin);
     double complex sum = 0;
     long double squares = 0;
@@ -360,7 +360,7 @@ static bool is_block(const struct check *check, int product, int64_t f, int64_t 
 static void check_blocks(const struct check *check, int product)
 {
     const struct trial *const t = &check->truth->data->trial;
-    const int64_t n = divide_up(check->truth->data->n_outputs, t->search.every);
+    const int64_t n = lw_divide_up(check->truth->data->n_outputs, t->search.every);
     int64_t n_wrong = 0, at = 0;
     for (int64_t f = 0; f < t->n_filters; f++)
         for (int64_t c = 0; c < t->n_channels; c++)

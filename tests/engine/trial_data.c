@@ -127,7 +127,8 @@ static void make_noise(struct trial_data *data)
     const struct trial *const t = &data->trial;
     uint64_t state = t->seed + 1;
     if (t->n_stretches > 0)
-        lw_search_part(&data->trial.search, max64(1, data->n_outputs / t->n_stretches), (int64_t)(t->seed % 1000), data->n_outputs);
+        lw_search_part(&data->trial.search, lw_max64(1, data->n_outputs / t->n_stretches), (int64_t)(t->seed % 1000),
+                       data->n_outputs);
     const int64_t rows = lw_search_stretches(&t->search) * t->n_channels;
     data->noise = calloc((size_t)(rows * t->n_filters), sizeof *data->noise);
     if (!data->noise)

@@ -125,9 +125,9 @@ static void search_again(const struct run *run, struct lw_slot *slot, int produc
             for (int filter = 0; filter < t->n_filters; filter += n_filters)
                 search_part(run, slot, product, &(struct lw_part){
                     .first = b->first + first,
-                    .count = min64(run->plan.unit, b->count - first),
+                    .count = lw_min64(run->plan.unit, b->count - first),
                     .channel = b->channel + channel,
-                    .n_channels = min64(run->plan.channel_unit, b->n_channels - channel),
+                    .n_channels = lw_min64(run->plan.channel_unit, b->n_channels - channel),
                     .filter = filter,
                     .n_filters = n_filters,
                 });

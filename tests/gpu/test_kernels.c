@@ -129,7 +129,7 @@ static int every_of(const struct trial *t) { return t->plan.fold > 0 ? lw_post_e
 /* How many of the outputs [first, first + count) are stored. */
 static int64_t n_stored(const struct trial *t, int64_t first, int64_t count)
 {
-    return divide_up(first + count, every_of(t)) - divide_up(first, every_of(t));
+    return lw_divide_up(first + count, every_of(t)) - lw_divide_up(first, every_of(t));
 }
 
 /* What is stored of the outputs [first, first + count) into `out`, host, packed as a block's; poisoned first. */

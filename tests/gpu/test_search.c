@@ -198,7 +198,7 @@ static void take_array(const struct trial *t, const struct lw_block *b, const vo
     const struct lw_op_plan *const plan = &found->plan;
     const struct lw_op_product *const product = &plan->products[p];
     const int64_t parts = product->type.is_complex ? 2 : 1, count = lw_op_outputs(plan, p, b);
-    const int64_t all = divide_up(t->n_outputs, product->every), first = lw_op_first_output(plan, p, b);
+    const int64_t all = lw_divide_up(t->n_outputs, product->every), first = lw_op_first_output(plan, p, b);
     for (int64_t row = 0; row < product->n_planes * b->n_channels; row++)
         for (int64_t i = 0; i < count * parts; i++) {
             const int64_t plane = row / b->n_channels, c = row % b->n_channels, o = i / parts;
@@ -229,8 +229,8 @@ static void take_parts(struct lw_engine *engine, struct lw_op *op, const struct 
         for (int64_t channel = b->channel; channel < b->channel + b->n_channels; channel += channels)
             for (int filter = 0; filter < t->s.n_filters; filter++) {
                 const struct lw_part part = {
-                    .first = first, .count = min64(step, b->first + b->count - first), .channel = channel,
-                    .n_channels = min64(channels, b->channel + b->n_channels - channel), .filter = filter, .n_filters = 1,
+                    .first = first, .count = lw_min64(step, b->first + b->count - first), .channel = channel,
+                    .n_channels = lw_min64(channels, b->channel + b->n_channels - channel), .filter = filter, .n_filters = 1,
                 };
                 const struct lw_block own = {.first = part.first, .count = part.count};
                 struct lw_error err = {0};
@@ -249,7 +249,7 @@ static void take(struct lw_engine *engine, struct lw_op *op, const struct trial 
         if (found->plan.products[p].n_planes > 0)
             take_array(t, &slot->block, slot->products[p].data, p, found);
         else if (cut->part_units > 0 || slot->products[p].n_rows > slot->products[p].most_rows)
-            take_parts(engine, op, t, max64(cut->part_units, 1), slot, p, found);
+            take_parts(engine, op, t, lw_max64(cut->part_units, 1), slot, p, found);
         else
             take_rows(slot, p, &slot->block, found);
 }
@@ -269,7 +269,7 @@ static void open_found(const struct trial *t, struct found *found)
     found->rows = allocated(t->s.n_filters * t->s.n_channels * t->n_outputs, sizeof *found->rows);
     for (int p = 0; p < found->plan.n_products; p++) {
         const struct lw_op_product *const product = &found->plan.products[p];
-        const int64_t outputs = product->n_planes * t->s.n_channels * divide_up(t->n_outputs, product->every);
+        const int64_t outputs = product->n_planes * t->s.n_channels * lw_divide_up(t->n_outputs, product->every);
         found->n[p] = outputs * (product->type.is_complex ? 2 : 1);
         found->arrays[p] = allocated(found->n[p], sizeof(double));
     }
@@ -290,9 +290,9 @@ static void run(struct lw_engine *engine, const struct trial *t, const struct cu
     struct lw_slot *slot = NULL;
     *found = (struct found){0};
     int rc = engine->ops->op_plan(engine, &spec, &found->plan, &err);
-    const int64_t count = cut->units ? min64(cut->units * found->plan.unit, t->n_outputs) : t->n_outputs;
-    const int64_t wanted = cut->channels ? round_up(cut->channels, found->plan.channel_unit) : t->s.n_channels;
-    const int64_t channels = min64(wanted, t->s.n_channels);
+    const int64_t count = cut->units ? lw_min64(cut->units * found->plan.unit, t->n_outputs) : t->n_outputs;
+    const int64_t wanted = cut->channels ? lw_round_up(cut->channels, found->plan.channel_unit) : t->s.n_channels;
+    const int64_t channels = lw_min64(wanted, t->s.n_channels);
     if (rc || (rc = engine->ops->op_create(engine, &spec, &found->plan, count, channels, &op, &err)) ||
         (rc = engine->ops->slot_create(op, &slot, &err))) {
         fprintf(stderr, "%s: %s\n", t->s.name, err.message);
@@ -301,8 +301,8 @@ static void run(struct lw_engine *engine, const struct trial *t, const struct cu
     open_found(t, found);
     for (int64_t channel = 0; channel < t->s.n_channels; channel += channels)
         for (int64_t first = 0; first < t->n_outputs; first += count) {
-            const struct lw_block block = {.first = first, .count = min64(count, t->n_outputs - first), .channel = channel,
-                                           .n_channels = min64(channels, t->s.n_channels - channel)};
+            const struct lw_block block = {.first = first, .count = lw_min64(count, t->n_outputs - first), .channel = channel,
+                                           .n_channels = lw_min64(channels, t->s.n_channels - channel)};
             fill(t, &found->plan, &block, slot->input);
             CHECK(engine->ops->submit(op, slot, &block, &err) == LW_OK, "%s", err.message);
             take(engine, op, t, cut, slot, found);
@@ -392,9 +392,9 @@ static void check_best(const struct trial *t, const double *values, const double
 
 static void check_blocks(const struct trial *t, const double *max, const double *mean, const double *rms)
 {
-    const int64_t n_blocks = divide_up(t->n_outputs, t->s.every), parts = t->complex_outputs ? 2 : 1;
+    const int64_t n_blocks = lw_divide_up(t->n_outputs, t->s.every), parts = t->complex_outputs ? 2 : 1;
     for (int64_t at = 0; at < t->s.n_filters * t->s.n_channels * n_blocks; at++) {
-        const int64_t row = at / n_blocks, begin = at % n_blocks * t->s.every, end = min64(begin + t->s.every, t->n_outputs);
+        const int64_t row = at / n_blocks, begin = at % n_blocks * t->s.every, end = lw_min64(begin + t->s.every, t->n_outputs);
         double most = 0, square = 0;
         double complex sum = 0;
         for (int64_t i = begin; i < end; i++) {
@@ -418,7 +418,7 @@ static void check_blocks(const struct trial *t, const double *max, const double 
 
 static void check_series(const struct trial *t, const double *y)
 {
-    const int64_t n = divide_up(t->n_outputs, t->s.decimation), parts = t->complex_outputs ? 2 : 1;
+    const int64_t n = lw_divide_up(t->n_outputs, t->s.decimation), parts = t->complex_outputs ? 2 : 1;
     for (int64_t at = 0; at < t->s.n_filters * t->s.n_channels * n; at++) {
         const double complex truth = t->truth[at / n * t->n_outputs + at % n * t->s.decimation];
         const double complex got = CMPLX(y[parts * at], parts > 1 ? y[parts * at + 1] : 0);

@@ -60,8 +60,8 @@ static struct lw_view_spec choose_view(const struct lw_dataset_info *info)
         view.channels.end = choose(3) == 0 ? view.channels.begin + 1 + choose(all - view.channels.begin) : all;
         view.channels.step = choose(2) == 0 ? 1 : 1 + choose(all);
     }
-    view.max_channels = 1 + choose(divide_up(view.channels.end - view.channels.begin, view.channels.step));
-    view.max_axis = 1 + choose(min64(view.count, MOST_SAMPLES));
+    view.max_channels = 1 + choose(lw_divide_up(view.channels.end - view.channels.begin, view.channels.step));
+    view.max_axis = 1 + choose(lw_min64(view.count, MOST_SAMPLES));
     view.chunks = (enum lw_chunks)choose(3);
     return view;
 }
@@ -89,9 +89,9 @@ static int read_one(struct subject *s, struct lw_reader *reader, const struct lw
 static void compare_slab(struct subject *s, int64_t first, int64_t channel)
 {
     const int64_t ahead = choose(4);
-    const struct lw_slab slab = {.first = first, .count = min64(s->view.max_axis, s->view.count - first), .channel = channel,
-                                 .n_channels = min64(s->view.max_channels, s->n_channels - channel),
-                                 .into_axis = min64(s->view.max_axis, s->view.count - first) + ahead, .into_first = ahead};
+    const struct lw_slab slab = {.first = first, .count = lw_min64(s->view.max_axis, s->view.count - first), .channel = channel,
+                                 .n_channels = lw_min64(s->view.max_channels, s->n_channels - channel),
+                                 .into_axis = lw_min64(s->view.max_axis, s->view.count - first) + ahead, .into_first = ahead};
     char *a, *b;
     size_t bytes;
     const int codes[2] = {read_one(s, s->library, &slab, &a, &bytes), read_one(s, s->threads, &slab, &b, &bytes)};
@@ -133,7 +133,7 @@ static int compare(struct lw_comm *comm, struct lw_pool *pool, const char *name,
     lw_reader_use(s.threads, pool);
     for (int v = 0; v < N_VIEWS; v++) {
         s.view = choose_view(info);
-        s.n_channels = divide_up(s.view.channels.end - s.view.channels.begin, s.view.channels.step);
+        s.n_channels = lw_divide_up(s.view.channels.end - s.view.channels.begin, s.view.channels.step);
         s.sample_bytes = (int64_t)lw_type_bytes(info->type) * (s.view.has_rows ? info->dims[info->n_dims - 1] : 1);
         compare_view(&s);
     }

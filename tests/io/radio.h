@@ -116,7 +116,8 @@ static inline void check_boxes(const struct lw_format *format, const struct lw_d
         for (int d = 0; d < info->n_dims; d++) {
             box.first[d] = i ? (int64_t)(next_random(&random) % (uint64_t)info->dims[d]) : 0;
             box.step[d] = i % 3 == 2 ? 1 + (int64_t)(next_random(&random) % 5) : 1;
-            box.count[d] = i ? 1 + (int64_t)(next_random(&random) % (uint64_t)divide_up(info->dims[d] - box.first[d], box.step[d]))
+            box.count[d] = i ? 1 + (int64_t)(next_random(&random) %
+                                                   (uint64_t)lw_divide_up(info->dims[d] - box.first[d], box.step[d]))
                              : info->dims[d];
         }
         check_box(format, info, dataset, box, i % 2 * 3, expect, truth);
@@ -164,7 +165,7 @@ static inline void read_corners(const struct lw_format *format, const struct lw_
         struct lw_box box = {.run = 1, .n_runs = 1, .into = samples};
         for (int d = 0; d < info->n_dims; d++) {
             box.step[d] = 1;
-            box.count[d] = min64(info->dims[d], 4);
+            box.count[d] = lw_min64(info->dims[d], 4);
             box.first[d] = corner ? info->dims[d] - box.count[d] : 0;
             box.run *= box.count[d];
         }

@@ -67,7 +67,7 @@ static int64_t paint(const int64_t *first, const int64_t *n, const int *order, i
             const int64_t at = first[order[f]] - begin + s;
             if (owner[at] < 0 || last_stands)
                 owner[at] = order[f];
-            end = max64(end, at + 1);
+            end = lw_max64(end, at + 1);
         }
     return end;
 }
@@ -95,13 +95,13 @@ static void check_overlaps(const struct lw_sequence *sequence, const int64_t *fi
 {
     int64_t end = first[order[0]], o = 0;
     for (int f = 0; f < n_files; f++) {
-        const int64_t begin = first[order[f]], shared = min64(end, begin + n[order[f]]) - begin;
+        const int64_t begin = first[order[f]], shared = lw_min64(end, begin + n[order[f]]) - begin;
         if (f > 0 && shared > 0) {
             const struct lw_overlap *const overlap = &sequence->overlaps[o++];
             CHECK(o <= sequence->n_overlaps && overlap->file == order[f] && overlap->first == begin - first[order[0]] &&
                   overlap->count == shared, "file %d: %d samples shared, not %d", order[f], (int)overlap->count, (int)shared);
         }
-        end = max64(end, begin + n[order[f]]);
+        end = lw_max64(end, begin + n[order[f]]);
     }
     CHECK(o == sequence->n_overlaps, "%d overlaps, not %d", (int)sequence->n_overlaps, (int)o);
 }

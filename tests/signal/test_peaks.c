@@ -147,7 +147,7 @@ static void check_pieces(const struct world *w, int64_t piece, const struct lw_p
     static struct lw_peak peaks[2 * MOST];
     int64_t n = 0;
     for (int64_t first = 0; first < w->trial.length; first += piece)
-        n += pick_piece(w, first, min64(first + piece, w->trial.length), peaks + n);
+        n += pick_piece(w, first, lw_min64(first + piece, w->trial.length), peaks + n);
     qsort(peaks, (size_t)n, sizeof *peaks, lw_peaks_compare);
     CHECK(n == n_expected && are_equal(peaks, expected, n),
           "pieces of %" PRId64 " of %" PRId64 ", +- %" PRId64 "%s, %d%%, %d levels: %" PRId64 " peaks, expected %" PRId64, piece,
@@ -226,7 +226,7 @@ static int64_t worst_rest(int64_t every, int64_t unit)
 {
     int64_t worst = 0;
     for (int64_t end = unit; end <= every * unit; end += unit)
-        worst = max64(worst, round_up(end, every) - end);
+        worst = lw_max64(worst, lw_round_up(end, every) - end);
     return worst;
 }
 
@@ -246,7 +246,8 @@ static void test_reach(void)
                 CHECK(lw_search_before(&blocks, n, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
                       (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
                       "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);
-                CHECK(lw_search_before(&both, n, unit) == reach && lw_search_after(&both, n, unit) == max64(reach, after), "both");
+                CHECK(lw_search_before(&both, n, unit) == reach &&
+                          lw_search_after(&both, n, unit) == lw_max64(reach, after), "both");
             }
         }
     }
@@ -298,13 +299,13 @@ static int64_t natural_stretch(int64_t length, int64_t before, int64_t n, int64_
         begin++;
     if (begin < end && 2 * in_last < length)
         end--;
-    return min64(max64(floor_of(before + i, length), begin), end) - begin;
+    return lw_min64(lw_max64(floor_of(before + i, length), begin), end) - begin;
 }
 
 /* Outputs whose own stretch it is; of the only one all, where these are less than half a stretch. */
 static void check_range(const struct lw_search *search, int64_t before, int64_t n, int64_t stretch)
 {
-    const int64_t number = floor_of(before + max64(0, search->first_stretch), search->stretch) + stretch;
+    const int64_t number = floor_of(before + lw_max64(0, search->first_stretch), search->stretch) + stretch;
     int64_t begin, end, first = n, n_own = 0;
     for (int64_t i = n - 1; i >= 0; i--)
         if (floor_of(before + i, search->stretch) == number) {

@@ -61,7 +61,7 @@ static void test_lengths(struct lw_post post, int64_t n)
         const int64_t before = lw_post_outputs(post, n, 0, cut), behind = lw_post_outputs(post, n, cut, n - cut);
         CHECK(before + behind == lw_post_length(post, n), "n %lld cut at %lld: %lld and %lld outputs", (long long)n,
               (long long)cut, (long long)before, (long long)behind);
-        CHECK(cut == n || before == divide_up(cut, lw_post_every(post)) * lw_post_rate(post), "n %lld cut at %lld: the second block begins at output %lld",
+        CHECK(cut == n || before == lw_divide_up(cut, lw_post_every(post)) * lw_post_rate(post), "n %lld cut at %lld: the second block begins at output %lld",
               (long long)n, (long long)cut, (long long)before);
     }
 }

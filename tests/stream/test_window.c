@@ -39,7 +39,7 @@ static void make_file(struct lw_comm *comm, const char *file, enum lw_layout lay
     lw_writer_destroy(writer);
 }
 
-static void check_part(struct lw_window *window, const struct lw_window_spec *spec, int64_t begin, int64_t end)
+static void check_part(struct lw_stream_window *window, const struct lw_window_spec *spec, int64_t begin, int64_t end)
 {
     enum { PAD = 2 };
     const int64_t length = end - begin, axis = length + PAD;
@@ -78,7 +78,7 @@ static void check_window(struct lw_comm *comm, struct lw_pool *pool, const char 
 
     const struct lw_window_spec spec = {.reader = reader, .boundary = boundary, .layout = layout, .sample_bytes = 4,
                                         .n_samples = n, .n_taps = n_taps, .max_channels = N_CHANNELS};
-    struct lw_window *window = NULL;
+    struct lw_stream_window *window = NULL;
     CHECK(lw_window_create(&spec, &window, &err) == LW_OK, "%s", err.message);
     /* ranks ask for parts of different lengths, rank 0 sometimes for nothing */
     const int64_t rank = lw_comm_rank(comm), longer = lw_comm_size(comm) - 1;

@@ -162,8 +162,8 @@ static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, con
 {
     a->post = *block->post;
     a->every = lw_post_every(plan->spec.post);
-    a->first_kept = divide_up(a->post.first, a->every);
-    const int64_t kept = divide_up(a->post.first + block->count, a->every) - a->first_kept;
+    a->first_kept = lw_divide_up(a->post.first, a->every);
+    const int64_t kept = lw_divide_up(a->post.first + block->count, a->every) - a->first_kept;
     if (k->layout == LW_TIME_SLOW) {
         a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_has(plan->spec.post, LW_POST_REAL) ? 2 : 1);
         a->plane = kept * a->output_pitch;

@@ -39,8 +39,8 @@ static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
 static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
 {
     const enum lw_pairing pairing = pairing_of(spec);
-    return divide_up(spec->n_channels, pairing == LW_PAIRED_CHANNELS ? 2 : 1) *
-           divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
+    return lw_divide_up(spec->n_channels, pairing == LW_PAIRED_CHANNELS ? 2 : 1) *
+           lw_divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
 }
 
 /* What whole items hold, as a multiple of the outputs: much where a signal is short. */
@@ -69,7 +69,7 @@ static int64_t ample_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outp
 {
     const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
     const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
-    const int64_t wanted = min64(min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
+    const int64_t wanted = lw_min64(lw_min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
     int64_t segment = LW_LONG_LEAST_SEGMENT;
     while (segment < wanted)
         segment *= 2;
@@ -98,11 +98,11 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct 
 static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
 {
     const int64_t batch_samples = (int64_t)1 << 21, most = 64;
-    const int64_t batch = max64(min64(batch_samples / plan->segment, most), 1);
+    const int64_t batch = lw_max64(lw_min64(batch_samples / plan->segment, most), 1);
     if (n_outputs <= 0)
         return (int)batch;
     const int64_t items = count_items(&plan->spec, n_outputs, plan->hop);
-    return (int)divide_up(items, divide_up(items, batch));
+    return (int)lw_divide_up(items, lw_divide_up(items, batch));
 }
 
 /* @param n_taps  and reach */
@@ -137,7 +137,7 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = pairing == LW_UNPAIRED,
     };
-    out->group = (int)min64(spec->n_filters, out->method->most_group);
+    out->group = (int)lw_min64(spec->n_filters, out->method->most_group);
     out->batch = choose_batch(out, n_outputs);
     const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
     out->seconds_per_output = seconds_per_sample(spec, arch, n_outputs, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);

@@ -69,7 +69,7 @@ void lw_long_ols_destroy(struct lw_long_ols *ols)
 
 static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, const struct lw_cuda_ols_block *block)
 {
-    const int64_t n_groups = divide_up(block->n_channels, plan->channel_unit);
+    const int64_t n_groups = lw_divide_up(block->n_channels, plan->channel_unit);
     const int64_t packed = plan->spec.layout == LW_TIME_SLOW ? block->n_channels : plan->segment - plan->hop + block->count;
     return (struct lw_long_geometry){
         .precision = plan->spec.precision,
@@ -85,7 +85,7 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
         .n_channels = block->n_channels,
         .input_pitch = block->input_pitch ? block->input_pitch : packed,
         .n_groups = n_groups,
-        .n_items = n_groups * divide_up(block->count, plan->unit),
+        .n_items = n_groups * lw_divide_up(block->count, plan->unit),
     };
 }
 
@@ -108,7 +108,7 @@ static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, str
         return plan->method->run(ols, b, err);
     int rc = plan->method->gather(ols, b, err);
     for (int first = 0; first < plan->spec.n_filters && !rc; first += plan->group)
-        rc = run_group(ols, b, first, (int)min64(plan->spec.n_filters - first, plan->group), err);
+        rc = run_group(ols, b, first, (int)lw_min64(plan->spec.n_filters - first, plan->group), err);
     return rc;
 }
 
@@ -131,7 +131,7 @@ int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *
     const int64_t at_once = items_at_once(&ols->plan);
     int rc = is_one_kernel(&ols->plan) ? LW_OK : wait_for_work_space(ols, stream, err);
     for (int64_t first = 0; first < geometry.n_items && !rc; first += at_once) {
-        const struct lw_long_batch batch = {&geometry, block, first, (int)min64(geometry.n_items - first, at_once), stream};
+        const struct lw_long_batch batch = {&geometry, block, first, (int)lw_min64(geometry.n_items - first, at_once), stream};
         rc = run_batch(ols, &batch, err);
     }
     if (rc || is_one_kernel(&ols->plan))

@@ -77,7 +77,7 @@ __global__ void long_post(lw_long_geometry g, lw_post_args post, const Complex<R
 
 static unsigned blocks_for(int64_t n, int64_t each, int64_t most)
 {
-    const int64_t blocks = divide_up(n, each);
+    const int64_t blocks = lw_divide_up(n, each);
     return static_cast<unsigned>(blocks < most ? blocks : most);
 }
 

@@ -59,7 +59,7 @@ struct quadrant {
 static int levels_of(int64_t rows, int64_t columns)
 {
     int levels = 0;
-    while (max64(rows, columns) > (int64_t)1 << levels)
+    while (lw_max64(rows, columns) > (int64_t)1 << levels)
         levels++;
     return levels;
 }
@@ -118,7 +118,7 @@ static void put_plane(const unsigned char *quads, const struct quadrant *quadran
 static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, int n_planes, unsigned char *scratch)
 {
     const int64_t n = (quadrant->rows + 1) / 2 * ((quadrant->columns + 1) / 2);
-    unsigned char *const above = scratch + max64(n, (quadrant->rows + quadrant->columns) / 2 + 1);     /* of an empty one, too */
+    unsigned char *const above = scratch + lw_max64(n, (quadrant->rows + quadrant->columns) / 2 + 1);     /* of an empty one, too */
     for (int plane = n_planes - 1; plane >= 0; plane--) {
         const unsigned way = take(bits, 4);
         if ((way != 0 && way != FULL) || bits->is_over)

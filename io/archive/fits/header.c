@@ -188,7 +188,7 @@ int64_t lw_fits_column_bytes(const char *form, int64_t *count, char *type)
     const char *const known = *at ? strchr(types, *at) : NULL;
     if (!known || __builtin_mul_overflow(*count, bytes[known - types], &size))
         return -1;
-    return *type == 'X' ? divide_up(*count, 8) : size;
+    return *type == 'X' ? lw_divide_up(*count, 8) : size;
 }
 
 /* ---- a unit ------------------------------------------------------------------------------------------------------------ */
@@ -210,7 +210,7 @@ static int find_end(const char *block)
 /* Its size, before its cards are kept. */
 static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
-    const int64_t end = min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
+    const int64_t end = lw_min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
     char block[LW_FITS_BLOCK];
     for (int64_t at = unit->header_offset; at + LW_FITS_BLOCK <= end; at += LW_FITS_BLOCK) {
         const int rc = lw_bytes_read_file(walk->fd, walk->file, block, at, LW_FITS_BLOCK, err);

@@ -20,7 +20,7 @@ static unsigned word_at(const struct line *line, int64_t i) { return (unsigned)l
 
 static void put_run(struct line *line, int64_t count, int instruction)
 {
-    const int64_t end = min64(line->n, line->at + count);
+    const int64_t end = lw_min64(line->n, line->at + count);
     for (int64_t i = line->at; i < end; i++)
         line->pixels[i] = instruction == VALUES ? (int32_t)line->value : 0;
     if (instruction == ZEROS_AND_VALUE && count > 0 && line->at + count <= line->n)

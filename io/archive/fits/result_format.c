@@ -308,7 +308,7 @@ static int add_unit(struct layout *layout, const struct lw_writer_dataset *datas
     if (rc || !dataset)
         return rc;
     *extent = make_extent(dataset, layout->end);
-    layout->end += round_up(array_bytes(dataset), LW_FITS_BLOCK);
+    layout->end += lw_round_up(array_bytes(dataset), LW_FITS_BLOCK);
     return LW_OK;
 }
 
@@ -453,7 +453,7 @@ static int write_rows(const struct lw_result_file *result, struct lw_growing *ta
         const uint64_t *const from = rows;
         const int64_t n_numbers = n * table->dataset.n_columns;
         for (int64_t at = 0, count; at < n_numbers && rc == LW_OK; at += count, offset += count * 8) {
-            count = min64(BLOCK, n_numbers - at);
+            count = lw_min64(BLOCK, n_numbers - at);
             for (int64_t i = 0; i < count; i++)
                 lw_copy_ordered(&numbers[i], &from[at + i], sizeof *numbers, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
             rc = write_bytes(result, numbers, offset, count * 8, err);
@@ -472,7 +472,7 @@ static int add_table(const struct lw_result_file *result, struct lw_growing *tab
     int rc = make_table_header(table, &cards, err);
     const int64_t header = (int64_t)cards.bytes, begin = status.st_size + header;
     const int64_t bytes = lw_spool_rows(table->spool) * table->dataset.n_columns * 8;
-    (void)(rc || (rc = set_length(result, begin + round_up(bytes, LW_FITS_BLOCK), err)) ||
+    (void)(rc || (rc = set_length(result, begin + lw_round_up(bytes, LW_FITS_BLOCK), err)) ||
            (rc = write_bytes(result, cards.text, status.st_size, header, err)) || (rc = write_rows(result, table, begin, err)));
     lw_fits_cards_release(&cards);
     return rc;

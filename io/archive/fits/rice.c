@@ -98,7 +98,7 @@ bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, i
         const int fs = (int)fs_code - 1;
         if (fs > width.fs_raw)
             return false;
-        for (int64_t i = first; i < min64(first + block, n); i++) {
+        for (int64_t i = first; i < lw_min64(first + block, n); i++) {
             uint32_t folded = 0;
             if (fs >= 0 && !take_difference(&bits, &width, fs, &folded))
                 return false;

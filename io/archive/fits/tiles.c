@@ -300,7 +300,7 @@ static struct extent extent_of(const struct lw_fits_tiling *tiling, int64_t tile
     struct extent extent = {.n = 1};
     for (int a = 0; a < tiling->n_axes; a++) {
         extent.first[a] = tile % tiling->n_tiles[a] * tiling->tile[a];
-        extent.end[a] = min64(extent.first[a] + tiling->tile[a], tiling->axes[a]);
+        extent.end[a] = lw_min64(extent.first[a] + tiling->tile[a], tiling->axes[a]);
         extent.n *= extent.end[a] - extent.first[a];
         tile /= tiling->n_tiles[a];
     }
@@ -364,8 +364,8 @@ static struct wanted by_axes(const struct lw_fits_tiles *tiles, const struct lw_
 /* What a box takes of a tile on one axis: its own elements [low, high). */
 static void common(const struct wanted *wanted, const struct extent *extent, int a, int64_t *low, int64_t *high)
 {
-    *low = divide_up(max64(0, extent->first[a] - wanted->first[a]), wanted->step[a]);
-    *high = min64(wanted->count[a], divide_up(max64(0, extent->end[a] - wanted->first[a]), wanted->step[a]));
+    *low = lw_divide_up(lw_max64(0, extent->first[a] - wanted->first[a]), wanted->step[a]);
+    *high = lw_min64(wanted->count[a], lw_divide_up(lw_max64(0, extent->end[a] - wanted->first[a]), wanted->step[a]));
 }
 
 /* A row of the tile, along axis 1, to where its samples go. */
@@ -386,7 +386,7 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
     int64_t low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES], rows = 1;
     for (int a = 0; a < n_axes; a++) {
         common(wanted, extent, a, &low[a], &high[a]);
-        rows *= a > 0 ? max64(0, high[a] - low[a]) : high[a] > low[a];
+        rows *= a > 0 ? lw_max64(0, high[a] - low[a]) : high[a] > low[a];
     }
     for (int64_t r = 0; r < rows; r++) {
         int64_t rest = r, element = low[0], pitch = wanted->count[0];

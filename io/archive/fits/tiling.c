@@ -26,7 +26,7 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
             return fail(unit, file, "has tiles that are empty or larger than the image", err);
         if (__builtin_mul_overflow(out->tile_pixels, out->tile[a], &out->tile_pixels) || out->tile_pixels > LW_TILE_MOST_PIXELS)
             return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack", err);
-        out->n_tiles[a] = divide_up(out->axes[a], out->tile[a]);
+        out->n_tiles[a] = lw_divide_up(out->axes[a], out->tile[a]);
         if (__builtin_mul_overflow(all, out->n_tiles[a], &all))
             return fail(unit, file, "claims more tiles than 64 bits can count", err);
     }
@@ -105,7 +105,7 @@ static int find_columns(const struct lw_fits_unit *unit, const char *file, struc
     int64_t n_columns = 0, offset = 0, count;
     out->data = out->exact = out->plain = out->scales = out->zeros = out->blanks = none;
     lw_fits_int(unit, "TFIELDS", &n_columns);
-    for (int c = 1; c <= min64(n_columns, 999); c++) {
+    for (int c = 1; c <= lw_min64(n_columns, 999); c++) {
         char name[72] = "", form[72] = "", type;
         lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
         lw_fits_text_of(unit, "TFORM", c, form, sizeof form);

@@ -71,7 +71,7 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
 static int64_t first_room(const unsigned char *packed, int64_t n)
 {
     const int64_t told = (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
-    return max64(LEAST_ROOM, min64(min64(told, LW_FITS_MOST_UNPACKED), n * MOST_RATIO));
+    return lw_max64(LEAST_ROOM, lw_min64(lw_min64(told, LW_FITS_MOST_UNPACKED), n * MOST_RATIO));
 }
 
 /* Members follow each other; what follows the last one and is none is left out, as gzip does. */
@@ -91,7 +91,7 @@ static int unpack_members(const char *file, const unsigned char *packed, int64_t
             if (target->room >= LW_FITS_MOST_UNPACKED)
                 return lw_fail(err, LW_EDATA, "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
                                file, LW_FITS_MOST_UNPACKED >> 30);
-            rc = grow(file, target, min64(2 * target->room, LW_FITS_MOST_UNPACKED), err);
+            rc = grow(file, target, lw_min64(2 * target->room, LW_FITS_MOST_UNPACKED), err);
             break;
         case LW_GUNZIP_DAMAGED:
             return lw_fail(err, LW_EDATA, "'%.600s' is damaged: what was put through gzip from its byte %" PRId64 " on cannot be unpacked, or has "

@@ -156,7 +156,7 @@ static int write_columns(hid_t file, const struct lw_result_file *result, const 
     int rc = LW_OK;
     lw_hash_begin(&hash);
     for (int64_t first = 0; first < table->n_rows && rc == LW_OK; first += BLOCK_ROWS) {
-        const int64_t count = min64(BLOCK_ROWS, table->n_rows - first);
+        const int64_t count = lw_min64(BLOCK_ROWS, table->n_rows - first);
         rc = lw_hdf5_read_list(dataset, type, (hsize_t)first, 1, (hsize_t)count, buffer)
                  ? write_block(result, table, first, count, buffer, values, err)
                  : lw_hdf5_fail(err, LW_EIO, "cannot read the rows of /%s again", table->name);

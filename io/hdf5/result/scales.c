@@ -101,7 +101,7 @@ static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int6
     int rc = LW_OK;
     const hid_t stored = H5Dget_space(dataset);
     for (int64_t first = 0; first < length && rc == LW_OK; first += CHUNK_VALUES) {
-        const hsize_t start = (hsize_t)first, count = (hsize_t)min64(CHUNK_VALUES, length - first);
+        const hsize_t start = (hsize_t)first, count = (hsize_t)lw_min64(CHUNK_VALUES, length - first);
         const hid_t memory = H5Screate_simple(1, &count, NULL);
         fill(scale, first, (int64_t)count, buffer);
         H5Sselect_hyperslab(stored, H5S_SELECT_SET, &start, NULL, &count, NULL);
@@ -119,7 +119,7 @@ static hid_t written_layout(int64_t length)
 {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     if (length > SMALL_VALUES) {
-        const hsize_t chunk = (hsize_t)min64(CHUNK_VALUES, length);
+        const hsize_t chunk = (hsize_t)lw_min64(CHUNK_VALUES, length);
         H5Pset_chunk(creation, 1, &chunk);
         H5Pset_shuffle(creation);
         H5Pset_deflate(creation, 1);

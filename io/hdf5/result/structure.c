@@ -135,7 +135,7 @@ static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_exten
 {
     int64_t end = 0;
     for (int d = 0; d < spec->n_datasets; d++)
-        end = max64(end, extents[d].offset + dataset_bytes(&spec->datasets[d]));
+        end = lw_max64(end, extents[d].offset + dataset_bytes(&spec->datasets[d]));
     return end;
 }
 

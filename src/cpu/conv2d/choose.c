@@ -86,11 +86,11 @@ static double power_cost(const double table[14], int64_t n)
  * @return  how many */
 static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t lengths[MOST_LENGTHS])
 {
-    const int64_t least = round_up(max64(kernel, COLUMN_UNIT), unit);
-    const int64_t enough = min64(n_outputs, MOST_LENGTH) + kernel - 1;
+    const int64_t least = lw_round_up(lw_max64(kernel, COLUMN_UNIT), unit);
+    const int64_t enough = lw_min64(n_outputs, MOST_LENGTH) + kernel - 1;
     int n = 0;
     for (int64_t length = least; n < MOST_LENGTHS && length <= MOST_LENGTH; length += unit) {
-        if (!has_factors_up_to(7, length))
+        if (!lw_has_factors_up_to(7, length))
             continue;
         lengths[n++] = length;
         if (length >= enough)
@@ -125,9 +125,9 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
     const int64_t n = spec->conv2d.output_columns;
-    shape.hop_columns = divide_up(n, divide_up(n * shape.width, SUM_COLUMNS));
+    shape.hop_columns = lw_divide_up(n, lw_divide_up(n * shape.width, SUM_COLUMNS));
     shape.hop_rows = SUM_ROWS;
-    shape.n_across = divide_up(n, shape.hop_columns);
+    shape.n_across = lw_divide_up(n, shape.hop_columns);
     shape.columns = shape.hop_columns + shape.kernel_columns - 1;
     shape.rows = shape.hop_rows + shape.kernel_rows - 1;
     shape.has_stencil = method == LW_CPU_CONV2D_DIRECT && !shape.kernel_complex && shape.kernel_columns <= STENCIL_COLUMNS &&
@@ -138,7 +138,7 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
 /* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
 static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
-    const double n = (double)round_up(reals, shape->kernels->direct_step);
+    const double n = (double)lw_round_up(reals, shape->kernels->direct_step);
     const double products = n * 8 / (double)shape->kernels->direct_step * costs->vector_product;
     const double per_tap = (shape->has_stencil ? costs->stencil : 1) * products + costs->tap_start;
     return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
@@ -163,7 +163,7 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     const struct costs *const costs = &single_costs;
     const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
     const double bytes = points * 2 * (double)shape->kernels->real_bytes;
-    const double used_rows = (double)shape->rows + (double)min64(shape->hop_rows, output_rows(spec));
+    const double used_rows = (double)shape->rows + (double)lw_min64(shape->hop_rows, output_rows(spec));
     double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) *
                   slowness(shape->columns, false, spec->precision);
     cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
@@ -180,14 +180,14 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
     shape.columns = columns;
     shape.hop_rows = rows - shape.kernel_rows + 1;
     shape.hop_columns = columns - shape.kernel_columns + 1;
-    shape.n_across = divide_up(spec->conv2d.output_columns, shape.hop_columns);
+    shape.n_across = lw_divide_up(spec->conv2d.output_columns, shape.hop_columns);
     if (shape.width == 1 && shape.n_across > 1)
         shape.pair_columns = 2;
     else if (shape.width == 1)
         shape.pair_rows = 2;
 
-    const double down = (double)divide_up(output_rows(spec), shape.hop_rows * shape.pair_rows);
-    const double n_transforms = down * (double)divide_up(shape.n_across, shape.pair_columns);
+    const double down = (double)lw_divide_up(output_rows(spec), shape.hop_rows * shape.pair_rows);
+    const double n_transforms = down * (double)lw_divide_up(shape.n_across, shape.pair_columns);
     shape.cost = n_transforms * transform_cost(spec, &shape) / (double)output_rows(spec) / (double)spec->conv2d.output_columns;
     const double share = n_transforms * (double)spec->n_channels / WANTED_TRANSFORMS;
     shape.cost *= share < 1 ? 1 + WORTH * (1 - share) : 1;
@@ -296,7 +296,7 @@ static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNM
 /* direct() reads up to a step beyond the reals that it is asked for. */
 static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
 {
-    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
+    return lw_round_up(reals + shape->kernels->direct_step, line_reals(shape));
 }
 
 /* Rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets. */

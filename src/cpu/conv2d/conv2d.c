@@ -31,7 +31,8 @@ static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t r
 
 static int64_t n_tasks(const struct lw_cpu_shape2d *shape, int64_t count, int64_t n_channels)
 {
-    return n_channels * divide_up(count, shape->hop_rows * shape->pair_rows) * divide_up(shape->n_across, shape->pair_columns);
+    return n_channels * lw_divide_up(count, shape->hop_rows * shape->pair_rows) *
+           lw_divide_up(shape->n_across, shape->pair_columns);
 }
 
 static int n_lanes(const struct lw_cpu_shape2d *shape, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
@@ -168,13 +169,13 @@ struct stored_row {
 static struct stored_row stored_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_block *const block = &tile->slot->block;
-    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = divide_up(tile->column, every);
+    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = lw_divide_up(tile->column, every);
     const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
     const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
     const int64_t index = line * conv2d->plan.products[conv2d->series].width + first;
     return (struct stored_row){
         .first = first,
-        .n = divide_up(tile->column + tile->n_columns, every) - first,
+        .n = lw_divide_up(tile->column + tile->n_columns, every) - first,
         .at = (char *)tile->slot->products[conv2d->series].data + (size_t)index * lw_type_bytes(conv2d->spec.output),
     };
 }
@@ -281,7 +282,7 @@ static void sum_rows(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_la
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const struct lw_cpu_stencil stencil = {conv2d->kernel.first.taps, shape->kernel_rows, shape->kernel_columns,
                                            lw_cpu_window2d_stride(shape), shape->width};
-    const int64_t end = min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = lw_cpu_outputs2d_stride(shape);
+    const int64_t end = lw_min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = lw_cpu_outputs2d_stride(shape);
     bool is_any = false;
     for (int64_t i = row; i < end; i++)
         is_any |= is_needed(conv2d, tile, i);
@@ -421,7 +422,7 @@ static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d
                         const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t needed = max64(lw_cpu_needed_rows(&conv2d->shape, &tiles[0]),
+    const int64_t needed = lw_max64(lw_cpu_needed_rows(&conv2d->shape, &tiles[0]),
                                  lw_cpu_needed_rows(&conv2d->shape, &tiles[conv2d->n_tiles - 1]));
     if (row >= needed) {
         k->fill(points_row(conv2d, lane, row), 2 * conv2d->shape.columns, 0);
@@ -495,8 +496,8 @@ static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const stru
         .work = work, .slot = slot, .channel = work->channel + channel, .row = work->begin + down * shape->hop_rows,
         .column = across * shape->hop_columns,
     };
-    tile.n_columns = min64(shape->hop_columns, work->conv2d->spec.conv2d.output_columns - tile.column);
-    tile.n_rows = min64(shape->hop_rows, work->end - tile.row);
+    tile.n_columns = lw_min64(shape->hop_columns, work->conv2d->spec.conv2d.output_columns - tile.column);
+    tile.n_rows = lw_min64(shape->hop_rows, work->end - tile.row);
     if (tile.n_rows <= 0 || tile.n_columns <= 0)
         tile.n_rows = tile.n_columns = 0;
     return tile;
@@ -509,8 +510,8 @@ static void compute(const void *state, void *memory, const struct lw_slot *slot,
     const struct lw_cpu_conv2d *const conv2d = work->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     struct lw_cpu_conv2d_lane *const lane = memory;
-    const int64_t across = divide_up(shape->n_across, shape->pair_columns);
-    const int64_t down = divide_up(work->end - work->begin, shape->hop_rows * shape->pair_rows);
+    const int64_t across = lw_divide_up(shape->n_across, shape->pair_columns);
+    const int64_t down = lw_divide_up(work->end - work->begin, shape->hop_rows * shape->pair_rows);
     const int64_t channel = task / across / down, row = task / across % down, column = task % across;
     struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR];
     for (int i = 0; i < conv2d->n_tiles; i++)
@@ -546,12 +547,12 @@ static void add_search(const struct lw_cpu_conv2d *conv2d, const struct lw_block
                        struct lw_cpu_work2d *work)
 {
     const int64_t cluster = conv2d->spec.conv2d.search.cluster, unit = conv2d->plan.unit, rows = conv2d->spec.n_outputs;
-    const int64_t begin = max64(0, block->first + first - cluster);
-    const int64_t end = min64(rows, block->first + first + count + cluster);
+    const int64_t begin = lw_max64(0, block->first + first - cluster);
+    const int64_t end = lw_min64(rows, block->first + first + count + cluster);
     work->crossings_begin = begin - block->first;
     work->crossings_end = end - block->first;
     work->begin = begin / unit * unit - block->first;
-    work->end = min64(rows, round_up(end, unit)) - block->first;
+    work->end = lw_min64(rows, lw_round_up(end, unit)) - block->first;
 }
 
 static void conv2d_run(void *state, struct lw_slot *slot)

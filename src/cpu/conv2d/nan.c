@@ -62,12 +62,12 @@ void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_
     const int64_t first = lw_cpu_window2d_column(window, tile), halo = window->shape->kernel_rows - 1;
     const int64_t own = first + window->shape->kernel_columns - 1;      /* the tiles on the left count those before it */
     const int64_t begin = tile->column == 0 ? 0 : own;
-    const int64_t end = min64(own + tile->n_columns, window->spec->conv2d.columns);
-    const int64_t sample = tile->row - window->plan->after, first_row = max64(0, -sample);
-    const int64_t end_row = min64(tile->n_rows, tile->slot->block.count - sample);
+    const int64_t end = lw_min64(own + tile->n_columns, window->spec->conv2d.columns);
+    const int64_t sample = tile->row - window->plan->after, first_row = lw_max64(0, -sample);
+    const int64_t end_row = lw_min64(tile->n_rows, tile->slot->block.count - sample);
     for (int64_t row = first_row; flaws->any && row < end_row; row++) {
         const uint8_t *const map = flaws->map + (halo + row) * window->shape->columns;
-        for (int64_t at = max64(begin, 0); flaws->is_flawed[halo + row] && at < end; at++)
+        for (int64_t at = lw_max64(begin, 0); flaws->is_flawed[halo + row] && at < end; at++)
             if (map[at - first])
                 lw_cpu_tally_add(tally, (struct lw_cpu_tally){1, sample + row, tile->channel, at});
     }
@@ -78,9 +78,9 @@ void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_
 /* The taps of one row of the kernel that meet the pixels [begin, end) of the window's row, for each output of a row. */
 static void add_run(const double *sums, int64_t kernel_columns, int64_t begin, int64_t end, int64_t n_columns, double *weights)
 {
-    const int64_t last = min64(end, n_columns);
-    for (int64_t j = max64(begin - kernel_columns + 1, 0); j < last; j++)
-        weights[j] += sums[min64(j + kernel_columns - begin, kernel_columns)] - sums[max64(j + kernel_columns - end, 0)];
+    const int64_t last = lw_min64(end, n_columns);
+    for (int64_t j = lw_max64(begin - kernel_columns + 1, 0); j < last; j++)
+        weights[j] += sums[lw_min64(j + kernel_columns - begin, kernel_columns)] - sums[lw_max64(j + kernel_columns - end, 0)];
 }
 
 /* Weights of the taps that meet flaws in row `row` of the window, for all outputs below it that it reaches. */
@@ -89,7 +89,7 @@ static void add_row(const struct lw_cpu_shape2d *shape, const struct lw_cpu_kern
 {
     const uint8_t *const map = flaws->map + row * shape->columns;
     const int64_t n = lw_cpu_needed_columns(shape, tile), halo = shape->kernel_rows - 1;
-    const int64_t from = max64(row - halo, 0), to = min64(row + 1, tile->n_rows);
+    const int64_t from = lw_max64(row - halo, 0), to = lw_min64(row + 1, tile->n_rows);
     for (int64_t begin = 0; begin < n; begin++) {
         if (!map[begin])
             continue;

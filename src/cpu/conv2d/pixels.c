@@ -66,8 +66,8 @@ static void put_outside(const struct lw_cpu_window2d *window, int64_t n, void *t
 /* Convert the columns [begin, end), which lie in the image; the columns on either side get the value outside. */
 static void load_open(const struct lw_cpu_window2d *window, const char *stored, int64_t first, int64_t n, void *to)
 {
-    const int64_t begin = min64(max64(-first, 0), n);
-    const int64_t end = max64(begin, min64(window->spec->conv2d.columns - first, n));
+    const int64_t begin = lw_min64(lw_max64(-first, 0), n);
+    const int64_t end = lw_max64(begin, lw_min64(window->spec->conv2d.columns - first, n));
     put_outside(window, begin, to);
     if (end > begin)
         convert(window, stored + (size_t)(first + begin) * lw_type_bytes(window->spec->input), end - begin,

@@ -103,7 +103,7 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
 /* The least number from n on that has no prime factor above 7. */
 static int64_t smooth(int64_t n)
 {
-    while (!has_factors_up_to(7, n))
+    while (!lw_has_factors_up_to(7, n))
         n++;
     return n;
 }
@@ -126,7 +126,7 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.length = segment > 0 ? segment : DIRECT_HOP + lw_cpu_ols_halo(&shape);
     shape.hop = shape.length - lw_cpu_ols_halo(&shape);
     shape.points = segment == 0 ? 0 : smooth(shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment);
-    shape.tile = spec->layout == LW_TIME_FAST ? 1 : min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
+    shape.tile = spec->layout == LW_TIME_FAST ? 1 : lw_min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.narrows = shape.width == 2 && !is_complex;
     return shape;
@@ -136,7 +136,7 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
 int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
 {
     const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
-    return round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
+    return lw_round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
 }
 
 static int64_t longest_segment(int64_t n_taps)

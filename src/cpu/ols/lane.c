@@ -11,7 +11,7 @@ static struct lw_cpu_ols_lane_sizes direct_sizes(const struct lw_op_spec *spec, 
 {
     return (struct lw_cpu_ols_lane_sizes){
         .x = padded(shape, lw_cpu_ols_turned_offset(shape) * (spec->ols.taps_complex ? 2 : 1)),
-        .y = padded(shape, round_up(lw_cpu_ols_sums(shape) * shape->width, shape->kernels->direct_step)),
+        .y = padded(shape, lw_round_up(lw_cpu_ols_sums(shape) * shape->width, shape->kernels->direct_step)),
     };
 }
 

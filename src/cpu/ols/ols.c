@@ -20,7 +20,7 @@
 /* Segments times tiles: what the threads share out. */
 static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
-    return divide_up(count, shape->hop) * divide_up(n_channels, shape->tile);
+    return lw_divide_up(count, shape->hop) * lw_divide_up(n_channels, shape->tile);
 }
 
 static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
@@ -141,11 +141,11 @@ static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segm
 {
     const int64_t every = lw_post_every(ols->spec.ols.post), block = segment->slot->block.first, begin = block + segment->first;
     const size_t bytes = (size_t)(ols->shape.narrows ? 1 : ols->shape.width) * ols->shape.kernels->real_bytes;
-    outputs->first = divide_up(begin, every) - divide_up(block, every);
-    outputs->count = divide_up(begin + segment->n_outputs, every) - divide_up(begin, every);
+    outputs->first = lw_divide_up(begin, every) - lw_divide_up(block, every);
+    outputs->count = lw_divide_up(begin + segment->n_outputs, every) - lw_divide_up(begin, every);
     for (int c = 0; c < segment->n_channels; c++) {
         char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        lw_cpu_pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
+        lw_cpu_pick(to, to + (size_t)(lw_round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
     }
 }
 
@@ -200,16 +200,16 @@ static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
 static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *segment)
 {
     const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
-    const int64_t tiles = divide_up(work->n_channels, shape->tile), begin = work->begin + task / tiles * shape->hop;
+    const int64_t tiles = lw_divide_up(work->n_channels, shape->tile), begin = work->begin + task / tiles * shape->hop;
     const int64_t left = work->axis_end - begin, in_group = task % tiles * shape->tile;
     segment->slot = slot;
     segment->work = work;
     segment->first = begin - slot->block.first;
     segment->channel = work->channel + in_group;
-    segment->n_outputs = min64(shape->hop, left);
+    segment->n_outputs = lw_min64(shape->hop, left);
     segment->n_sums = shape->before + segment->n_outputs + shape->after;
-    segment->n_samples = min64(shape->length, left + lw_cpu_ols_halo(shape));
-    segment->n_channels = (int)min64(shape->tile, work->n_channels - in_group);
+    segment->n_samples = lw_min64(shape->length, left + lw_cpu_ols_halo(shape));
+    segment->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
 }
 
 static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)

@@ -122,7 +122,7 @@ static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *la
     const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate;
     const int64_t begin = segment->slot->block.first + segment->first, end = begin + segment->n_outputs;
     for (int64_t i = begin, next; i < end; i = next) {
-        next = min64(min64(i + at_a_time, end), place_end(ols->spec.n_outputs, i));
+        next = lw_min64(lw_min64(i + at_a_time, end), place_end(ols->spec.n_outputs, i));
         interpolate_outputs(ols, lane, segment, filter, i, next,
                             lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
     }
@@ -134,7 +134,7 @@ static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment 
                       const struct lw_cpu_segment_outputs *outputs)
 {
     const struct lw_post post = ols->spec.ols.post;
-    const int64_t begin = divide_up(segment->slot->block.first, lw_post_every(post)) + outputs->first, last = outputs->count - 1;
+    const int64_t begin = lw_divide_up(segment->slot->block.first, lw_post_every(post)) + outputs->first, last = outputs->count - 1;
     const int width = series_width(ols);
     for (int c = 0; c < segment->n_channels; c++) {
         void *const series = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
@@ -199,5 +199,5 @@ void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
     if (block->first == 0)
         make_end(ols, lane, slot, 0, halo);                             /* y[D] - y[0] ends with y[D] */
     if (at >= 0 && at < block->count)
-        make_end(ols, lane, slot, last - divide_up(block->first, every), halo + at - every);
+        make_end(ols, lane, slot, last - lw_divide_up(block->first, every), halo + at - every);
 }

@@ -23,7 +23,7 @@ static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
     const int64_t row_bytes = segment->slot->block.n_channels * bytes;
     const char *const stored = (const char *)segment->slot->input + first * row_bytes + segment->channel * bytes;
     for (int64_t row = 0; row < count; row += LW_CPU_PANEL_ROWS) {
-        const int64_t rows = min64(LW_CPU_PANEL_ROWS, count - row);
+        const int64_t rows = lw_min64(LW_CPU_PANEL_ROWS, count - row);
         struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, rows, segment->n_channels);
         panel.stored_stride = row_bytes;
         lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, lane->panel);
@@ -171,7 +171,7 @@ static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane
     char *const stored = first_output(ols, segment, outputs);
     const int64_t row_bytes = segment->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
     for (int64_t row = 0; row < outputs->count; row += LW_CPU_PANEL_ROWS) {
-        const int64_t rows = min64(LW_CPU_PANEL_ROWS, outputs->count - row);
+        const int64_t rows = lw_min64(LW_CPU_PANEL_ROWS, outputs->count - row);
         struct lw_cpu_panel panel = lw_cpu_output_panel(&ols->spec, rows, n_channels);
         panel.stored_stride = row_bytes;
         panel.squares = outputs->squares;

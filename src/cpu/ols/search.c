@@ -26,7 +26,7 @@ static int64_t n_noises(const struct lw_op_spec *spec) { return n_noisy(spec) * 
 static int64_t n_cells(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                        const struct lw_cpu_op_size *size)
 {
-    const int64_t segments = divide_up(plan->before + size->count + plan->after, shape->hop);
+    const int64_t segments = lw_divide_up(plan->before + size->count + plan->after, shape->hop);
     return lw_search_products(&spec->ols.search) & LW_BLOCKS ? spec->ols.n_filters * size->n_channels * segments * N_CELLS : 0;
 }
 
@@ -93,8 +93,8 @@ void lw_cpu_search_destroy(struct lw_cpu_search *search)
 /* ---- what is needed ------------------------------------------------------------------------------------------------ */
 void lw_cpu_search_crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end)
 {
-    *begin = max64(0, first - spec->ols.search.cluster);
-    *end = min64(spec->n_outputs, first + count + spec->ols.search.cluster);
+    *begin = lw_max64(0, first - spec->ols.search.cluster);
+    *end = lw_min64(spec->n_outputs, first + count + spec->ols.search.cluster);
 }
 
 void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *block, int64_t *begin, int64_t *end)
@@ -109,7 +109,7 @@ void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *b
         return;
     const int64_t last = (block->first + block->count - 1) / search->every * search->every;
     if (last >= block->first)
-        *end = max64(*end, min64(spec->n_outputs, last + search->every));
+        *end = lw_max64(*end, lw_min64(spec->n_outputs, last + search->every));
 }
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct l
     const struct lw_block *const block = &segment->slot->block;
     const int64_t first = block->first + segment->first, stretch = lw_search_stretch(search, first + begin);
     return (struct same_noise){
-        .begin = begin, .end = min64(end, lw_search_stretch_end(search, first + begin) - first),
+        .begin = begin, .end = lw_min64(end, lw_search_stretch_end(search, first + begin) - first),
         .row = stretch * ols->spec.n_channels + block->channel + segment->channel + c,
     };
 }
@@ -139,7 +139,7 @@ static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
                            int filter, int c, const void *y)
 {
     const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
-    const int64_t end = min64(segment->n_outputs, segment->work->crossings_end - first);
+    const int64_t end = lw_min64(segment->n_outputs, segment->work->crossings_end - first);
     struct lw_cpu_outputs outputs = {
         .kernels = ols->shape.kernels,
         .y = y,
@@ -148,7 +148,7 @@ static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
         .threshold = ols->spec.ols.search.threshold,
         .sign = ols->spec.ols.search.sign,
     };
-    for (int64_t begin = max64(0, segment->work->crossings_begin - first); begin < end; begin = outputs.end) {
+    for (int64_t begin = lw_max64(0, segment->work->crossings_begin - first); begin < end; begin = outputs.end) {
         const struct same_noise same = same_noise(ols, segment, c, begin, end);
         outputs.begin = begin;
         outputs.end = same.end;
@@ -252,7 +252,7 @@ static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
                       const struct lw_cpu_cell *cell)
 {
     const int64_t every = ols->spec.ols.search.every, begin = place->j * every;
-    const double n = (double)min64(every, ols->spec.n_outputs - begin);
+    const double n = (double)lw_min64(every, ols->spec.n_outputs - begin);
     const double largest = isnan(cell->squares) ? NAN : ldexp(sqrt(cell->largest), cell->exponent);
     const double rms = ldexp(sqrt(cell->squares / n), cell->exponent), mean[2] = {cell->re / n, cell->im / n};
     const double *const values[N_VALUES] = {&largest, mean, &rms};
@@ -264,7 +264,7 @@ static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
 static struct lw_cpu_cell *cell_at(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot,
                                    const struct place *place, int64_t segment, int which)
 {
-    const int64_t n_segments = divide_up(work->end - work->begin, ols->shape.hop);
+    const int64_t n_segments = lw_divide_up(work->end - work->begin, ols->shape.hop);
     const int64_t row = place->filter * slot->block.n_channels + place->channel;
     return &ols->search->cells[(row * n_segments + segment) * N_CELLS + which];
 }
@@ -286,10 +286,10 @@ static void measure(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *s
     const struct lw_block *const block = &segment->slot->block;
     const int64_t every = ols->spec.ols.search.every, begin = block->first + segment->first, end = begin + segment->n_outputs;
     struct place place = {.filter = filter, .channel = segment->channel + c,
-                          .j = max64(begin / every, divide_up(block->first, every))};
-    for (; place.j * every < min64(end, block->first + block->count); place.j++) {
-        const int64_t first = place.j * every, last = min64(first + every, ols->spec.n_outputs);
-        const int64_t from = max64(first, begin), n = min64(last, end) - from;
+                          .j = lw_max64(begin / every, lw_divide_up(block->first, every))};
+    for (; place.j * every < lw_min64(end, block->first + block->count); place.j++) {
+        const int64_t first = place.j * every, last = lw_min64(first + every, ols->spec.n_outputs);
+        const int64_t from = lw_max64(first, begin), n = lw_min64(last, end) - from;
         const void *const piece = (const char *)y + (size_t)((from - begin) * series_width(ols)) * ols->shape.kernels->real_bytes;
         struct lw_cpu_cell cell = {.exponent = exponent_of(ols, piece, n)};
         ols->shape.kernels->measure(piece, n, series_width(ols), &cell);
@@ -324,9 +324,9 @@ void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_wor
     const int64_t every = ols->spec.ols.search.every, hop = ols->shape.hop, block_end = block->first + block->count;
     struct place place = {(int)(task / block->n_channels), task % block->n_channels, 0};
     for (int64_t begin = block->first; begin < block_end; begin += hop) {
-        const int64_t end = min64(begin + hop, ols->spec.n_outputs);
+        const int64_t end = lw_min64(begin + hop, ols->spec.n_outputs);
         place.j = (end - 1) / every;
-        const int64_t first = place.j * every, last = min64(first + every, ols->spec.n_outputs);
+        const int64_t first = place.j * every, last = lw_min64(first + every, ols->spec.n_outputs);
         if (first < begin || last <= end)
             continue;
         int64_t segment = (begin - work->begin) / hop;

@@ -12,7 +12,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sff
     (void)engine;
     const int64_t fftw = lw_sfft_fftw_bytes(spec->n, spec->is_real);
     const int64_t sorting = spec->sparsity * (int64_t)sizeof(struct lw_sfft_line);
-    return (struct lw_bytes){.host = lw_sfft_dense_samples_bytes(spec->n, spec->is_real) + max64(fftw, sorting)};
+    return (struct lw_bytes){.host = lw_sfft_dense_samples_bytes(spec->n, spec->is_real) + lw_max64(fftw, sorting)};
 }
 
 static int transform_in_place(const struct lw_sfft_spec *spec, double *samples, struct lw_error *err)

@@ -142,7 +142,7 @@ static double measure_noise(const struct fit *fit)
 {
     static const double median_of_exponential = 0.6931471805599453;
     double energies[NOISE_BINS];
-    const int64_t n = lw_sfft_n_frequencies(fit->spec), count = min64(n, NOISE_BINS);
+    const int64_t n = lw_sfft_n_frequencies(fit->spec), count = lw_min64(n, NOISE_BINS);
     for (int64_t i = 0; i < count; i++)
         energies[i] = square(hann_at(fit, (int64_t)((double)i / (double)count * (double)n)));
     qsort(energies, (size_t)count, sizeof *energies, compare_numbers);
@@ -171,7 +171,7 @@ static int64_t find_peaks(const struct fit *fit)
         here = after;
     }
     lw_sfft_sort_by_magnitude(fit->peaks, count);
-    return min64(count, fit->capacity);
+    return lw_min64(count, fit->capacity);
 }
 
 /* About where a tone stands, by the peak and the larger of its neighbours. */
@@ -194,8 +194,8 @@ static int take_window(const struct fit *fit, const struct tone *tone, int64_t *
 {
     const bool is_real = fit->spec->is_real;
     const int64_t n = lw_sfft_n_frequencies(fit->spec);
-    *first = is_real ? max64(0, tone->index - HALF) : tone->index - HALF;
-    const int count = (int)((is_real ? min64(n - 1, tone->index + HALF) : tone->index + HALF) - *first + 1);
+    *first = is_real ? lw_max64(0, tone->index - HALF) : tone->index - HALF;
+    const int count = (int)((is_real ? lw_min64(n - 1, tone->index + HALF) : tone->index + HALF) - *first + 1);
     #pragma omp parallel for num_threads(fit->n_threads) if (fit->n_tones >= PARALLEL)
     for (int i = 0; i < count; i++) {
         const int64_t f = lw_mod(*first + i, fit->spec->n);
@@ -353,7 +353,7 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     struct rest all = {0};
     int64_t done = 0;
     for (int64_t j = 0; j < tones; j++) {
-        const int64_t begin = max64(done, lines[j].frequency - reach), end = min64(n, lines[j].frequency + reach + 1);
+        const int64_t begin = lw_max64(done, lines[j].frequency - reach), end = lw_min64(n, lines[j].frequency + reach + 1);
         if (begin >= end)
             continue;
         const struct rest rest = look_at(fit, begin, end);
@@ -388,7 +388,7 @@ static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sff
 {
     list_tones(fit);
     const struct rest rest = look_around(fit, fit->peaks, reach);
-    const double of_noise = (double)max64(0, result->n_lines - fit->n_tones) * 2 * significance * fit->noise;
+    const double of_noise = (double)lw_max64(0, result->n_lines - fit->n_tones) * 2 * significance * fit->noise;
     tones->residual = fit->energy > 0 ? fmax(0, 1 - (model_energy(fit) + 2 * rest.across) / fit->energy) : 0;
     tones->detection_limit = rest.most;
     return tones->residual <= result->residual + rounding + (fit->energy > 0 ? of_noise / fit->energy : 0);
@@ -423,14 +423,14 @@ static bool fit_tones(struct fit *fit, const struct lw_sfft_result *result)
 static bool conclude(struct fit *fit, struct lw_sfft_result *result)
 {
     struct lw_sfft_result tones = {.is_explained = true, .n_found = fit->n_tones, .noise_power = fit->noise / (double)fit->spec->n};
-    fit->n_tones = min64(fit->n_tones, fit->spec->sparsity);
+    fit->n_tones = lw_min64(fit->n_tones, fit->spec->sparsity);
     while (fit->n_tones > 0 && cabs(fit->tones[fit->n_tones - 1].value) < fit->spec->min_magnitude)
         fit->n_tones--;
     tones.n_lines = fit->n_tones;
     if (tones.n_lines == 0 && result->n_lines > 0)
         return false;
-    const double products = (double)max64(1, tones.n_lines) * (double)max64(1, tones.n_lines);
-    if (!are_better(fit, max64(HALF, (int64_t)(most_products / products / 2)), result, &tones))
+    const double products = (double)lw_max64(1, tones.n_lines) * (double)lw_max64(1, tones.n_lines);
+    if (!are_better(fit, lw_max64(HALF, (int64_t)(most_products / products / 2)), result, &tones))
         return false;
     tones.lines = result->lines;
     memcpy(tones.lines, fit->peaks, (size_t)tones.n_lines * sizeof *tones.lines);

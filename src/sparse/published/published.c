@@ -35,8 +35,8 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
     struct lw_bytes most = {0};
     for (int a = 0; a < state->n_plans; a++) {
         const struct lw_bytes bytes = engine->ops->published->bytes(engine, &state->plans[a]);
-        most.host = max64(most.host, bytes.host + bytes.pinned + lw_published_layout_bytes(&state->plans[a]));
-        most.device = max64(most.device, bytes.device);
+        most.host = lw_max64(most.host, bytes.host + bytes.pinned + lw_published_layout_bytes(&state->plans[a]));
+        most.device = lw_max64(most.device, bytes.device);
     }
     most.host += samples_bytes(run);
     return most;

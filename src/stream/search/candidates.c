@@ -131,7 +131,7 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
 
 /* ---- the peaks of this rank's block, part by part ---------------------------------------------------------------------- */
 
-static int64_t half(int64_t n, int64_t unit) { return divide_up(divide_up(n, unit), 2) * unit; }
+static int64_t half(int64_t n, int64_t unit) { return lw_divide_up(lw_divide_up(n, unit), 2) * unit; }
 
 /* Cut a part in two where the grid allows it; the first half is to be done first.
  * @return  false: it cannot be cut */
@@ -166,7 +166,8 @@ static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, con
     const struct lw_search_request *const request = &candidates->spec.setup->job.search;
     return (struct lw_peaks_spec){
         .search = candidates->search, .n_channels = op->n_channels, .n_filters = lw_op_filters(op), .is_image = lw_op_has_pixels(op),
-        .first = max64(part->first, request->lead), .end = min64(part->first + part->count, request->lead + request->n_wanted),
+        .first = lw_max64(part->first, request->lead),
+        .end = lw_min64(part->first + part->count, request->lead + request->n_wanted),
     };
 }
 
@@ -235,7 +236,7 @@ static int64_t own_crossings(const struct lw_candidates *candidates, const struc
     const struct lw_op_plan *const op = candidates->spec.op;
     const struct lw_block *const block = &slot->block;
     const int64_t reach = op->products[candidates->product].beyond / 2;
-    const int64_t begin = max64(0, block->first - reach), end = min64(op->n_outputs, block->first + block->count + reach);
+    const int64_t begin = lw_max64(0, block->first - reach), end = lw_min64(op->n_outputs, block->first + block->count + reach);
     if (block->count == 0)
         return 0;
     return (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
@@ -304,7 +305,7 @@ static double seen_part(const struct lw_candidates *candidates)
 static bool is_hopeless(const struct lw_candidates *candidates)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
-    return found / HOPELESS > most || (found > max64(most / RATE_FROM, LEAST_RATE) &&
+    return found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
                                        (double)found > HOPELESS * (double)most * seen_part(candidates));
 }
 
@@ -342,7 +343,7 @@ static int take_rows(void *context, const void *data, int64_t bytes, struct lw_e
     const int64_t all = bytes / (int64_t)sizeof *peaks;
     int rc = LW_OK;
     for (int64_t first = 0; first < all && rc == LW_OK; first += SENT_ROWS)
-        rc = add_rows(candidates, peaks + first, min64(SENT_ROWS, all - first), err);
+        rc = add_rows(candidates, peaks + first, lw_min64(SENT_ROWS, all - first), err);
     return rc;
 }
 

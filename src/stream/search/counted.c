@@ -17,8 +17,8 @@ struct inside {
 
 static struct inside inside_of(int64_t n_outputs, int64_t n, int64_t n_taps, int64_t look_ahead)
 {
-    const int64_t first = max64(0, n_taps - 1 - look_ahead);
-    return (struct inside){first, max64(first, min64(n_outputs, n - look_ahead))};
+    const int64_t first = lw_max64(0, n_taps - 1 - look_ahead);
+    return (struct inside){first, lw_max64(first, lw_min64(n_outputs, n - look_ahead))};
 }
 
 static struct inside inside_axis(const struct lw_job *job)
@@ -105,7 +105,7 @@ static inline bool is_as_before(const struct line *line, int64_t i)
 /* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
 static void mark_alike(const struct line *line, unsigned char *skip)
 {
-    const int64_t step = max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
+    const int64_t step = lw_max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
     for (int64_t i = step; i < line->length; i += step) {
         int64_t from = i, to = i;
         if (!is_as_before(line, i))
@@ -114,7 +114,7 @@ static void mark_alike(const struct line *line, unsigned char *skip)
             from--;
         while (to < line->length && is_as_before(line, to))
             to++;
-        for (int64_t j = max64(from + step - 1, first); j < min64(to, end); j++)
+        for (int64_t j = lw_max64(from + step - 1, first); j < lw_min64(to, end); j++)
             skip[j - first] = 1;
         i = to / step * step;
     }
@@ -129,8 +129,8 @@ static bool find_bad(const struct line *line, unsigned char *bad)
     for (int64_t i = 0; i < line->length; i++)
         bad[i] = touches && lw_touch_is_bad(&counted->touch, line->slot, line->number, line->c, i);
     for (int64_t g = 0; g < counted->n_gaps; g++) {
-        const int64_t from = max64(counted->gaps[g].first - start, 0);
-        const int64_t to = min64(counted->gaps[g].first + counted->gaps[g].count - start, line->length);
+        const int64_t from = lw_max64(counted->gaps[g].first - start, 0);
+        const int64_t to = lw_min64(counted->gaps[g].first + counted->gaps[g].count - start, line->length);
         for (int64_t i = from; i < to; i++)
             bad[i] = 1;
     }
@@ -209,7 +209,7 @@ static bool is_alike(const struct image *image, int64_t i, int64_t column)
 static void take_row(struct image *image, int64_t i, bool touches)
 {
     const struct lw_conv2d_spec *const c = image->conv2d;
-    const int64_t ahead = c->look_ahead_columns, least = max64(c->kernel_columns, ALIKE_SIDE);
+    const int64_t ahead = c->look_ahead_columns, least = lw_max64(c->kernel_columns, ALIKE_SIDE);
     int32_t alike = 0;
     int64_t good = 0;
     for (int64_t column = ahead - (c->kernel_columns - 1); column < c->output_columns + ahead; column++) {
@@ -229,7 +229,7 @@ static void mark_row(const struct image *image, int64_t row, unsigned char *skip
     const bool skips = image->counted->skips_ends, is_end = row < rows.first || row >= rows.end;
     for (int64_t j = 0; j < c->output_columns; j++) {
         const bool reaches = skips && (is_end || j < columns.first || j >= columns.end);
-        skip[j] = reaches || image->columns.alike[j] >= max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
+        skip[j] = reaches || image->columns.alike[j] >= lw_max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
     }
 }
 

@@ -16,7 +16,7 @@ struct axis {
     unsigned char *doubtful;    /* in the one at hand: until some file says that they are good */
 };
 
-static int64_t bytes_of(int64_t n) { return divide_up(n, 8); }
+static int64_t bytes_of(int64_t n) { return lw_divide_up(n, 8); }
 
 static struct lw_instant in_scale(struct lw_instant at, enum lw_time_scale from, enum lw_time_scale to)
 {
@@ -32,7 +32,7 @@ static int64_t sample_from(const struct axis *axis, const struct lw_axis_metadat
     const struct lw_instant there = lw_instant_of_sample(series->instant, series->period, entry);
     const struct lw_instant at = in_scale(there, series->scale, axis->times->scale);
     const int64_t sample = lw_instant_to_sample(axis->times->instant, axis->times->period, at, &late) + (late > 0);
-    return min64(axis->n, max64(0, sample));
+    return lw_min64(axis->n, lw_max64(0, sample));
 }
 
 static void clear(unsigned char *bits, int64_t begin, int64_t end)

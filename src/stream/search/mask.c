@@ -26,7 +26,7 @@ struct lw_mask {
     struct lw_reader *reader;
     enum shape shape;
     struct lw_type type;
-    struct lw_window *window;           /* not by channel */
+    struct lw_stream_window *window;           /* not by channel */
     double *channels;                   /* by channel: [channels of the view] */
     unsigned char *bits;                /* packed, but not by channel: [rows][pitch] */
     int64_t rows, pitch;
@@ -59,10 +59,10 @@ static bool has_shape(const struct lw_dataset_info *info, const struct lw_datase
     const int last = info->n_dims - 1;
     if (info->n_dims == 2) {
         *shape = BY_BOTH;
-        return input->n_dims == 2 && info->dims[0] == input->dims[0] && info->dims[last] == divide_up(input->dims[last], per);
+        return input->n_dims == 2 && info->dims[0] == input->dims[0] && info->dims[last] == lw_divide_up(input->dims[last], per);
     }
-    *shape = info->dims[0] == divide_up(n_axis, per) ? BY_SAMPLE : BY_CHANNEL;
-    return info->n_dims == 1 && (*shape == BY_SAMPLE || info->dims[0] == divide_up(n_channels, per));
+    *shape = info->dims[0] == lw_divide_up(n_axis, per) ? BY_SAMPLE : BY_CHANNEL;
+    return info->n_dims == 1 && (*shape == BY_SAMPLE || info->dims[0] == lw_divide_up(n_channels, per));
 }
 
 static int find_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, enum shape *shape,
@@ -137,7 +137,7 @@ static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, s
     const int last = info->n_dims - 1;
     mask->rows = last ? info->dims[0] : 1;
     mask->pitch = info->dims[last];
-    const int64_t bytes = min64(mask->pitch, BITS_READ), rows = min64(mask->rows, BITS_READ / bytes);
+    const int64_t bytes = lw_min64(mask->pitch, BITS_READ), rows = lw_min64(mask->rows, BITS_READ / bytes);
     const struct lw_view_spec view = {
         .axis = last, .count = mask->pitch, .channels = {0, mask->rows, 1}, .max_axis = bytes, .max_channels = rows,
         .chunks = LW_CHUNKS_WHOLE,
@@ -148,7 +148,7 @@ static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, s
     rc = lw_reader_select(mask->reader, &view, err);
     for (int64_t row = 0; row < mask->rows && rc == LW_OK; row += rows)
         for (int64_t first = 0; first < mask->pitch && rc == LW_OK; first += bytes)
-            rc = read_part(mask, row, min64(rows, mask->rows - row), first, min64(bytes, mask->pitch - first), err);
+            rc = read_part(mask, row, lw_min64(rows, mask->rows - row), first, lw_min64(bytes, mask->pitch - first), err);
     return rc;
 }
 
@@ -178,7 +178,7 @@ static int open_good_data(struct lw_comm *comm, const struct lw_reader *input, c
 {
     mask->shape = BY_SAMPLE;
     mask->rows = 1;
-    mask->pitch = divide_up(lw_reader_info(input)->dims[job->view.axis], 8);
+    mask->pitch = lw_divide_up(lw_reader_info(input)->dims[job->view.axis], 8);
     return lw_good_data_read(comm, input, job->view.axis, job->search.good_data, &mask->bits, err);
 }
 
@@ -238,7 +238,7 @@ static struct lw_view_spec planned_view(const struct lw_mask *mask, const struct
 {
     const struct lw_window_spec window = window_of(mask, job, plan);
     struct lw_view_spec view = view_of(mask, job);
-    view.max_axis = max64(plan->rounds.slice + plan->op.halo, lw_window_max_read(&window));
+    view.max_axis = lw_max64(plan->rounds.slice + plan->op.halo, lw_window_max_read(&window));
     view.max_channels = window.max_channels;
     view.chunks = LW_CHUNKS_WHOLE;
     return view;

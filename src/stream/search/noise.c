@@ -75,7 +75,7 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
         snprintf(more, sizeof more, ", and so are %" PRId64 " others", n_none - 1);
     if (search->stretch > 0)
         snprintf(where, sizeof where, " in the stretch from output %" PRId64 " on",
-                 max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
+                 lw_max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
     lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
                 "a value of |y|, and searches it, too", job->ops->channel,
                 job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,

@@ -49,16 +49,16 @@ static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->
 /* Where some blocks of the axis are enough, so many of `all` are taken. @param outputs  of a block, of a channel and a filter */
 static int64_t count_blocks(const struct lw_job *job, int64_t all, int64_t outputs)
 {
-    const int64_t an_eighth = divide_up(all, LW_NOISE_BOUND), pairs = job->op.n_channels * lw_op_filters(&job->op);
-    const int64_t bound = max64(an_eighth, LW_NOISE_VALUES / pairs / outputs), even = min64(LW_NOISE_BLOCKS, an_eighth);
-    const int64_t wanted = max64(min64(divide_up(LW_NOISE_OUTPUTS, outputs), bound), even);
-    return min64(all, max64(1, min64(wanted, MOST_OUTPUTS / outputs)));
+    const int64_t an_eighth = lw_divide_up(all, LW_NOISE_BOUND), pairs = job->op.n_channels * lw_op_filters(&job->op);
+    const int64_t bound = lw_max64(an_eighth, LW_NOISE_VALUES / pairs / outputs), even = lw_min64(LW_NOISE_BLOCKS, an_eighth);
+    const int64_t wanted = lw_max64(lw_min64(lw_divide_up(LW_NOISE_OUTPUTS, outputs), bound), even);
+    return lw_min64(all, lw_max64(1, lw_min64(wanted, MOST_OUTPUTS / outputs)));
 }
 
 /* Side of a piece of an image. */
 static int64_t side_of(const struct lw_conv2d_spec *c)
 {
-    return max64(PIECE_SIDE, PIECE_KERNELS * max64(c->kernel_rows, c->kernel_columns));
+    return lw_max64(PIECE_SIDE, PIECE_KERNELS * lw_max64(c->kernel_rows, c->kernel_columns));
 }
 
 static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches(lw_op_search(&clip->pass.job->op)); }
@@ -67,13 +67,13 @@ static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
-    const int64_t of_signal = lw_op_has_pixels(&job->op) ? 0 : min64(max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
-    const int64_t wanted = lw_op_has_pixels(&job->op) ? min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
-    const int64_t longest = search->stretch > 0 ? round_up(min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
-    const int64_t length = min64(round_up(wanted, unit), longest), first = begin / unit * unit, all = divide_up(end - first, length);
-    const int64_t outputs = min64(length, job->n_outputs) * lw_op_width(&job->op);
-    const int64_t of_stretch = max64(1, min64(divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
-    const int64_t count = search->stretch > 0 ? min64(all, of_stretch) : count_blocks(job, all, outputs);
+    const int64_t of_signal = lw_op_has_pixels(&job->op) ? 0 : lw_min64(lw_max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
+    const int64_t wanted = lw_op_has_pixels(&job->op) ? lw_min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
+    const int64_t longest = search->stretch > 0 ? lw_round_up(lw_min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
+    const int64_t length = lw_min64(lw_round_up(wanted, unit), longest), first = begin / unit * unit, all = lw_divide_up(end - first, length);
+    const int64_t outputs = lw_min64(length, job->n_outputs) * lw_op_width(&job->op);
+    const int64_t of_stretch = lw_max64(1, lw_min64(lw_divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
+    const int64_t count = search->stretch > 0 ? lw_min64(all, of_stretch) : count_blocks(job, all, outputs);
     return (struct lw_noise_blocks){.begin = first, .length = length, .all = all, .count = count};
 }
 
@@ -92,7 +92,7 @@ static void choose_longest(struct clip *clip)
     const struct lw_search *const search = lw_op_search(&job->op);
     const int64_t unit = clip->pass.plan.op.unit, n = job->n_outputs;
     const bool is_parted = search->stretch > 0 && search->stretch < n / 2;
-    clip->pass.blocks = choose_blocks(job, unit, 0, is_parted ? min64(n, 2 * search->stretch + unit) : n);
+    clip->pass.blocks = choose_blocks(job, unit, 0, is_parted ? lw_min64(n, 2 * search->stretch + unit) : n);
 }
 
 /* Place of a channel's sigma behind a filter of the pass, of the stretch. */
@@ -103,14 +103,14 @@ static int64_t place_of(const struct clip *clip, int64_t channel, int64_t filter
 }
 
 /* Parts of about `wanted`. */
-static int64_t parts_of(int64_t length, int64_t wanted) { return max64(1, (length + wanted / 2) / wanted); }
+static int64_t parts_of(int64_t length, int64_t wanted) { return lw_max64(1, (length + wanted / 2) / wanted); }
 
 static struct lw_noise_cells choose_cells(const struct lw_job *job, int64_t length)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     if (!lw_op_has_pixels(&job->op))
         return length >= PIECE_TAPS * job->op.ols.n_taps ? (struct lw_noise_cells){1, 1} : (struct lw_noise_cells){0};
-    return (struct lw_noise_cells){parts_of(min64(length, job->n_outputs), side_of(c)), parts_of(c->output_columns, side_of(c))};
+    return (struct lw_noise_cells){parts_of(lw_min64(length, job->n_outputs), side_of(c)), parts_of(c->output_columns, side_of(c))};
 }
 
 /* Filters [first, first + n) of the job, as a series of the computing precision. */
@@ -128,7 +128,7 @@ static void take_filters(const struct lw_job *job, int first, int n, struct lw_o
 static int64_t least_values(const struct clip *clip)
 {
     const struct lw_noise_pass *const pass = &clip->pass;
-    return min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
+    return lw_min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
@@ -139,7 +139,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     if (rc)
         return rc;
     choose_longest(clip);
-    pass->group = min64(pass->plan.op.channel_unit, pass->job->op.n_channels);
+    pass->group = lw_min64(pass->plan.op.channel_unit, pass->job->op.n_channels);
     clip->count.pass = pass;
     clip->count.cells = choose_cells(pass->job, pass->blocks.length);
     pass->pieces = clip->count.cells.rows * clip->count.cells.columns;
@@ -154,15 +154,15 @@ static int plan_clip(struct clip *clip, int first, struct lw_error *err)
     const int rc = plan_filters(clip, 0, all, err);
     if (rc)
         return rc;
-    const int64_t most = max64(1, BLOCK_VALUES / least_values(clip)), n = divide_up(all, divide_up(all, most));
-    return n == all ? LW_OK : plan_filters(clip, first, (int)min64(n, all - first), err);
+    const int64_t most = lw_max64(1, BLOCK_VALUES / least_values(clip)), n = lw_divide_up(all, lw_divide_up(all, most));
+    return n == all ? LW_OK : plan_filters(clip, first, (int)lw_min64(n, all - first), err);
 }
 
 static struct clip clip_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks, int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .count.n_threads = n_threads > 0 ? n_threads : 1};
     if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block on its way */
-        clip.pass.depth = (int)min64(clip.pass.depth, 2);
+        clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
     clip.count.bins = lw_spread_bins(job->op.precision);
     return clip;
 }
@@ -172,7 +172,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 /* Room for some channels' and filters' counts, and for the sigmas of one. */
 static int64_t summed_of(const struct clip *clip)
 {
-    return max64(max64(clip->count.bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
+    return lw_max64(lw_max64(clip->count.bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
 }
 
 static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_mask *mask,
@@ -203,9 +203,9 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
     const int64_t unit = clip->pass.plan.op.channel_unit, least = clip->pass.group;
     const int64_t values = least_values(clip) / unit * n_filters(clip);
     const int64_t most = (clip->pass.spec.layout == LW_TIME_SLOW ? BLOCK_VALUES_SLOW : BLOCK_VALUES) / values;
-    int64_t group = min64(plan->rounds.group, most) / unit * unit;
+    int64_t group = lw_min64(plan->rounds.group, most) / unit * unit;
     do {
-        clip->pass.group = max64(least, group);
+        clip->pass.group = lw_max64(least, group);
         group = group / 2 / unit * unit;
     } while (clip->pass.group > least && !fits(clip, setup, plan));
     clip->pass.group = lw_comm_min(setup->comm, clip->pass.group);
@@ -225,10 +225,10 @@ static struct range find_range(const struct clip *clip, struct lw_comm *comm, in
         int64_t first, end;
         lw_spread_range(clip->count.counts + i * clip->count.bins, clip->count.bins, &first, &end);
         if (first < end)
-            range = (struct range){min64(range.first, first), max64(range.end, end)};
+            range = (struct range){lw_min64(range.first, first), lw_max64(range.end, end)};
     }
     range = (struct range){lw_comm_min(comm, range.first), lw_comm_max(comm, range.end)};
-    return (struct range){min64(range.first, range.end), min64(range.end + 1, clip->count.bins)};
+    return (struct range){lw_min64(range.first, range.end), lw_min64(range.end + 1, clip->count.bins)};
 }
 
 static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said)
@@ -236,9 +236,9 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const int64_t its = n_filters(clip), n_pairs = n_channels * its;
     const struct range range = find_range(clip, setup->comm, n_pairs);
-    const int64_t n = range.end - range.first, together = summed_of(clip) / max64(n, 1);
+    const int64_t n = range.end - range.first, together = summed_of(clip) / lw_max64(n, 1);
     for (int64_t first = 0; first < n_pairs; first += together) {
-        const int64_t end = min64(first + together, n_pairs);
+        const int64_t end = lw_min64(first + together, n_pairs);
         for (int64_t i = first; i < end; i++)
             for (int64_t bin = 0; bin < n; bin++)
                 clip->sums[(i - first) * n + bin] = clip->count.counts[i * clip->count.bins + range.first + bin];
@@ -322,7 +322,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
     snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
-             min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op), job->ops->channel, stretches);
+             lw_min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op), job->ops->channel, stretches);
 }
 
 static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)
@@ -332,7 +332,7 @@ static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct l
     for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
         for (int64_t stretch = 0; stretch < n_stretches(clip) && rc == LW_OK; stretch++) {
             choose_stretch(clip, stretch);
-            rc = measure_group(clip, setup, channel, min64(group, all - channel), said, err);
+            rc = measure_group(clip, setup, channel, lw_min64(group, all - channel), said, err);
         }
     choose_stretch(clip, 0);
     return rc;

@@ -24,7 +24,7 @@ struct scratch {
     double *sums, *work;
 };
 
-static int64_t longest_block(const struct lw_noise_count *count) { return min64(count->pass->blocks.length, count->pass->job->n_outputs); }
+static int64_t longest_block(const struct lw_noise_count *count) { return lw_min64(count->pass->blocks.length, count->pass->job->n_outputs); }
 
 /* Channels that are taken together. */
 static int64_t n_together(const struct lw_noise_count *count) { return count->pass->spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
@@ -32,18 +32,18 @@ static int64_t n_together(const struct lw_noise_count *count) { return count->pa
 /* Of one channel. */
 static int64_t marks_bytes(const struct lw_noise_count *count)
 {
-    return round_up(longest_block(count) * lw_op_width(&count->pass->job->op), LW_ALIGNMENT);
+    return lw_round_up(longest_block(count) * lw_op_width(&count->pass->job->op), LW_ALIGNMENT);
 }
 
 static int64_t marking_bytes(const struct lw_noise_count *count)
 {
-    return round_up(lw_counted_bytes(count->pass->job, &count->pass->plan.op, count->pass->blocks.length), LW_ALIGNMENT);
+    return lw_round_up(lw_counted_bytes(count->pass->job, &count->pass->plan.op, count->pass->blocks.length), LW_ALIGNMENT);
 }
 
 static int64_t scratch_bytes(const struct lw_noise_count *count)
 {
     const int64_t of_sums = count->bins * 2 * (int64_t)sizeof(double), of_counts = count->bins * (int64_t)sizeof(uint32_t);
-    return n_together(count) * marks_bytes(count) + marking_bytes(count) + round_up(of_sums + n_together(count) * of_counts, LW_ALIGNMENT);
+    return n_together(count) * marks_bytes(count) + marking_bytes(count) + lw_round_up(of_sums + n_together(count) * of_counts, LW_ALIGNMENT);
 }
 
 static struct scratch scratch_of(const struct lw_noise_count *count, int thread)
@@ -100,7 +100,7 @@ static void count_values(const struct lw_noise_count *count, const struct values
     const struct lw_op_spec *const spec = &count->pass->spec;
     const struct lw_block *const block = &count->slot->block;
     const int64_t width = lw_op_width(&count->pass->job->op), n = columns[1] - columns[0];
-    const int64_t begin = max64(rows[0], count->begin - block->first), end = min64(rows[1], count->end - block->first);
+    const int64_t begin = lw_max64(rows[0], count->begin - block->first), end = lw_min64(rows[1], count->end - block->first);
     const bool are_together = n == width;
     struct lw_spread_values part = {
         .precision = spec->precision, .is_complex = spec->output.is_complex, .n_series = v->n, .skip_pitch = marks_bytes(count),
@@ -122,7 +122,7 @@ static double take_piece(const struct lw_noise_count *count, const struct scratc
     double n_finite;
     int64_t first, end;
     lw_spread_range(piece, count->bins, &first, &end);
-    end = min64(end + 1, count->bins);      /* one more, which takes the sum */
+    end = lw_min64(end + 1, count->bins);      /* one more, which takes the sum */
     for (int64_t bin = first; bin < end; bin++) {
         counts[bin] += piece[bin];
         scratch->sums[bin - first] = piece[bin];
@@ -144,10 +144,10 @@ static void count_cell(const struct lw_noise_count *count, const struct values *
                        double *sigmas)
 {
     const int64_t length = longest_block(count), n = count->slot->block.count, width = lw_op_width(&count->pass->job->op);
-    const int64_t row = cell / count->cells.columns, tall = divide_up(length, count->cells.rows);
-    const int64_t column = cell % count->cells.columns, wide = divide_up(width, count->cells.columns);
-    const int64_t rows[2] = {min64(row * tall, n), min64((row + 1) * tall, n)};
-    const int64_t columns[2] = {min64(column * wide, width), min64((column + 1) * wide, width)};
+    const int64_t row = cell / count->cells.columns, tall = lw_divide_up(length, count->cells.rows);
+    const int64_t column = cell % count->cells.columns, wide = lw_divide_up(width, count->cells.columns);
+    const int64_t rows[2] = {lw_min64(row * tall, n), lw_min64((row + 1) * tall, n)};
+    const int64_t columns[2] = {lw_min64(column * wide, width), lw_min64((column + 1) * wide, width)};
     if (columns[0] < columns[1])
         count_values(count, v, rows, columns, scratch->counts, count->bins);
     for (int k = 0; k < v->n; k++)
@@ -188,7 +188,7 @@ static int count_piece(void *context, int64_t piece, int thread, struct lw_error
     const struct lw_noise_count *const count = context;
     const int64_t first = piece * n_together(count);
     (void)err;
-    count_channels(count, first, (int)min64(n_together(count), count->slot->block.n_channels - first), thread);
+    count_channels(count, first, (int)lw_min64(n_together(count), count->slot->block.n_channels - first), thread);
     return LW_OK;
 }
 
@@ -197,7 +197,7 @@ int lw_noise_count_block(void *context, const struct lw_slot *slot, int number, 
     struct lw_noise_count *const count = context;
     count->slot = slot;
     count->number = number;
-    const int64_t n_pieces = divide_up(slot->block.n_channels, n_together(count));
+    const int64_t n_pieces = lw_divide_up(slot->block.n_channels, n_together(count));
     int rc = LW_OK;
     if (count->pool && n_pieces > 1) {
         struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_pieces, .work = count_piece, .context = count};

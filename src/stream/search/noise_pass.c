@@ -14,7 +14,7 @@ enum { MOST_DEPTH = 4 };
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks)
 {
     return (struct lw_noise_pass){
-        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan, .depth = (int)min64(MOST_DEPTH, plan->depth),
+        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan, .depth = (int)lw_min64(MOST_DEPTH, plan->depth),
     };
 }
 
@@ -39,7 +39,10 @@ void lw_noise_plain_series(struct lw_op_spec *spec)
     }
 }
 
-int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass) { return divide_up(pass->blocks.count, pass->n_ranks) * pass->pieces; }
+int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass)
+{
+    return lw_divide_up(pass->blocks.count, pass->n_ranks) * pass->pieces;
+}
 
 int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels) { return n_channels * lw_op_filters(&pass->spec); }
 
@@ -54,19 +57,19 @@ static int64_t n_values(const struct lw_noise_pass *pass, int64_t n_channels)
 static struct lw_plan plan_of(const struct lw_noise_pass *pass)
 {
     struct lw_plan plan = pass->plan;
-    plan.rounds.slice = max64(plan.rounds.slice, pass->blocks.length);
-    plan.rounds.group = max64(plan.rounds.group, pass->group);
+    plan.rounds.slice = lw_max64(plan.rounds.slice, pass->blocks.length);
+    plan.rounds.group = lw_max64(plan.rounds.group, pass->group);
     return plan;
 }
 
 static struct lw_view_spec view_of(const struct lw_noise_pass *pass, const struct lw_plan *plan)
 {
     struct lw_view_spec view = lw_plan_view(plan, pass->job);
-    view.max_axis = max64(view.max_axis, pass->plan.op.halo + pass->blocks.length);
+    view.max_axis = lw_max64(view.max_axis, pass->plan.op.halo + pass->blocks.length);
     return view;
 }
 
-static int64_t largest_block(const struct lw_noise_pass *pass) { return min64(pass->blocks.length, pass->job->n_outputs); }
+static int64_t largest_block(const struct lw_noise_pass *pass) { return lw_min64(pass->blocks.length, pass->job->n_outputs); }
 
 struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const struct lw_reader *reader, const struct lw_mask *mask,
                                     const struct lw_plan *run)
@@ -76,8 +79,8 @@ struct lw_bytes lw_noise_pass_bytes(const struct lw_noise_pass *pass, const stru
     struct lw_bytes bytes = pass->engine->ops->op_bytes(pass->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group,
                                                         pass->depth);
     bytes.host += (1 + pass->n_ranks) * n_values(pass, pass->group) * (int64_t)sizeof(double);
-    bytes.host += max64(0, lw_reader_bytes(reader, &view) - lw_reader_bytes(reader, &its));
-    bytes.host += max64(0, lw_mask_bytes(mask, pass->job, &plan) - lw_mask_bytes(mask, pass->job, run));
+    bytes.host += lw_max64(0, lw_reader_bytes(reader, &view) - lw_reader_bytes(reader, &its));
+    bytes.host += lw_max64(0, lw_mask_bytes(mask, pass->job, &plan) - lw_mask_bytes(mask, pass->job, run));
     return bytes;
 }
 
@@ -132,7 +135,7 @@ static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, i
     const struct lw_job *const job = pass->job;
     const struct lw_op_plan *const op = &pass->plan.op;
     const int64_t first = pass->blocks.begin + place_of(&pass->blocks, k) * pass->blocks.length;
-    const int64_t count = min64(pass->blocks.length, job->n_outputs - first);
+    const int64_t count = lw_min64(pass->blocks.length, job->n_outputs - first);
     const int64_t ahead = job->look_ahead + op->after, halo = op->halo;
     reading->block = (struct lw_block){.first = first, .count = count, .channel = channel, .n_channels = n_channels};
     reading->slot = lw_pipeline_acquire(pass->pipeline);

@@ -28,7 +28,7 @@ struct lw_noise_pass {
     double *all;                /* owned; on rank 0 those of all ranks */
     int depth;
     struct lw_plan plan;        /* the run's, with the operation and the blocks of this pass */
-    struct lw_window *window;
+    struct lw_stream_window *window;
     struct lw_pipeline *pipeline;
 };
 

@@ -41,10 +41,10 @@ static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t le
 {
     enum { MIDDLE = ONE_IN / 2 };
     const int64_t all = job->n_outputs / length, values = job->op.n_channels * lw_op_filters(&job->op) * pieces;
-    const int64_t most = min64(MOST / pieces, max64(least, MOST_VALUES / values));
+    const int64_t most = lw_min64(MOST / pieces, lw_max64(least, MOST_VALUES / values));
     if (all <= MIDDLE)
-        return (struct lw_noise_blocks){.length = min64(length, job->n_outputs), .all = all, .first = all / 2, .step = 1, .count = 1};
-    const int64_t few = (all - MIDDLE - 1) / ONE_IN + 1, step = ONE_IN * divide_up(few, most);
+        return (struct lw_noise_blocks){.length = lw_min64(length, job->n_outputs), .all = all, .first = all / 2, .step = 1, .count = 1};
+    const int64_t few = (all - MIDDLE - 1) / ONE_IN + 1, step = ONE_IN * lw_divide_up(few, most);
     return (struct lw_noise_blocks){.length = length, .all = all, .first = MIDDLE, .step = step, .count = (all - MIDDLE - 1) / step + 1};
 }
 
@@ -55,8 +55,8 @@ static void choose_segments(struct rms *rms, int64_t unit)
     rms->pass.pieces = run;
     if (lw_op_has_pixels(&job->op)) {
         const int64_t width = job->op.conv2d.output_columns;
-        rms->columns = max64(COLUMNS, divide_up(width, MOST_PIECES));
-        rms->pass.pieces = max64(1, width / rms->columns);
+        rms->columns = lw_max64(COLUMNS, lw_divide_up(width, MOST_PIECES));
+        rms->pass.pieces = lw_max64(1, width / rms->columns);
     }
     rms->pass.blocks = choose_blocks(job, run * unit, rms->pass.pieces, LEAST / run);
 }
@@ -77,8 +77,8 @@ static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, co
     make_segments(&pass->spec, plan->op.unit);
     choose_segments(rms, plan->op.unit);
     const int64_t most = MOST_OUTPUTS / (pass->blocks.length * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
-    pass->group = min64(plan->rounds.group, lw_op_has_pixels(&job->op) ? 1 : max64(1, most) * plan->op.channel_unit);
-    pass->depth = (int)min64(pass->depth, max64(1, plan->rounds.slice / pass->blocks.length));
+    pass->group = lw_min64(plan->rounds.group, lw_op_has_pixels(&job->op) ? 1 : lw_max64(1, most) * plan->op.channel_unit);
+    pass->depth = (int)lw_min64(pass->depth, lw_max64(1, plan->rounds.slice / pass->blocks.length));
     return engine->ops->op_plan(engine, &pass->spec, &pass->plan.op, err);
 }
 
@@ -126,7 +126,7 @@ static void take_pieces(const struct rms *rms, const struct lw_slot *slot, doubl
 {
     const struct lw_type type = rms->pass.plan.op.products[0].type;
     const int64_t parts = type.is_complex ? 2 : 1, width = rms->pass.spec.conv2d.output_columns * parts;
-    const int64_t columns = min64(rms->columns * parts, width);
+    const int64_t columns = lw_min64(rms->columns * parts, width);
     for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
         for (int64_t image = 0; image < slot->block.n_channels; image++)
             values[piece * slot->block.n_channels + image] = piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
@@ -177,7 +177,7 @@ int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_n
     const int64_t all = setup->job.op.n_channels;
     int rc = lw_comm_agree(setup->comm, open_rms(&rms, setup, plan, err), err);
     for (int64_t channel = 0; channel < all && rc == LW_OK; channel += rms.pass.group)
-        rc = measure_group(&rms, setup, channel, min64(rms.pass.group, all - channel), err);
+        rc = measure_group(&rms, setup, channel, lw_min64(rms.pass.group, all - channel), err);
     tell(&rms, said);
     lw_noise_pass_close(&rms.pass);
     return rc;

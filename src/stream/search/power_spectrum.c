@@ -32,11 +32,11 @@ static struct sample choose_segments(const struct lw_job *job)
 {
     const int64_t n = job->whitening->segment, hop = n / 2;
     struct sample sample = {.n = n, .hop = hop, .n_segments = (job->window_count - n) / hop + 1};
-    sample.run = max64(4, LW_SPECTRUM_BLOCK / hop);
-    const int64_t blocks = divide_up(sample.n_segments, sample.run);
-    const int64_t most = max64(1, LW_SPECTRUM_VALUES / lw_welch_frequencies(n) / sample.run);
-    sample.step = divide_up(blocks, most);
-    sample.count = divide_up(blocks, sample.step);
+    sample.run = lw_max64(4, LW_SPECTRUM_BLOCK / hop);
+    const int64_t blocks = lw_divide_up(sample.n_segments, sample.run);
+    const int64_t most = lw_max64(1, LW_SPECTRUM_VALUES / lw_welch_frequencies(n) / sample.run);
+    sample.step = lw_divide_up(blocks, most);
+    sample.count = lw_divide_up(blocks, sample.step);
     return sample;
 }
 
@@ -45,13 +45,13 @@ static int64_t block_samples(const struct sample *sample, int64_t n_segments) { 
 /* Segments that one rank has at most. */
 static int64_t most_of_rank(const struct sample *sample, int n_ranks)
 {
-    return min64(divide_up(sample->count, n_ranks) * sample->run, sample->n_segments);
+    return lw_min64(lw_divide_up(sample->count, n_ranks) * sample->run, sample->n_segments);
 }
 
 static int64_t columns_of(const struct sample *sample, int n_ranks)
 {
-    const int64_t most = min64(MOST_COLUMNS, lw_welch_frequencies(sample->n));
-    return max64(1, min64(most, NUMBERS_SENT / most_of_rank(sample, n_ranks)));
+    const int64_t most = lw_min64(MOST_COLUMNS, lw_welch_frequencies(sample->n));
+    return lw_max64(1, lw_min64(most, NUMBERS_SENT / most_of_rank(sample, n_ranks)));
 }
 
 static int threads_of(const struct lw_engine *engine) { return engine->device_bytes > 0 ? lw_proc_cores() : engine->n_workers; }
@@ -59,7 +59,7 @@ static int threads_of(const struct lw_engine *engine) { return engine->device_by
 static struct lw_view_spec view_of(const struct lw_job *job, const struct sample *sample)
 {
     struct lw_view_spec view = job->view;
-    view.max_axis = block_samples(sample, min64(sample->run, sample->n_segments));
+    view.max_axis = block_samples(sample, lw_min64(sample->run, sample->n_segments));
     view.max_channels = 1;
     view.chunks = LW_CHUNKS_WHOLE;
     return view;
@@ -83,7 +83,7 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
     const int64_t stored = 2 * view.max_axis * (int64_t)lw_type_bytes(job->op.input);
     const int64_t measuring = numbers * (int64_t)sizeof(double) + stored + lw_reader_bytes(reader, &view) +
                               lw_welch_bytes(sample.n, threads_of(engine));
-    return max64(measuring, lw_whiten_bytes(job->whitening->n_taps, sample.n, threads_of(engine)));
+    return lw_max64(measuring, lw_whiten_bytes(job->whitening->n_taps, sample.n, threads_of(engine)));
 }
 
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ static int begin_block(struct pass *pass, int64_t block, int64_t end, struct rea
     reading->count = 0;
     if (block >= end)
         return LW_OK;
-    reading->n_segments = min64(sample->run, sample->n_segments - first);
+    reading->n_segments = lw_min64(sample->run, sample->n_segments - first);
     reading->first = pass->setup->job.window_start - pass->setup->job.view.start + first * sample->hop;
     reading->count = block_samples(sample, reading->n_segments);
     const struct lw_slab slab = {.first = reading->first, .count = reading->count, .n_channels = 1, .into = reading->stored,
@@ -203,8 +203,8 @@ static void add_spectra(struct pass *pass, int64_t n_segments)
 static int take_share(struct pass *pass, struct lw_error *err)
 {
     struct lw_comm *const comm = pass->setup->comm;
-    const int64_t share = divide_up(pass->sample.count, lw_comm_size(comm)), begin = lw_comm_rank(comm) * share;
-    const int64_t end = min64(begin + share, pass->sample.count);
+    const int64_t share = lw_divide_up(pass->sample.count, lw_comm_size(comm)), begin = lw_comm_rank(comm) * share;
+    const int64_t end = lw_min64(begin + share, pass->sample.count);
     int rc = begin_block(pass, begin, end, &pass->readings[0], err);
     for (int64_t block = begin; rc == LW_OK && block < end; block++) {
         const struct reading *const reading = &pass->readings[(block - begin) % 2];
@@ -251,7 +251,7 @@ static void find_medians(struct pass *pass, int64_t n)
     const int64_t columns = columns_of(&pass->sample, lw_comm_size(comm));
     double *const spectrum = pass->setup->job.whitening->spectrum;
     for (int64_t first = 0; first < width; first += columns) {
-        const int64_t count = min64(columns, width - first);
+        const int64_t count = lw_min64(columns, width - first);
         pack(pass, first, count, most);
         lw_comm_gather(comm, pass->mine, (int)(most * count), pass->all);
         if (lw_comm_rank(comm) == 0 && sort_into_columns(pass, count, lw_comm_size(comm) * most, n) == n)

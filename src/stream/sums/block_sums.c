@@ -18,18 +18,18 @@ struct work {
     int64_t piece_blocks, piece_channels; /* of a piece; channel blocks */
 };
 
-int64_t lw_sums_blocks(const struct lw_sums_shape *shape, int64_t n_outputs) { return divide_up(n_outputs, shape->unit); }
+int64_t lw_sums_blocks(const struct lw_sums_shape *shape, int64_t n_outputs) { return lw_divide_up(n_outputs, shape->unit); }
 
 int64_t lw_sums_channel_blocks(const struct lw_sums_shape *shape, int64_t n_channels)
 {
-    return divide_up(n_channels, shape->channel_unit);
+    return lw_divide_up(n_channels, shape->channel_unit);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static int64_t first_element(const struct lw_sums_shape *shape, int64_t output)
 {
-    return divide_up(output, shape->every) * shape->rate;
+    return lw_divide_up(output, shape->every) * shape->rate;
 }
 
 /* Behind the last output there is nothing to interpolate. */
@@ -44,14 +44,14 @@ static int64_t place_block(const struct work *work, int64_t k, int64_t *count)
 {
     const struct lw_sums_shape *const shape = work->shape;
     const int64_t first = work->block->first + k * shape->unit;
-    const int64_t end = min64(first + shape->unit, work->block->first + work->block->count);
+    const int64_t end = lw_min64(first + shape->unit, work->block->first + work->block->count);
     *count = count_elements(shape, first, end - first);
     return first_element(shape, first) - first_element(shape, work->block->first);
 }
 
 static int64_t count_channels(const struct work *work, int64_t channel_block)
 {
-    return min64(work->shape->channel_unit, work->block->n_channels - channel_block * work->shape->channel_unit);
+    return lw_min64(work->shape->channel_unit, work->block->n_channels - channel_block * work->shape->channel_unit);
 }
 
 static uint64_t *sum_at(const struct work *work, int64_t plane, int64_t channel_block, int64_t k)
@@ -108,7 +108,7 @@ static void gather(const struct work *work, int64_t plane, int64_t channel, int6
         switch (bytes) {
 #define X(size, type)                                                        \
     case size:                                                               \
-        gather_##size(from, row, n, i, min64(i + ROWS, count), count, into); \
+        gather_##size(from, row, n, i, lw_min64(i + ROWS, count), count, into); \
         break;
             SIZES(X)
 #undef X
@@ -123,7 +123,7 @@ static uint64_t sum_long(const struct work *work, int64_t plane, int64_t channel
     lw_hash_begin(&hash);
     for (int64_t c = 0; c < count_channels(work, channel_block); c++)
         for (int64_t i = 0; i < count; i += most) {
-            const int64_t n = min64(most, count - i);
+            const int64_t n = lw_min64(most, count - i);
             gather(work, plane, channel + c, 1, first + i, n, into);
             lw_hash_add(&hash, into, (size_t)(n * work->shape->value_bytes));
         }
@@ -135,7 +135,7 @@ static void sum_columns(const struct work *work, int64_t plane, int64_t begin, i
     const struct lw_sums_shape *const shape = work->shape;
     int64_t count;
     const int64_t first = place_block(work, k, &count), channel = begin * shape->channel_unit;
-    const int64_t n = min64(end * shape->channel_unit, work->block->n_channels) - channel, bytes = count * shape->value_bytes;
+    const int64_t n = lw_min64(end * shape->channel_unit, work->block->n_channels) - channel, bytes = count * shape->value_bytes;
     const bool has_room = n * bytes <= LW_SUMS_GATHER_BYTES;
     if (has_room)
         gather(work, plane, channel, n, first, count, into);
@@ -149,19 +149,19 @@ static void sum_columns(const struct work *work, int64_t plane, int64_t begin, i
 
 static int64_t count_pieces(const struct work *work)
 {
-    return work->shape->n_planes * divide_up(work->n_channel_blocks, work->piece_channels) *
-           divide_up(work->n_blocks, work->piece_blocks);
+    return work->shape->n_planes * lw_divide_up(work->n_channel_blocks, work->piece_channels) *
+           lw_divide_up(work->n_blocks, work->piece_blocks);
 }
 
 static int do_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct work *const work = context;
-    const int64_t runs = divide_up(work->n_blocks, work->piece_blocks),
-                  parts = divide_up(work->n_channel_blocks, work->piece_channels);
+    const int64_t runs = lw_divide_up(work->n_blocks, work->piece_blocks),
+                  parts = lw_divide_up(work->n_channel_blocks, work->piece_channels);
     const int64_t run = piece % runs, part = piece / runs % parts, plane = piece / runs / parts;
-    const int64_t begin = part * work->piece_channels, end = min64(begin + work->piece_channels, work->n_channel_blocks);
+    const int64_t begin = part * work->piece_channels, end = lw_min64(begin + work->piece_channels, work->n_channel_blocks);
     (void)err;
-    for (int64_t k = run * work->piece_blocks; k < min64((run + 1) * work->piece_blocks, work->n_blocks); k++) {
+    for (int64_t k = run * work->piece_blocks; k < lw_min64((run + 1) * work->piece_blocks, work->n_blocks); k++) {
         if (work->shape->layout == LW_TIME_SLOW)
             sum_columns(work, plane, begin, end, k, work->gather + thread * LW_SUMS_GATHER_BYTES);
         for (int64_t b = begin; work->shape->layout == LW_TIME_FAST && b < end; b++)
@@ -173,8 +173,8 @@ static int do_piece(void *context, int64_t piece, int thread, struct lw_error *e
 /* Bytes of a grid block. */
 static int64_t block_bytes(const struct lw_sums_shape *shape)
 {
-    const int64_t elements = divide_up(shape->unit, shape->every) * shape->rate * shape->width;
-    return max64(1, elements * shape->channel_unit * shape->value_bytes);
+    const int64_t elements = lw_divide_up(shape->unit, shape->every) * shape->rate * shape->width;
+    return lw_max64(1, elements * shape->channel_unit * shape->value_bytes);
 }
 
 void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *block, const void *data, char *gather_memory,
@@ -193,8 +193,8 @@ void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *
     if (block->count == 0)
         return;
     const int64_t bytes = block_bytes(shape);
-    work.piece_channels = shape->layout == LW_TIME_SLOW ? max64(1, LW_SUMS_GATHER_BYTES / bytes) : 1;
-    work.piece_blocks = max64(1, PIECE_BYTES / (bytes * work.piece_channels));
+    work.piece_channels = shape->layout == LW_TIME_SLOW ? lw_max64(1, LW_SUMS_GATHER_BYTES / bytes) : 1;
+    work.piece_blocks = lw_max64(1, PIECE_BYTES / (bytes * work.piece_channels));
     const int64_t n_pieces = count_pieces(&work);
     if (!pool) {
         for (int64_t piece = 0; piece < n_pieces; piece++)

@@ -27,10 +27,10 @@ int64_t lw_sums_unit(const struct lw_job *job, const struct lw_op_plan *op)
     int64_t wanted = 0;
     for (int p = 0; job->has_sums && p < op->n_products; p++)
         if (op->products[p].n_planes > 0) {
-            const int64_t thinned = min64(op->products[p].every, MOST_OUTPUTS / LEAST_ELEMENTS) * LEAST_ELEMENTS;
-            wanted = max64(wanted, divide_up(max64(LEAST_OUTPUTS, thinned), op->products[p].width));
+            const int64_t thinned = lw_min64(op->products[p].every, MOST_OUTPUTS / LEAST_ELEMENTS) * LEAST_ELEMENTS;
+            wanted = lw_max64(wanted, lw_divide_up(lw_max64(LEAST_OUTPUTS, thinned), op->products[p].width));
         }
-    return op->unit * max64(1, divide_up(wanted, op->unit));
+    return op->unit * lw_max64(1, lw_divide_up(wanted, op->unit));
 }
 
 static struct lw_sums_shape shape_of(const struct lw_plan *plan, const struct lw_job *job, int product)
@@ -116,7 +116,7 @@ void lw_sums_declare(const struct lw_plan *plan, struct lw_job *job)
 
 static int64_t gather_bytes(const struct lw_job *job, int n_threads)
 {
-    return job->op.layout == LW_TIME_SLOW ? max64(1, n_threads) * LW_SUMS_GATHER_BYTES : 0;
+    return job->op.layout == LW_TIME_SLOW ? lw_max64(1, n_threads) * LW_SUMS_GATHER_BYTES : 0;
 }
 
 int64_t lw_sums_bytes(const struct lw_plan *plan, const struct lw_job *job, int n_threads)

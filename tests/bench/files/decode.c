@@ -31,8 +31,8 @@ static int prepare(struct bench *b, struct lw_error *err)
     const int axis = info->n_dims == 2 && info->dims[1] > info->dims[0] ? 1 : 0;
     b->n_channels = info->n_dims == 2 ? info->dims[1 - axis] : 1;
     b->bytes = info->dims[axis] * b->n_channels * sample;
-    const int64_t unit = max64(1, info->chunk[axis]);
-    const int64_t slab = min64(info->dims[axis], max64(1, slab_bytes / sample / b->n_channels / unit) * unit);
+    const int64_t unit = lw_max64(1, info->chunk[axis]);
+    const int64_t slab = lw_min64(info->dims[axis], lw_max64(1, slab_bytes / sample / b->n_channels / unit) * unit);
     b->view = (struct lw_view_spec){.axis = axis, .count = info->dims[axis], .channels = {0, b->n_channels, 1}, .max_axis = slab,
                                     .max_channels = b->n_channels, .chunks = LW_CHUNKS_KEPT};
     b->into = lw_alloc((size_t)(slab * b->n_channels * sample), "a slab", err);
@@ -44,7 +44,7 @@ static int read_all(struct bench *b, double *seconds, struct lw_error *err)
     int rc = lw_reader_select(b->reader, &b->view, err);
     const double start = lw_now();
     for (int64_t first = 0; rc == LW_OK && first < b->view.count; first += b->view.max_axis) {
-        const int64_t count = min64(b->view.max_axis, b->view.count - first);
+        const int64_t count = lw_min64(b->view.max_axis, b->view.count - first);
         const struct lw_slab slab = {.first = first, .count = count, .n_channels = b->n_channels, .into = b->into,
                                      .into_axis = count};
         rc = lw_reader_read(b->reader, &slab, err);

@@ -74,7 +74,7 @@ static int make_files(struct storage_bench *bench, struct lw_error *err)
     if (bench->storage.is_memory)
         bench->short_fd = bench->long_fd;
     else if (rc == LW_OK)
-        rc = make_file(bench, min64(bench->bytes, SHORT_BYTES), &bench->short_fd, err);
+        rc = make_file(bench, lw_min64(bench->bytes, SHORT_BYTES), &bench->short_fd, err);
     return rc;
 }
 
@@ -88,7 +88,7 @@ static int examine(struct storage_bench *bench, struct lw_error *err)
     lw_storage_find(fd, &bench->storage);
     close(fd);
     const int64_t room = (int64_t)(disk.f_bavail * disk.f_frsize) / 3;
-    bench->bytes = min64(bench->bytes, room) / UNIT_BYTES * UNIT_BYTES;
+    bench->bytes = lw_min64(bench->bytes, room) / UNIT_BYTES * UNIT_BYTES;
     if (bench->bytes == 0)
         return lw_fail(err, LW_EIO, "%s has too little room", bench->folder);
     return LW_OK;

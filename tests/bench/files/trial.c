@@ -56,7 +56,7 @@ static int64_t scattered(const struct run *run, int64_t index)
 static int read_piece(struct run *run, int worker, int64_t index, struct lw_error *err)
 {
     const int64_t offset = scattered(run, index) * PIECE_BYTES;
-    const int64_t bytes = min64(PIECE_BYTES, run->file_bytes - offset);
+    const int64_t bytes = lw_min64(PIECE_BYTES, run->file_bytes - offset);
     atomic_fetch_add(&run->done, bytes);
     return lw_bytes_read(run->fd, piece_of(run, worker), offset, bytes, err);
 }
@@ -64,9 +64,9 @@ static int read_piece(struct run *run, int worker, int64_t index, struct lw_erro
 static int read_page(struct run *run, int worker, int64_t index, struct lw_error *err)
 {
     const uint64_t random = (uint64_t)(run->first + index) * 0x9e3779b97f4a7c15u;
-    const int64_t offset = (int64_t)((random ^ random >> 29) % (uint64_t)divide_up(run->file_bytes, PAGE_BYTES)) * PAGE_BYTES;
+    const int64_t offset = (int64_t)((random ^ random >> 29) % (uint64_t)lw_divide_up(run->file_bytes, PAGE_BYTES)) * PAGE_BYTES;
     atomic_fetch_add(&run->done, 1);
-    return lw_bytes_read(run->fd, piece_of(run, worker), offset, min64(PAGE_BYTES, run->file_bytes - offset), err);
+    return lw_bytes_read(run->fd, piece_of(run, worker), offset, lw_min64(PAGE_BYTES, run->file_bytes - offset), err);
 }
 
 /* A last part of a page goes through the page cache. */
@@ -80,7 +80,7 @@ static int put_direct(struct run *run, const char *piece, int64_t offset, int64_
 static int write_piece(struct run *run, int worker, int64_t index, struct lw_error *err)
 {
     const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    const int64_t offset = index * PIECE_BYTES, bytes = min64(PIECE_BYTES, run->trial->bytes - offset);
+    const int64_t offset = index * PIECE_BYTES, bytes = lw_min64(PIECE_BYTES, run->trial->bytes - offset);
     const char *const piece = piece_of(run, worker);
     const int rc = run->store ? lw_store_put(run->store, piece, offset, bytes, err) : put_direct(run, piece, offset, bytes, err);
     if (rc == LW_OK && run->is_waiting && sync_file_range(run->fd, offset, bytes, wait) != 0 && errno == EIO)
@@ -153,7 +153,7 @@ static int start_reading(struct run *run, const struct lw_trial *trial, int fd, 
     if (fstat(fd, &status) != 0)
         return lw_fail(err, LW_EIO, "%s", strerror(errno));
     *run = (struct run){.trial = trial, .fd = fd, .file_bytes = status.st_size};
-    run->step = golden_step(max64(run->file_bytes / (RUN_PIECES * PIECE_BYTES), 1));
+    run->step = golden_step(lw_max64(run->file_bytes / (RUN_PIECES * PIECE_BYTES), 1));
     run->first = (int64_t)(lw_now() * 1e6);
     return LW_OK;
 }
@@ -164,7 +164,7 @@ int lw_trial_read(const struct lw_trial *trial, int fd, double *bytes_per_s, str
     if (start_reading(&run, trial, fd, err))
         return LW_EIO;
     run.move = read_piece;
-    run.n_moves = divide_up(min64(run.file_bytes, trial->bytes), PIECE_BYTES);
+    run.n_moves = lw_divide_up(lw_min64(run.file_bytes, trial->bytes), PIECE_BYTES);
     return go(&run, LW_LANE_READ, bytes_per_s, err);
 }
 
@@ -174,14 +174,14 @@ int lw_trial_read_pages(const struct lw_trial *trial, int fd, double *reads_per_
     if (start_reading(&run, trial, fd, err))
         return LW_EIO;
     run.move = read_page;
-    run.n_moves = run.file_bytes > 0 ? divide_up(trial->bytes, PAGE_BYTES) : 0;
+    run.n_moves = run.file_bytes > 0 ? lw_divide_up(trial->bytes, PAGE_BYTES) : 0;
     return go(&run, LW_LANE_READ, reads_per_s, err);
 }
 
 static void start_writing(struct run *run, const struct lw_trial *trial, int fd, bool is_cached, struct lw_storage *storage)
 {
     lw_storage_find(fd, storage);
-    *run = (struct run){.trial = trial, .fd = fd, .move = write_piece, .n_moves = divide_up(trial->bytes, PIECE_BYTES)};
+    *run = (struct run){.trial = trial, .fd = fd, .move = write_piece, .n_moves = lw_divide_up(trial->bytes, PIECE_BYTES)};
     run->is_waiting = !is_cached && !storage->is_memory;
 }
 

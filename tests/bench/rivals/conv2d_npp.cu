@@ -30,7 +30,7 @@ struct NppImage {
     NppStreamContext context;
 };
 
-static int64_t round_up(int64_t n) { return (n + ALIGNED_PIXELS - 1) / ALIGNED_PIXELS * ALIGNED_PIXELS; }
+static int64_t lw_round_up(int64_t n) { return (n + ALIGNED_PIXELS - 1) / ALIGNED_PIXELS * ALIGNED_PIXELS; }
 
 static __global__ void narrow(float *to, const double *from, int n)
 {
@@ -117,7 +117,7 @@ static Inside inside_of(const RivalImage &c, Way way)
     Inside in = {c.kernel_rows - 1 - c.ahead_rows, c.rows - c.ahead_rows, c.kernel_columns - 1 - c.ahead_columns,
                  c.columns - c.ahead_columns};
     if (way == ALIGNED) {
-        in.left = round_up(in.left);
+        in.left = lw_round_up(in.left);
         in.right = in.right / ALIGNED_PIXELS * ALIGNED_PIXELS;
     }
     return in;
@@ -126,8 +126,8 @@ static Inside inside_of(const RivalImage &c, Way way)
 /* The zeros are written once, since only the image inside of them changes. */
 static bool make_frame(NppImage *f)
 {
-    const int64_t left = round_up(f->c.kernel_columns - 1 - f->c.ahead_columns);
-    f->frame_columns = round_up(left + f->c.columns + f->c.ahead_columns);
+    const int64_t left = lw_round_up(f->c.kernel_columns - 1 - f->c.ahead_columns);
+    f->frame_columns = lw_round_up(left + f->c.columns + f->c.ahead_columns);
     f->origin = (f->c.kernel_rows - 1 - f->c.ahead_rows) * f->frame_columns + left;
     const size_t bytes = sizeof(float) * (f->c.rows + f->c.kernel_rows - 1) * f->frame_columns;
     if (cudaMalloc(&f->frame, bytes) != cudaSuccess) {

@@ -105,7 +105,7 @@ static int append_all(struct lw_spool *spool, int64_t n, int64_t at_a_time, stru
 {
     int rc = LW_OK;
     for (int64_t first = 0; first < n && rc == LW_OK; first += at_a_time)
-        rc = lw_spool_append(spool, rows + first, min64(at_a_time, n - first), err);
+        rc = lw_spool_append(spool, rows + first, lw_min64(at_a_time, n - first), err);
     return rc;
 }
 
@@ -117,7 +117,7 @@ static int take_all(struct lw_spool *spool, int64_t n, int64_t *n_wrong, struct 
     int rc = lw_spool_sort(spool, err);
     *n_wrong = 0;
     while (rc == LW_OK && (rc = lw_spool_next(spool, &some, &count, err)) == LW_OK && count > 0) {
-        const int64_t known = min64(count, n - taken);
+        const int64_t known = lw_min64(count, n - taken);
         *n_wrong += count - known + (memcmp(some, sorted + taken, (size_t)known * sizeof *sorted) != 0);
         taken += known;
     }

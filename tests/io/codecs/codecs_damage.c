@@ -77,7 +77,7 @@ static void change(char *data, int64_t bytes)
 {
     const int n = 1 + rand() % 4;
     if (rand() % 2 == 0)
-        data[rand() % min64(FRONT, bytes)] = (char)(rand() % 3 - 1);
+        data[rand() % lw_min64(FRONT, bytes)] = (char)(rand() % 3 - 1);
     else
         for (int i = 0; i < n; i++)
             data[rand() % bytes] ^= (char)(1 + rand() % 255);
