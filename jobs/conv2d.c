@@ -248,6 +248,13 @@ static void shape_result(const struct lw_options *given, const struct lw_dataset
     lw_conv2d_shape_kernel(given, job);
 }
 
+/* The pixel of the input that row 0, column 0 stands for. The table of sources counts rows and columns before --decimate. */
+static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_product *product)
+{
+    lw_product_note_int(product, "first_input_row", job->first_input);
+    lw_product_note_int(product, "first_input_column", first_column(mode, &job->op.conv2d));
+}
+
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
@@ -261,8 +268,9 @@ static void describe_result(const struct lw_options *given, const struct lw_data
         lw_job_note_real(job, "boundary_value", c->outside);
     lw_job_note_int(job, "origin_row", job->reference_tap);
     lw_job_note_int(job, "origin_column", origin_column(mode, c));
-    lw_job_note_int(job, "first_input_row", job->first_input);
-    lw_job_note_int(job, "first_input_column", first_column(mode, c));
+    note_first(mode, job, &job->products[0]);
+    if (lw_search_products(&c->search) == (LW_FILTERED | LW_PEAKS))
+        note_first(mode, job, &job->products[1]);
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");

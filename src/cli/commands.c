@@ -75,8 +75,8 @@ const struct lw_command lw_commands[] = {
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
             "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape with the names of "
             "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a table, "
-            "such as /peaks or /spectrum, the 20 strongest rows. With "
-            "a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
+            "such as /peaks or /spectrum, the 20 strongest rows, of sources with their places on the sky where the input tells "
+            "these. With a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
             "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command. With "
             "options: the dataset as a job reads it that has the same ones.",
         .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
@@ -99,8 +99,8 @@ const struct lw_command lw_commands[] = {
             "Without a dataset, the file's first result is drawn, or what its convention calls the data. Files of all formats"
             " are drawn. Several names, patterns and lists @FILE are one axis, as for --input of a job; times that no file "
             "has stay white. FITS images have row 0 at the bottom, others at the top; over images with "
-            "coordinates of the sky are lines of right ascension and declination. Of what is larger than --read, a part "
-            "is drawn that is spread evenly. One process does it.",
+            "coordinates of the sky, and sources in them, are lines of right ascension and declination. Of what is larger than "
+            "--read, a part is drawn that is spread evenly. One process does it.",
         .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
                    "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
                    "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png",

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/notes/notes.h"
+#include "plot/plot.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,17 +20,22 @@ struct table {
     int strength;                               /* column by which rows are chosen; -1: there is none */
     double *rows;                               /* [MOST_SHOWN + 1 x n_columns], those to be shown */
     int n_rows;
+    int place[2];                               /* columns that are the column and row of a source; -1: there are none */
+    struct lw_sky_point places[MOST_SHOWN];     /* of the rows, on the sky */
+    struct lw_sky sky;                          /* without a text: the places are not known */
 };
 
 static void choose_columns(struct table *t)
 {
-    t->strength = -1;
+    t->strength = t->place[0] = t->place[1] = -1;
     for (int c = 0; c < t->notes.n_columns; c++) {
         const struct lw_note_column *const column = &t->notes.columns[c];
         if (!column->is_number)
             continue;
         if (strcmp(column->name, "snr") == 0 || strcmp(column->name, "magnitude") == 0)
             t->strength = t->n_columns;
+        if (strcmp(column->name, "column") == 0 || strcmp(column->name, "row") == 0)
+            t->place[column->name[0] == 'r'] = t->n_columns;
         t->columns[t->n_columns++] = column->name;
     }
 }
@@ -53,6 +59,15 @@ static void take_row(void *context, const double *row)
     memmove(t->rows + (place + 1) * t->n_columns, t->rows + place * t->n_columns, (size_t)(t->n_rows - place) * size);
     memcpy(t->rows + place * t->n_columns, row, size);
     t->n_rows += t->n_rows < MOST_SHOWN;
+}
+
+static void find_places(struct table *t, const char *name)
+{
+    if (t->place[0] < 0 || t->place[1] < 0)
+        return;
+    for (int i = 0; i < 2 * t->n_rows; i++)
+        t->places[i / 2].at[i % 2] = t->rows[i / 2 * t->n_columns + t->place[i % 2]];
+    lw_plot_find_sources(name, t->n_rows, t->places, &t->sky);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
@@ -86,10 +101,12 @@ static void print_rows(const struct table *t)
         widths[c] = width_of(t, c);
         printf("%s%*s", c ? "  " : "", widths[c], lw_escape(t->columns[c], "", name, sizeof name));
     }
-    printf("\n");
-    for (int i = 0; i < t->n_rows; i++)
+    printf(!t->sky.text[0] ? "\n" : t->sky.is_in_hours ? "            ra           dec\n" : "     longitude      latitude\n");
+    for (int i = 0; i < t->n_rows; i++) {
         for (int c = 0; c < t->n_columns; c++)
-            printf("%s%*s%s", c ? "  " : "", widths[c], cell(t, i, c, text), c + 1 < t->n_columns ? "" : "\n");
+            printf("%s%*s", c ? "  " : "", widths[c], cell(t, i, c, text));
+        printf(t->sky.text[0] ? "  %12.8f  %12.8f\n" : "\n", t->places[i].at[0], t->places[i].at[1]);
+    }
 }
 
 static void print_title(const struct table *t, const char *name)
@@ -101,7 +118,8 @@ static void print_title(const struct table *t, const char *name)
         printf(", the %s %d", t->strength >= 0 ? "strongest" : "first", t->n_rows);
     else if (t->strength >= 0 && t->n_rows > 1)
         printf(", the strongest first");
-    printf("%s%s\n", unit[0] ? "; time: " : "", lw_escape(unit, "", shown, sizeof shown));
+    printf("%s%s", unit[0] ? "; time: " : "", lw_escape(unit, "", shown, sizeof shown));
+    printf(t->sky.text[0] ? "; degrees of %s\n" : "\n", lw_escape(t->sky.text, "", shown, sizeof shown));
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------------- */
@@ -113,6 +131,7 @@ static int print(struct table *t, const char *name, struct lw_error *err)
     const struct lw_rows rows = {0, count, t->columns, t->n_columns};
     const int rc = t->rows ? lw_notes_each_row(name, &rows, take_row, t, err) : LW_ESYSTEM;
     if (rc == LW_OK) {
+        find_places(t, name);
         print_title(t, name);
         print_rows(t);
     }

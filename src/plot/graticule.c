@@ -191,9 +191,15 @@ static void draw_line(struct drawing *d, int axis, double value_s)
     put_label(d, axis, value_s, labels, is_there);
 }
 
-void lw_graticule_make(struct lw_graticule *graticule, struct lw_script *script)
+void lw_graticule_make(struct lw_graticule *graticule, const struct lw_panels *panels, struct lw_script *script)
 {
     struct drawing d = {.graticule = graticule, .file = script->file};
+    if (!graticule->sky.wcs)
+        return;
+    const double width = lw_panels_width(script, panels), height = lw_panels_height(script, panels);
+    const double aspect = panels->aspect > 0 ? panels->aspect : height / width;
+    graticule->scale[0] = fmin(width, height / aspect) / (graticule->high[0] - graticule->low[0]);
+    graticule->scale[1] = fmin(height, width * aspect) / (graticule->high[1] - graticule->low[1]);
     graticule->data = lw_script_data(script);
     const bool has_lines = choose_lines(&d);
     for (int axis = 0; axis < 2 && has_lines; axis++) {
@@ -202,6 +208,23 @@ void lw_graticule_make(struct lw_graticule *graticule, struct lw_script *script)
             draw_line(&d, axis, line * d.ranges[axis].step_s);
     }
     lw_script_data_end(script);
+}
+
+void lw_graticule_make_room(const struct lw_graticule *graticule, struct lw_panels *panels)
+{
+    if (!graticule->sky.wcs || panels->over)
+        return;
+    panels->over = 16;
+    panels->beside = 84;
+    panels->gap += panels->over;
+    panels->right += panels->beside;
+}
+
+void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t size)
+{
+    const size_t used = strlen(note);
+    if (graticule->sky.wcs)
+        snprintf(note + used, size - used, "%slines: %s", used ? "; " : "", graticule->sky.text);
 }
 
 /* The panel's axis: pixel i stands at first + i x step. */
@@ -213,11 +236,10 @@ static void find_axes(const struct lw_graticule *graticule, const double low[2],
     }
 }
 
-void lw_graticule_write_labels(const struct lw_graticule *graticule, const double low[2], const double high[2], const struct lw_script *script)
+static void write_labels(const struct lw_graticule *graticule, const double first[2], const double step[2],
+                         const struct lw_script *script)
 {
     static const char *const looks[] = {"center offset 0,0.7", "left offset 0.7,0", "center front boxed"};
-    double first[2], step[2];
-    find_axes(graticule, low, high, first, step);
     fputs("set style textbox opaque margins 0.3,0.3 fillcolor rgb '#ffffff' noborder\n", script->file);
     for (const struct lw_graticule_label *l = graticule->labels; l < graticule->labels + graticule->n_labels; l++) {
         fputs("set label ", script->file);
@@ -228,12 +250,19 @@ void lw_graticule_write_labels(const struct lw_graticule *graticule, const doubl
 }
 
 /* White lines within darker ones are seen on any colour. */
-void lw_graticule_write_lines(const struct lw_graticule *graticule, const double low[2], const double high[2], const struct lw_script *script)
+void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
+                       const char *above, const struct lw_script *script)
 {
     static const char *const looks[] = {"linewidth 1.8 linecolor rgb '#90000000'", "linewidth 0.8 linecolor rgb '#40ffffff'"};
-    double first[2], step[2];
-    find_axes(graticule, low, high, first, step);
-    for (int l = 0; l < 2; l++)
-        fprintf(script->file, ", $data%d using (%.15g+%.15g*$1):(%.15g+%.15g*$2) with lines %s notitle", graticule->data, first[0], step[0],
-                first[1], step[1], looks[l]);
+    const bool is_there = graticule->sky.wcs;
+    double first[2] = {0}, step[2] = {0};
+    if (is_there) {
+        find_axes(graticule, low, high, first, step);
+        write_labels(graticule, first, step, script);
+    }
+    fprintf(script->file, "plot %s", below);
+    for (int l = 0; l < 2 && is_there; l++)
+        fprintf(script->file, "%s$data%d using (%.15g+%.15g*$1):(%.15g+%.15g*$2) with lines %s notitle",
+                below[0] || l > 0 ? ", " : "", graticule->data, first[0], step[0], first[1], step[1], looks[l]);
+    fprintf(script->file, "%s%s\n%s", above[0] && is_there ? ", " : "", above, is_there ? "unset label\n" : "");
 }

@@ -11,7 +11,7 @@ enum { LW_GRATICULE_MOST_LABELS = 40 };
 struct lw_graticule {
     struct lw_sky sky;
     double low[2], high[2];     /* what is shown */
-    double scale[2];            /* the picture's pixels for one */
+    double scale[2];            /* the picture's pixels for one; set by lw_graticule_make */
     bool is_downward;           /* the first row is at the top */
     int data;                   /* the number of the block of data with the lines */
     int n_labels;
@@ -22,12 +22,18 @@ struct lw_graticule {
     } labels[LW_GRATICULE_MOST_LABELS];
 };
 
-/** Write the lines as a block of data, and choose the labels. */
-void lw_graticule_make(struct lw_graticule *graticule, struct lw_script *script);
+/* Where there are no coordinates, these do nothing, but for the rest of the plot line. */
 
-/** The labels, ahead of a panel's plot line, until "unset label"; and the lines, as the last part of that line.
- * @param low, high  the edges of what is shown on the panel's axes */
-void lw_graticule_write_labels(const struct lw_graticule *graticule, const double low[2], const double high[2], const struct lw_script *script);
-void lw_graticule_write_lines(const struct lw_graticule *graticule, const double low[2], const double high[2], const struct lw_script *script);
+/** Room for labels around the panels, and what the lines are, at the end of the picture's note. */
+void lw_graticule_make_room(const struct lw_graticule *graticule, struct lw_panels *panels);
+void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t size);
+
+/** Write the lines as a block of data, and choose the labels. */
+void lw_graticule_make(struct lw_graticule *graticule, const struct lw_panels *panels, struct lw_script *script);
+
+/** Write a panel's plot line with the lines between what gnuplot draws below and above them ("": nothing), and their labels;
+ * then no label is set. @param low, high  the edges of what is shown on the panel's axes */
+void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
+                       const char *above, const struct lw_script *script);
 
 #endif

@@ -1,5 +1,7 @@
 #include "plot/kinds.h"
 
+#include "base/log.h"
+#include "base/memory.h"
 #include "job/selection.h"
 #include "options/parse.h"
 
@@ -132,4 +134,39 @@ int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, co
         drawing->draw(plot, drawing->context, p);
     lw_script_end(&plot->script);
     return LW_OK;
+}
+
+/* ---- the sky ---------------------------------------------------------------------------------------------------------- */
+
+/* Coordinates that cannot be read are a warning: the picture is of the pixels. */
+static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, struct lw_error *err)
+{
+    struct lw_error reason;
+    struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
+    const int rc = header ? lw_notes_collect(&subject->info, header, err) : LW_ESYSTEM;
+    if (rc == LW_OK && lw_sky_open(header, sky, &reason) != LW_OK) {
+        lw_log_warn("%.400s: its coordinates of the sky are not drawn: %s", subject->name, reason.message);
+        lw_sky_close(sky);
+    }
+    lw_free(header);
+    return rc;
+}
+
+/* Results in HDF5 have those of their input. */
+int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *subject, const double low[2], const double high[2],
+                     struct lw_graticule *graticule, struct lw_error *err)
+{
+    struct lw_input_map map = {.step = 1, .channels.step = 1};
+    int rc = read_sky(subject, &graticule->sky, err);
+    if (rc == LW_OK && !graticule->sky.wcs && subject != &plot->input && plot->input.notes) {
+        lw_plot_map_input(plot, &map);
+        rc = read_sky(&plot->input, &graticule->sky, err);
+    }
+    const double first[2] = {map.first, (double)map.channels.begin}, step[2] = {map.step, (double)map.channels.step};
+    for (int a = 0; a < 2; a++) {
+        graticule->low[a] = first[a] + low[a] * step[a];
+        graticule->high[a] = first[a] + high[a] * step[a];
+    }
+    graticule->is_downward = !lw_subject_is_upward(&plot->subject);
+    return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "options/options.h"
 #include "plot/gather.h"
+#include "plot/graticule.h"
 #include "plot/script.h"
 
 /* The order is that of the choices of --kind, from 1 on. */
@@ -90,6 +91,12 @@ struct lw_input_map {
     struct lw_option_range channels;    /* of the input, for those of the result */
 };
 void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map);
+
+/** Find where on the sky what is shown of an image, or of a table of sources, lies. Where nothing says so, `graticule->sky`
+ * stays empty. It is to be closed in any case. Errors: those of lw_notes_collect; LW_ESYSTEM.
+ * @param low, high  what is shown, in columns and rows of `subject`, which is one of the plot's */
+int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *subject, const double low[2], const double high[2],
+                     struct lw_graticule *graticule, struct lw_error *err);
 
 /* The kinds. */
 int lw_plot_series(struct lw_plot *plot, struct lw_error *err);

@@ -35,6 +35,7 @@ struct peaks {
     double x_zero;                      /* taken from times, so that they begin at the start of the signal */
     char start[80];                     /* that start: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "" not known */
     struct lw_notes *bank;              /* owned; of the filters; NULL: they are not named */
+    struct lw_graticule graticule;      /* of sources */
     struct lw_panels panels;
     int n_x, n_y;
     struct peak *cells;                 /* [n_y x n_x], snr -1: none */
@@ -143,8 +144,22 @@ static int limit_time(struct peaks *p, struct lw_error *err)
     return rc;
 }
 
+/* What is shown on x and y: all that is chosen, and a little more. */
+static void find_view(const struct peaks *p, double low[2], double high[2])
+{
+    const int x = x_column(p);
+    const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
+    const double height = p->high[p->by] - p->low[p->by];
+    const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
+    low[0] = p->low[x] - zero - margin;
+    high[0] = p->high[x] - zero + margin;
+    low[1] = p->low[p->by] - room;
+    high[1] = p->high[p->by] + room;
+}
+
 static int collect(struct peaks *p, struct lw_error *err)
 {
+    double low[2], high[2];
     int rc;
     for (int c = 0; c < N_COLUMNS; c++) {
         p->low[c] = INFINITY;
@@ -156,7 +171,11 @@ static int collect(struct peaks *p, struct lw_error *err)
         return lw_fail(err, LW_EDATA, "%.500s has no peaks%s: there is nothing to draw", p->plot->subject.name,
                        p->plot->subject.notes->n_rows > 0 ? " in the part that is chosen" : "");
     choose_y(p);
+    find_view(p, low, high);
     p->panels = (struct lw_panels){.count = 1, .left = 110, .right = 120};
+    if (p->is_image && (rc = lw_plot_open_sky(p->plot, &p->plot->subject, low, high, &p->graticule, err)))
+        return rc;
+    lw_graticule_make_room(&p->graticule, &p->panels);
     lw_plot_frame(p->plot, p->is_image ? 900 : 1200, p->is_image ? 760 : 560);
     p->n_x = lw_panels_width(&p->plot->script, &p->panels) / CELL_PIXELS;
     p->n_y = lw_panels_height(&p->plot->script, &p->panels) / CELL_PIXELS;
@@ -273,25 +292,24 @@ static void draw(struct peaks *p)
     const bool is_downward = p->is_image && !lw_subject_is_upward(&p->plot->subject);
     char label[160];
     const double factor = label_x(p, label, sizeof label);
-    const int x = x_column(p);
-    const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
-    const double height = p->high[p->by] - p->low[p->by];
-    const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
+    double low[2], high[2];
+    find_view(p, low, high);
     struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
     lw_plot_limit(p->plot, &colours);
     struct filter_names filters = {0};
     name_filters(p, &filters);
-    const double y_low = p->low[p->by] - room, y_high = p->high[p->by] + room;
     const struct lw_panel panel = {
-        .x_label = label, .y_label = filters.label ? filters.label : names[p->by], .x_low = (p->low[x] - zero - margin) * factor,
-        .x_high = (p->high[x] - zero + margin) * factor,
-        .y_low = is_downward ? y_high : y_low, .y_high = is_downward ? y_low : y_high,
+        .x_label = label, .y_label = filters.label ? filters.label : names[p->by],
+        .x_low = low[0] * factor, .x_high = high[0] * factor,
+        .y_low = is_downward ? high[1] : low[1], .y_high = is_downward ? low[1] : high[1],
         .log_y = p->plot->is_log && p->by == SNR,
     };
     lw_script_begin(script);
     const int64_t shown = write_data(p, factor);
     if (shown < p->count)
         snprintf(script->note, sizeof script->note, "the strongest %lld of %lld peaks", (long long)shown, (long long)p->count);
+    lw_graticule_make(&p->graticule, &p->panels, script);
+    lw_graticule_note(&p->graticule, script->note, sizeof script->note);
     lw_script_panels(script, &p->panels);
     lw_script_colours(script, &p->panels, 0, &colours, "signal-to-noise ratio", p->plot->is_log);
     lw_script_panel(script, &p->panels, &panel);
@@ -299,7 +317,8 @@ static void draw(struct peaks *p)
         write_names(p, &filters);
     else if (p->by != SNR && p->high[p->by] - p->low[p->by] < 16)
         fputs("set ytics 1\n", script->file);
-    fputs("plot $data0 using 1:2:4:3 with points pointtype 7 pointsize variable linecolor palette\n", script->file);
+    lw_graticule_plot(&p->graticule, low, high, "",
+                      "$data0 using 1:2:4:3 with points pointtype 7 pointsize variable linecolor palette", script);
     lw_script_end(script);
 }
 
@@ -307,13 +326,14 @@ int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
 {
     const struct lw_notes *const notes = plot->subject.notes;
     struct peaks p = {
-        .plot = plot, .is_image = lw_notes_have_columns(notes, (const char *const[]){"row", NULL}),
+        .plot = plot, .is_image = plot->subject.is_image,
         .channels = lw_options_range(plot->given, "channels"), .begin = -INFINITY, .end = INFINITY,
         .x_zero = lw_said_real(&notes->dataset, "start_time", 0),
     };
     const int rc = collect(&p, err);
     if (rc == LW_OK)
         draw(&p);
+    lw_sky_close(&p.graticule.sky);
     lw_free(p.bank);
     lw_free(p.cells);
     return rc;

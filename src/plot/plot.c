@@ -110,22 +110,40 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     return lw_subject_open(name, &hints, &plot->input, err);
 }
 
-/* Unless it is asked for, an input that cannot be shown is none. */
+/* Unless it is asked for, an input that cannot be shown is none. That of a table of sources only tells where they lie. */
 static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
     const bool is_given = lw_options_given(plot->given, "with-input");
-    const bool is_wanted = lw_options_flag(plot->given, "with-input");
+    const bool is_wanted = lw_options_flag(plot->given, "with-input") && !plot->subject.is_table;
     if (is_given && !is_wanted && !plot->subject.is_image)
         return LW_OK;
     struct lw_error reason;
     const int rc = open_input(plot, &reason);
-    plot->has_input = rc == LW_OK && (is_wanted || !is_given);
+    plot->has_input = rc == LW_OK && (is_wanted || !is_given) && !plot->subject.is_table;
     if (rc == LW_OK)
         return LW_OK;
     lw_subject_release(&plot->input);
     if (is_wanted)
         *err = reason;
     return is_wanted ? rc : LW_OK;
+}
+
+void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, struct lw_sky *sky)
+{
+    const struct lw_subject_hints hints = {.axis = -1};
+    struct lw_plot plot = {0};
+    struct lw_graticule g = {0};        /* from pixel 0, 0 to 1, 1 */
+    struct lw_error none;
+    if (lw_subject_open(name, &hints, &plot.subject, &none) == LW_OK && open_input(&plot, &none) == LW_OK)
+        lw_plot_open_sky(&plot, &plot.subject, (double[]){0, 0}, (double[]){1, 1}, &g, &none);
+    for (int i = 0; i < 2 * n && g.sky.wcs; i++)
+        places[i / 2].at[i % 2] = g.low[i % 2] + places[i / 2].at[i % 2] * (g.high[i % 2] - g.low[i % 2]);
+    if (g.sky.wcs)
+        lw_sky_find(&g.sky, false, n, places, places);
+    lw_sky_close(&g.sky);
+    *sky = g.sky;
+    lw_subject_release(&plot.subject);
+    lw_subject_release(&plot.input);
 }
 
 /* ---- what is drawn ------------------------------------------------------------------------------------------------- */
@@ -194,7 +212,8 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     if (rc)
         return rc;
     plot->kind = wanted > 0 ? (enum lw_plot_kind)wanted : suggested;
-    if ((rc = check_kind(plot, plot->kind, suggested, err)) || plot->subject.is_table || plot->kind == LW_PLOT_FILTERS)
+    if ((rc = check_kind(plot, plot->kind, suggested, err)) || (plot->subject.is_table && !plot->subject.is_image) ||
+        plot->kind == LW_PLOT_FILTERS)
         return rc;
     if (!plot->subject.is_axis_known && !plot->subject.is_image)
         lw_log_info("%s does not say which dimension is the axis: the longest, %d, is taken; --axis takes another one",

@@ -202,6 +202,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two: a complex number */
     if (!subject->is_table)
         return open_samples(hints, subject, err);
+    subject->is_image = lw_notes_have_columns(subject->notes, (const char *const[]){"row", NULL});
     lw_object_parse(subject->name, &object, err);
     snprintf(subject->info.file, sizeof subject->info.file, "%s", object.file);
     snprintf(subject->info.path, sizeof subject->info.path, "%s", object.path);

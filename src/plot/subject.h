@@ -17,7 +17,8 @@ struct lw_plot_subject {
     char name[sizeof(struct lw_name)];  /* as given */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
-    bool is_table;                      /* then nothing below counts, nor does `info` but for file and path */
+    bool is_table;                      /* then nothing below counts but is_image, which says that it is one of sources, nor does
+                                         * `info` but for file and path */
     struct lw_boxes *samples;           /* owned */
 
     int x, y, z;                        /* dimensions of the dataset, -1: there is none */

@@ -2,9 +2,7 @@
 #include "plot/kinds.h"
 
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
-#include "plot/graticule.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,46 +77,14 @@ static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *er
     return LW_OK;
 }
 
-/* Coordinates that cannot be read are a warning: the picture is of the pixels. */
-static int read_sky(const struct lw_plot_subject *subject, struct lw_sky *sky, struct lw_error *err)
-{
-    struct lw_error reason;
-    struct lw_said *const header = lw_alloc(sizeof *header, "attributes", err);
-    const int rc = header ? lw_notes_collect(&subject->info, header, err) : LW_ESYSTEM;
-    if (rc == LW_OK && lw_sky_open(header, sky, &reason) != LW_OK) {
-        lw_log_warn("%.400s: its coordinates of the sky are not drawn: %s", subject->name, reason.message);
-        lw_sky_close(sky);
-    }
-    lw_free(header);
-    return rc;
-}
-
-/* Results in HDF5 have those of their input. */
 static int open_sky(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
 {
-    struct lw_graticule *const graticule = &tile->graticule;
-    struct lw_input_map map = {.step = 1, .channels.step = 1};
-    int rc = read_sky(tile->shown.subject, &graticule->sky, err);
-    if (rc == LW_OK && !graticule->sky.wcs && tile->shown.subject != &plot->input && plot->input.notes) {
-        lw_plot_map_input(plot, &map);
-        rc = read_sky(&plot->input, &graticule->sky, err);
-    }
-    const double row_step = (double)map.channels.step, half_row = 0.5 * (double)tile->shown.y.step;
-    const double last_row = (double)(tile->shown.y.begin + (tile->shown.y.end - 1 - tile->shown.y.begin) / tile->shown.y.step * tile->shown.y.step);
-    graticule->low[0] = map.first + ((double)tile->shown.x.begin - 0.5) * map.step;
-    graticule->high[0] = map.first + ((double)tile->shown.x.end - 0.5) * map.step;
-    graticule->low[1] = (double)map.channels.begin + ((double)tile->shown.y.begin - half_row) * row_step;
-    graticule->high[1] = (double)map.channels.begin + (last_row + half_row) * row_step;
-    graticule->is_downward = !lw_subject_is_upward(&plot->subject);
-    return rc;
-}
-
-static void make_graticule(struct lw_plot *plot, const struct lw_panels *panels, struct lw_graticule *graticule)
-{
-    const double width = lw_panels_width(&plot->script, panels), height = lw_panels_height(&plot->script, panels);
-    graticule->scale[0] = fmin(width, height / panels->aspect) / (graticule->high[0] - graticule->low[0]);
-    graticule->scale[1] = fmin(height, width * panels->aspect) / (graticule->high[1] - graticule->low[1]);
-    lw_graticule_make(graticule, &plot->script);
+    const struct lw_shown *const shown = &tile->shown;
+    const double half_row = 0.5 * (double)shown->y.step;
+    const double last_row = (double)(shown->y.begin + (shown->y.end - 1 - shown->y.begin) / shown->y.step * shown->y.step);
+    const double low[2] = {(double)shown->x.begin - 0.5, (double)shown->y.begin - half_row};
+    const double high[2] = {(double)shown->x.end - 0.5, last_row + half_row};
+    return lw_plot_open_sky(plot, shown->subject, low, high, &tile->graticule, err);
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -198,8 +164,7 @@ static int gather(struct lw_plot *plot, void *context, int number, struct lw_err
     if ((rc = choose_colours(plot, tile, err)))
         return rc;
     write_data(plot, tile);
-    if (tile->graticule.sky.wcs)
-        make_graticule(plot, &tiles->panels, &tile->graticule);
+    lw_graticule_make(&tile->graticule, &tiles->panels, &plot->script);
     return LW_OK;
 }
 
@@ -219,7 +184,7 @@ static void draw(const struct lw_plot *plot, void *context, int number)
     const bool is_image = plot->kind == LW_PLOT_IMAGE, is_last = number + 1 == tiles->count;
     const bool is_downward = is_image && !lw_subject_is_upward(&plot->subject);
     struct lw_plot_axis y;
-    char label[200];
+    char label[200], image[200];
     lw_subject_label_y(tile->shown.subject, &y);
     const double half = is_image ? 0.5 : 0;
     const double x_low = lw_plot_axis_at(&tiles->axis, tile->shown.first + ((double)tile->shown.x.begin - half) * tile->shown.step);
@@ -239,15 +204,10 @@ static void draw(const struct lw_plot *plot, void *context, int number)
     lw_subject_label_values(tile->shown.subject, show_text(plot, tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
     lw_script_panel(&plot->script, &tiles->panels, &panel);
-    const bool has_sky = tile->graticule.sky.wcs;
     const double low[2] = {x_low, y_low}, high[2] = {x_high, y_high};
-    if (has_sky)
-        lw_graticule_write_labels(&tile->graticule, low, high, &plot->script);
-    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image", tile->shown.data,
-            x_low + dx / 2, dx, y_low + dy / 2, dy);
-    if (has_sky)
-        lw_graticule_write_lines(&tile->graticule, low, high, &plot->script);
-    fputs(has_sky ? "\nunset label\n" : "\n", plot->script.file);
+    snprintf(image, sizeof image, "$data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image", tile->shown.data,
+             x_low + dx / 2, dx, y_low + dy / 2, dy);
+    lw_graticule_plot(&tile->graticule, low, high, image, "", &plot->script);
 }
 
 static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
@@ -262,12 +222,7 @@ static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_err
     }
     for (int t = 0; t < tiles->count && is_image && rc == LW_OK; t++) {
         rc = open_sky(plot, &tiles->list[t], err);
-        if (tiles->list[t].graticule.sky.wcs && !tiles->panels.over) {
-            tiles->panels.over = 16;
-            tiles->panels.beside = 84;
-            tiles->panels.gap += tiles->panels.over;
-            tiles->panels.right += tiles->panels.beside;
-        }
+        lw_graticule_make_room(&tiles->list[t].graticule, &tiles->panels);
     }
     const int height = is_image ? 640 : tiles->count == 1 ? 500 : 400;
     lw_plot_frame(plot, is_image ? 900 : 1200, 120 + height * tiles->count);
@@ -278,9 +233,7 @@ static int draw_all(struct lw_plot *plot, struct tiles *tiles, struct lw_error *
 {
     char more[160] = "";
     const int rc = choose_frame(plot, tiles, err);
-    const struct lw_sky *const sky = &tiles->list[tiles->count - 1].graticule.sky;
-    if (sky->wcs)
-        snprintf(more, sizeof more, "lines: %s", sky->text);
+    lw_graticule_note(&tiles->list[tiles->count - 1].graticule, more, sizeof more);
     const struct lw_panels_drawing drawing = {.context = tiles, .count = tiles->count, .gather = gather, .draw = draw,
                                               .left_out = tiles->left_out, .what = "panels", .more = more};
     return rc ? rc : lw_plot_draw_panels(plot, &tiles->panels, &drawing, err);

@@ -90,7 +90,7 @@ def drawn(*arguments, says=""):
         panels.append([[], [(text, float(x), float(y)) for text, x, y in
                             re.findall(r'^set label "([^"]*)" at ([-\d.e+]+),([-\d.e+]+) ', panel.split("unset label\n")[-1], re.M)]])
     for panel, line in zip(panels, re.findall(r"^plot (.*)$", script, re.M)):
-        for data, a, b, c, d in re.findall(r", \$data(\d+) using \((.*?)\+(.*?)\*\$1\):\((.*?)\+(.*?)\*\$2\) with lines", line)[:1]:
+        for data, a, b, c, d in re.findall(r"\$data(\d+) using \((.*?)\+(.*?)\*\$1\):\((.*?)\+(.*?)\*\$2\) with lines", line)[:1]:
             for piece in blocks[data].strip().split("\n\n") if blocks[data].strip() else ():
                 points = np.array([[float(word) for word in row.split()] for row in piece.splitlines()])
                 panel[0].append(points * [float(b), float(d)] + [float(a), float(c)])
@@ -211,6 +211,67 @@ def views():
         judge("a cube", panel, sin, axes_of(shown[1]), 0.02)
 
 
+SOURCES = (14, 15), (70, 246), (100, 130), (104, 40), (150, 200), (185, 14), (184, 244)       # row, column
+
+
+def sources_of(sky, name, result, *options, kernel=("--gaussian", 4), chosen=SOURCES):
+    """The discs of a run's table lie between the lines where their places on the sky do, and `lapwing info` tells these."""
+    to_world = astropy(sky)
+    known = to_world(np.array(chosen, float)[:, ::-1])
+    lapwing(2, "conv2d", *options, *kernel, "--threshold", 50, "--cluster", 15, "--output", result, "--overwrite",
+            "--quiet")
+    (panel,), script = drawn(f"{result}:/peaks", says="lines: RA and DEC")
+    discs = np.array([[float(word) for word in line.split()] for line in
+                      re.search(r"^\$data0 << EOD\n(.*?)^EOD$", script, re.M | re.S)[1].splitlines()])[:, :2]
+    discs = discs[np.lexsort((discs[:, 0], discs[:, 1]))]
+    if not check(len(discs) == len(chosen), f"{name}: {len(discs)} sources in place of {len(chosen)}"):
+        return
+    first = np.array(sorted(chosen))[:, ::-1] - discs        # by the sources themselves: the pixel of the first row and column
+    check((first == first[0]).all(), f"{name}: the sources are not where they were put: {first}")
+    judge(name, panel, lambda points: to_world(points + first[0]), axes_of(script), 1 / 3600)
+    told = lapwing(1, "info", f"{result}:/peaks").stdout.splitlines()
+    names, rows = told[1].split(), np.array([line.split() for line in told[2:]], float)
+    if check(names[-2:] == ["ra", "dec"] and "; degrees of RA and DEC (" in told[0], f"{name}: told {told[:2]}"):
+        for place in known:
+            far = np.hypot(off(rows[:, -2:], 0, place[0]), rows[:, -1] - place[1]).min() * 3600
+            check(far < 1e-3, f"{name}: no source is told at {place}, the nearest is {far} arcseconds off")
+
+
+def sources():
+    """Tables of sources of all modes, parts and decimated runs, of a FITS image, of one of a stack, and of one whose rows go downwards."""
+    sky = {**SKIES["tan"], "CTYPE1": "RA---TAN-SIP", "CTYPE2": "DEC--TAN-SIP", **SIP}
+    row, column = np.mgrid[:SHAPE[0], :SHAPE[1]]
+    image = random.standard_normal(SHAPE) + sum(
+        (500 + 50 * s) * np.exp(-((row - i) ** 2 + (column - j) ** 2) / 6) for s, (i, j) in enumerate(SOURCES))
+    header = write("s.fits", sky)
+    fits.PrimaryHDU(image.astype("f4"), header).writeto("s.fits", overwrite=True)
+    fits.PrimaryHDU(np.stack([image[::-1], image]).astype("f4"), header).writeto("stack.fits", overwrite=True)
+    with h5py.File("s.h5", "w") as file:
+        file["x"] = image
+        for key, value in sky.items():
+            file["x"].attrs[key] = value
+        file["h"] = np.exp(-((np.arange(9)[:, None] - 2) ** 2 + (np.arange(6) - 4) ** 2) / 6)
+    run = "--input", "s.fits", "--products"
+    for mode in ("same", "full", "valid"):
+        for products in ("peaks", "convolved,peaks"):
+            sources_of(header, f"{products}, {mode}", "p.h5", *run, products, "--mode", mode)
+    sources_of(header, "sources, decimated", "b.h5", *run, "convolved,peaks", "--decimate", 3, "--mode", "full")
+    sources_of(header, "sources of a part", "p.h5", *run, "peaks", "--start", 60, "--count", 100, "--mode", "valid", chosen=SOURCES[1:5])
+    sources_of(header, "sources by another origin", "b.h5", *run, "convolved,peaks", kernel=("--kernel", "s.h5:/h", "--origin", "2,4"))
+    sources_of(header, "sources, downwards", "p.h5", "--input", "s.h5:/x", "--products", "peaks")
+    check((axes := axes_of(drawn("p.h5")[1]))[1][0] > axes[1][1], f"sources, downwards: {axes}")
+    sources_of(header, "sources of a stack", "b.h5", "--input", "stack.fits", "--products", "convolved,peaks", "--channels", "1:2")
+    lapwing(1, "verify", "b.h5")
+    with h5py.File("b.h5", "r+") as file:                # as earlier versions made it
+        del file["peaks"].attrs["first_input_row"], file["peaks"].attrs["first_input_column"]
+    os.rename("s.h5", "away.h5")
+    for result in ("b.h5:/peaks", "p.h5:/peaks"):
+        (panel,), script = drawn(result)
+        told = lapwing(1, "info", result)
+        check(not panel[0] and not panel[1] and "lines:" not in script and "dec" not in told.stdout and not told.stderr,
+              f"{result} has lines without coordinates: {told}")
+
+
 def none():
     """Images without such coordinates, or with some that make no sense, are drawn without lines."""
     bad = {"of no projection": {**SKIES["tan"], "CTYPE1": "RA---XYZ", "CTYPE2": "DEC--XYZ"}, "singular": {**SKIES["tan"], "CD1_1": 0.0, "CD1_2": 0.0},
@@ -254,6 +315,7 @@ with tempfile.TemporaryDirectory() as folder:
     if shutil.which("gnuplot"):
         pictures()
     views()
+    sources()
     none()
     os.chdir("/")
 finish()
