@@ -1,12 +1,18 @@
-#include "io/hdf5/result/structure.h"
+/* structure.c - HDF5 as one of the formats of results: everything of a result file but its samples.
+ *
+ * By one process, rank 0, through a plain HDF5 handle, so that a failure is an error like any other: within collective calls on
+ * metadata it would leave the other ranks waiting for ever. */
+#include "io/write/structure.h"
 
 #include "base/integers.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/result/collective.h"
 #include "io/hdf5/result/columns.h"
 #include "io/hdf5/result/patch.h"
 #include "io/hdf5/result/scales.h"
+#include "io/hdf5/start.h"
 #include "io/hdf5/type.h"
 
 #include <hdf5.h>
@@ -14,14 +20,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of the root group: 0 until lw_structure_complete makes it 1. */
+/* Of the root group: 0 until `complete` makes it 1. */
 #define COMPLETE "lapwing_complete"
 
 #define ALIGNMENT ((int64_t)1 << 20)    /* of datasets: a Lustre stripe, and a multiple of any page */
 
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
-int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset)
+/* Of a sample, or a row of a table. */
+static int64_t element_bytes(const struct lw_writer_dataset *dataset)
 {
     if (dataset->holds_words)
         return (int64_t)sizeof(uint64_t);
@@ -31,14 +38,14 @@ int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset)
 /* More than any disk has where the product does not fit: the claim then says that there is no room. */
 static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
 {
-    int64_t bytes = lw_structure_element_bytes(dataset);
+    int64_t bytes = element_bytes(dataset);
     for (int d = 0; d < dataset->n_dims; d++)
         if (__builtin_mul_overflow(bytes, dataset->dims[d], &bytes))
             return INT64_MAX;
     return bytes;
 }
 
-int64_t lw_structure_room(const struct lw_writer_spec *spec)
+static int64_t room(const struct lw_writer_spec *spec)
 {
     int64_t bytes = ALIGNMENT + lw_patch_room(spec);
     for (int d = 0; d < spec->n_datasets; d++)
@@ -123,7 +130,7 @@ static int write_attributes(hid_t object, const struct lw_attribute *attributes,
 static struct lw_extent find_extent(hid_t dataset, const struct lw_writer_dataset *spec)
 {
     struct lw_extent extent = {
-        .offset = (int64_t)H5Dget_offset(dataset), .element_bytes = lw_structure_element_bytes(spec), .n_dims = spec->n_dims,
+        .offset = (int64_t)H5Dget_offset(dataset), .element_bytes = element_bytes(spec), .n_dims = spec->n_dims,
     };
     for (int d = 0; d < spec->n_dims; d++)
         extent.dims[d] = spec->dims[d];
@@ -187,8 +194,8 @@ static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, stru
     return *is_stuck && rc == LW_OK ? lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", name) : rc;
 }
 
-int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
-                        bool *is_stuck, struct lw_error *err)
+static int create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
+                  struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fcreate(result->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -277,8 +284,8 @@ static int check_all(hid_t file, const struct lw_result_file *result, const stru
 
 /* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
  * sample came. */
-int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
-                       struct lw_error *err)
+static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                 struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
@@ -308,7 +315,7 @@ static int write_rows(const struct lw_result_file *result, struct lw_growing *ta
     int64_t n, at = table->offset;
     int rc = lw_spool_sort(table->spool, err);
     while (rc == LW_OK && (rc = lw_spool_next(table->spool, &rows, &n, err)) == LW_OK && n > 0) {
-        const int64_t bytes = n * lw_structure_element_bytes(&table->dataset);
+        const int64_t bytes = n * element_bytes(&table->dataset);
         if (lw_bytes_write(result->fd, rows, at, bytes, &reason) != LW_OK)
             return lw_fail(err, LW_EIO, "cannot write '%.600s', rows of %.100s: %.200s", result->part, table->dataset.path,
                            reason.message);
@@ -373,8 +380,8 @@ static int complete_all(hid_t file, const struct lw_result_file *result, const s
     return rc;
 }
 
-int lw_structure_complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
-                          struct lw_error *err)
+static int complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
+                    struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDWR, access);
@@ -384,3 +391,16 @@ int lw_structure_complete(const struct lw_result_file *result, const struct lw_s
     const int rc = complete_all(file, result, end, err);
     return close_file(file, rc, result->part, is_stuck, err);
 }
+
+const struct lw_structure lw_structure_hdf5 = {
+    .start = lw_hdf5_start,
+    .room = room,
+    .create = create,
+    .check = check,
+    .complete = complete,
+    .open_together = lw_collective_open,
+    .write_together = lw_collective_write,
+    .flush_together = lw_collective_flush,
+    .finish_together = lw_collective_finish,
+    .close_together = lw_collective_close,
+};

@@ -1,10 +1,9 @@
-#include "io/hdf5/collective.h"
+#include "io/hdf5/result/collective.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "comm/raw.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/parallel.h"
-#include "io/hdf5/result/structure.h"
 #include "io/write/transfers.h"
 
 #include <hdf5.h>
@@ -12,13 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifndef H5_HAVE_PARALLEL
+#error "lapwing needs HDF5 with MPI: install libhdf5-openmpi-dev, or set HDF5_ROOT"
+#endif
+
 struct output {
     hid_t dataset, type;
     int n_dims;
     int64_t sample_bytes;
 };
 
-struct lw_collective {
+struct collective {
     struct lw_comm *comm;               /* borrowed, like the next */
     struct lw_result_file *result;
     hid_t file, transfer;
@@ -28,70 +31,104 @@ struct lw_collective {
     struct output outputs[];
 };
 
-static void abandon(struct lw_collective *file, const struct lw_error *err)
+/* ---- failures -------------------------------------------------------------------------------------------------------- */
+
+static void abandon(struct collective *file, const struct lw_error *err)
 {
     lw_result_file_discard(file->result);
     lw_comm_abort(file->comm, err);
 }
 
-static void fail_in_mpi(void *context, const char *reason)
-{
-    struct lw_collective *const file = context;
-    struct lw_error err;
-    lw_fail(&err, LW_EIO, "%.890s: %.100s", file->failure, reason);
-    abandon(file, &err);
-}
-
-static void fail_in_hdf5(struct lw_collective *file)
+static void fail_in_hdf5(struct collective *file)
 {
     struct lw_error err;
     lw_hdf5_fail(&err, LW_EIO, "%s", file->failure);
     abandon(file, &err);
 }
 
+/* One such file is open at a time: MPI hands its handlers of errors nothing of ours. */
+static struct collective *in_mpi;
+
+/* HDF5 would let this rank go on to a call in which it waits for the others, which wait for it in the one that has failed. */
+static void fail_in_mpi(MPI_File *handle, int *code, ...)
+{
+    char reason[MPI_MAX_ERROR_STRING];
+    int length;
+    struct lw_error err;
+    (void)handle;
+    MPI_Error_string(*code, reason, &length);
+    lw_fail(&err, LW_EIO, "%.890s: %.100s", in_mpi->failure, reason);
+    abandon(in_mpi, &err);
+}
+
+/* Files that are opened from now on have the handler of MPI_FILE_NULL. */
+static void handle_failures(struct collective *file)
+{
+    MPI_Errhandler handler;
+    in_mpi = file;
+    MPI_File_create_errhandler(fail_in_mpi, &handler);
+    MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    MPI_Errhandler_free(&handler);
+}
+
 /* ---- open, close --------------------------------------------------------------------------------------------------- */
 
 /* A table that grows is not there yet. */
-static int open_output(struct lw_collective *file, const struct lw_writer_dataset *spec, struct output *output,
+static int open_output(struct collective *file, const struct lw_writer_dataset *spec, struct output *output,
                        struct lw_error *err)
 {
     if (spec->grows)
         return LW_OK;
     output->n_dims = spec->n_dims;
-    output->sample_bytes = lw_structure_element_bytes(spec);
     output->dataset = H5Dopen2(file->file, spec->path, H5P_DEFAULT);
     if (output->dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_name_of(file->result->part, spec->path).text);
     output->type = H5Dget_type(output->dataset);
+    output->sample_bytes = (int64_t)H5Tget_size(output->type);
     return LW_OK;
 }
 
-static int open_file(struct lw_collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
+/* Each rank writes its own part: ranks have large parts, which would only wait for each other on the way through aggregators; and
+ * pieces between which others write must not be read, changed and written back. */
+static hid_t parallel_access(const struct lw_comm *comm)
+{
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "romio_cb_write", "disable");
+    MPI_Info_set(hints, "romio_ds_write", "disable");
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_mpio(access, lw_comm_mpi(comm), hints);
+    MPI_Info_free(&hints);
+    return access;
+}
+
+static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
-    const hid_t access = lw_parallel_access(file->comm, fail_in_mpi, file);
+    handle_failures(file);
+    const hid_t access = parallel_access(file->comm);
     file->file = H5Fopen(file->result->part, H5F_ACC_RDWR, access);
     H5Pclose(access);
     if (file->file < 0)
         fail_in_hdf5(file);
-    file->transfer = lw_parallel_transfer();
+    file->transfer = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(file->transfer, H5FD_MPIO_COLLECTIVE);
     int rc = LW_OK;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
         rc = open_output(file, &spec->datasets[d], &file->outputs[d], err);
     return lw_comm_agree(file->comm, rc, err);
 }
 
-int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec,
-                       struct lw_collective **out, struct lw_error *err)
+int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec, void **out,
+                       struct lw_error *err)
 {
-    struct lw_collective *const file = lw_alloc(sizeof *file + (size_t)spec->n_datasets * sizeof(struct output),
-                                                "the writer", err);
+    struct collective *const file = lw_alloc(sizeof *file + (size_t)spec->n_datasets * sizeof(struct output), "the writer", err);
     int rc = lw_comm_agree(comm, file ? LW_OK : LW_ESYSTEM, err);
     if (rc) {
         lw_free(file);
         return rc;
     }
-    *file = (struct lw_collective){.comm = comm, .result = result, .file = -1, .transfer = -1, .n_outputs = spec->n_datasets};
+    *file = (struct collective){.comm = comm, .result = result, .file = -1, .transfer = -1, .n_outputs = spec->n_datasets};
     for (int d = 0; d < spec->n_datasets; d++)
         file->outputs[d] = (struct output){.dataset = -1, .type = -1};
     if ((rc = open_file(file, spec, err)))
@@ -101,7 +138,7 @@ int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, cons
     return rc;
 }
 
-static herr_t close_objects(struct lw_collective *file)
+static herr_t close_objects(struct collective *file)
 {
     for (int d = 0; d < file->n_outputs; d++) {
         struct output *const output = &file->outputs[d];
@@ -119,7 +156,7 @@ static herr_t close_objects(struct lw_collective *file)
     return id >= 0 ? H5Fclose(id) : 0;
 }
 
-void lw_collective_close(struct lw_collective *file)
+void lw_collective_close(void *file)
 {
     if (!file)
         return;
@@ -127,20 +164,22 @@ void lw_collective_close(struct lw_collective *file)
     lw_free(file);
 }
 
-static void expect_sync(struct lw_collective *file)
+static void expect_sync(struct collective *file)
 {
     snprintf(file->failure, sizeof file->failure, "cannot write '%.600s' to disk", file->result->part);
 }
 
-void lw_collective_flush(struct lw_collective *file)
+void lw_collective_flush(void *opened)
 {
+    struct collective *const file = opened;
     expect_sync(file);
     if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
         fail_in_hdf5(file);
 }
 
-void lw_collective_finish(struct lw_collective *file)
+void lw_collective_finish(void *opened)
 {
+    struct collective *const file = opened;
     if (!file)
         return;
     expect_sync(file);
@@ -152,7 +191,7 @@ void lw_collective_finish(struct lw_collective *file)
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
 /* @param start, count  the hyperslab; NULL: nothing */
-static void write_selected(struct lw_collective *file, const struct output *output, const hsize_t *start,
+static void write_selected(struct collective *file, const struct output *output, const hsize_t *start,
                            const hsize_t *count, hid_t memory, hid_t space, const void *data)
 {
     char *const text = file->failure;
@@ -165,7 +204,7 @@ static void write_selected(struct lw_collective *file, const struct output *outp
         fail_in_hdf5(file);
 }
 
-static void write_transfer(struct lw_collective *file, const struct output *output, const struct lw_transfer *transfer,
+static void write_transfer(struct collective *file, const struct output *output, const struct lw_transfer *transfer,
                            const int64_t *first, const void *data)
 {
     hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
@@ -181,7 +220,7 @@ static void write_transfer(struct lw_collective *file, const struct output *outp
     H5Sclose(space);
 }
 
-static void write_nothing(struct lw_collective *file, const struct output *output)
+static void write_nothing(struct collective *file, const struct output *output)
 {
     static const char unused[16];
     const hid_t space = H5Dget_space(output->dataset);
@@ -193,8 +232,20 @@ static void write_nothing(struct lw_collective *file, const struct output *outpu
     H5Sclose(space);
 }
 
-void lw_collective_write(struct lw_collective *file, int dataset, const int64_t *first, const int64_t *count, const void *data)
+/* In verbose mode: whether HDF5 has turned the transfer just made into independent ones, and why. */
+static void report_transfer(struct collective *file)
 {
+    uint32_t local = 0, global = 0;
+    H5Pget_mpio_no_collective_cause(file->transfer, &local, &global);
+    if (local != 0 || global != 0)
+        lw_log_detail("%s: HDF5 made the collective transfer independent (cause 0x%x here, 0x%x on all ranks)", file->result->name,
+                      (unsigned)local, (unsigned)global);
+    file->was_reported = true;
+}
+
+void lw_collective_write(void *opened, int dataset, const int64_t *first, const int64_t *count, const void *data)
+{
+    struct collective *const file = opened;
     const struct output *const output = &file->outputs[dataset];
     const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
     const int64_t n_calls = lw_comm_max(file->comm, transfers.n_transfers);
@@ -206,8 +257,6 @@ void lw_collective_write(struct lw_collective *file, int dataset, const int64_t 
             write_nothing(file, output);
         }
     }
-    if (n_calls > 0 && !file->was_reported) {
-        lw_parallel_report(file->transfer, file->result->name);
-        file->was_reported = true;
-    }
+    if (n_calls > 0 && !file->was_reported)
+        report_transfer(file);
 }
