@@ -207,6 +207,15 @@ def earlier_versions():
     for options in ((), ("--job",)):
         said = lapwing(1, "info", *options, "r.h5").stdout.splitlines()
         check(sorted(said[-4:]) == added, f"info {options} of a result of an earlier version: {said}")
+    write(x=noise(4000, "float32"), h=random.standard_normal((2, 17)))
+    make("ols", filters="in.h5:/h", products="peaks", threshold=2.5, noise="energy", cluster=40, cluster_filters=True, max_peaks=9000)
+    own = {"cluster = 40,filters\n": "cluster = 40\ncluster-filters = yes\n", "threshold = 2.5,max-peaks=9000\n": "threshold = 2.5\nmax-peaks = 9000\n",
+           "gaps = split\n": "gaps = nan\n", "io = auto\n": "io = auto\nio-threads = 3\ncores = given\noutput-format = HDF5\n"}
+    with h5py.File("r.h5") as file:
+        check(all(line in file.attrs["configuration"] for line in own), f"the configuration: {file.attrs['configuration']}")
+    for line, before in own.items():
+        configuration(lambda text, line=line, before=before: text.replace(line, before))
+    check_right("options of an earlier version", products=("/peaks",))
 
 
 def made_filters():
