@@ -71,6 +71,8 @@ static double part_of(const struct lw_verify *verify, struct lw_type type, doubl
         want = fmin(fmax(want, least), most);
     }
     const double slack = rounding_of(type.scalar, fabs(want)) + (squares + division) * fabs(want);
+    if (isnan(got)) /* where a number is due: fmax would take it for no error */
+        return NAN;
     if (isinf(got)) /* a power beyond the type's range */
         return fail_nan(!(fabs(want) > FLT_MAX * 0.99));
     const double error = fmax(0, fabs(got - want) - slack);

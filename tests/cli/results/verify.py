@@ -243,6 +243,8 @@ def images():
         check_right(f"image {options}", products=("/convolved",))
         check_wrong(f"image {options}", "/convolved", (1, 3, 4), lambda v: v * 1.01 + 1, "image 1, row 3, column 4")
     write(x=noise((60, 50), "float32"), k=np.ones((3, 3)))
+    make("conv2d", kernel="in.h5:/k")
+    check_wrong("a number that became none", "/convolved", (7, 8), lambda v: np.nan, "row 7, column 8")
     make("conv2d", kernel="in.h5:/k", products="convolved,peaks", threshold=2, cluster=2)
     check_right("sources", products=("/convolved", "/peaks"))
     make("conv2d", kernel="in.h5:/k", output="r.fits")
