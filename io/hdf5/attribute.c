@@ -197,6 +197,16 @@ bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t s
     return lw_attribute_read_item(object, name, 0, 1, text, size, err);
 }
 
+bool lw_attribute_read_first(hid_t object, const char *const *names, char *text, size_t size, struct lw_error *err)
+{
+    text[0] = '\0';
+    for (; *names; names++)
+        if (lw_attribute_read_text(object, *names, text, size, err) && text[0])
+            return true;
+    text[0] = '\0';
+    return false;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
 /* A UTF-8 text type of `size` bytes, or H5T_VARIABLE. */

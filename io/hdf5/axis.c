@@ -188,15 +188,6 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
     }
 }
 
-static void find_unit(hid_t dataset, char *unit, size_t size, struct lw_error *err)
-{
-    static const char *const names[] = {"unit", "units", "Yunits"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (lw_attribute_read_text(dataset, names[n], unit, size, err) && unit[0])
-            return;
-    unit[0] = '\0';
-}
-
 /* ---- whose samples ------------------------------------------------------------------------------------------------------ */
 
 /* Attributes of a dataset or of the file; results have those of their input, by the names of its format. */
@@ -307,6 +298,7 @@ static bool is_power(hid_t dataset, struct lw_error *err)
 /* What a convention has not said. */
 static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
+    static const char *const units[] = {"unit", "units", "Yunits", NULL};
     struct lw_axis_metadata *const axis = &info->axis;
     const bool is_whole = info->blocks.n == 0;
     if (!has_rate(axis) && !find_rate_attribute(dataset, axis, err) && !find_spacing(dataset, axis, err) &&
@@ -315,7 +307,7 @@ static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, s
     if (!has_start(axis))
         find_start(dataset, axis, err);
     if (!axis->unit[0])
-        find_unit(dataset, axis->unit, sizeof axis->unit, err);
+        lw_attribute_read_first(dataset, units, axis->unit, sizeof axis->unit, err);
     if (is_whole)
         find_coordinates(dataset, info, err);
 }

@@ -8,7 +8,6 @@
 #include "io/hdf5/error.h"
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/notes.h"
-#include "io/hdf5/result/said.h"
 #include "io/hdf5/start.h"
 #include "io/hdf5/stored.h"
 #include "io/hdf5/type.h"

@@ -163,7 +163,6 @@ static int describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, str
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
-/* Of the root group of a result: 0 until it is complete. */
 /* Whether the file is a result of this program, or its synthetic survey, that never became complete. */
 static bool is_incomplete(hid_t file)
 {

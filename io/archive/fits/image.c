@@ -86,18 +86,12 @@ int lw_fits_seek(struct lw_fits_walk *walk, const char *path, struct lw_error *e
 static enum lw_number number_of(int bitpix)
 {
     switch (bitpix) {
-    case 8:
-        return LW_NUMBER_UINT8;
-    case 16:
-        return LW_NUMBER_INT16;
-    case 32:
-        return LW_NUMBER_INT32;
-    case 64:
-        return LW_NUMBER_INT64;
-    case -32:
-        return LW_NUMBER_FLOAT32;
-    default:
-        return LW_NUMBER_FLOAT64;
+    case 8: return LW_NUMBER_UINT8;
+    case 16: return LW_NUMBER_INT16;
+    case 32: return LW_NUMBER_INT32;
+    case 64: return LW_NUMBER_INT64;
+    case -32: return LW_NUMBER_FLOAT32;
+    default: return LW_NUMBER_FLOAT64;
     }
 }
 

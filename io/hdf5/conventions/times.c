@@ -145,11 +145,12 @@ static void guess_unit(double first, char unit[64])
 /* "us" of large numbers counts from 1970 on. */
 static void find_unit(const struct list *list, const char *said, char unit[64], struct lw_error *err)
 {
-    static const char *const names[] = {"units", "unit", "Uom", "Units"};
+    static const char *const names[] = {"units", "unit", "Uom", "Units", NULL};
     char guess[64];
-    snprintf(unit, 64, "%s", said);
-    for (size_t n = 0; n < sizeof names / sizeof *names && !unit[0]; n++)
-        lw_attribute_read_text(list->dataset, names[n], unit, 64, err);
+    if (said[0])
+        snprintf(unit, 64, "%s", said);
+    else
+        lw_attribute_read_first(list->dataset, names, unit, 64, err);
     guess_unit(value_of(list, 0), guess);
     if (!unit[0])
         snprintf(unit, 64, "%s", guess[0] || list->is_whole ? guess : "s");
