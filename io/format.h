@@ -87,7 +87,8 @@ struct lw_format {
     const char *file_text;      /* "an HDF5 file" */
     const struct lw_library *library;       /* that reads its files and may crash; NULL: there is none */
 
-    /** Make what reads its files ready. Called before a child process is made; may be called often. NULL: there is nothing to do. */
+    /** Make what reads its files ready. Called before a child process is made; may be called often. NULL: there is nothing to
+     * do. */
     void (*start)(void);
 
     /** Whether a regular file that can be read is of this format. LW_EIO: it cannot be read after all. NULL: nothing in a file

@@ -50,8 +50,8 @@ static const struct lw_option options[] = {
      .help = "Keep every D-th sample of the filtered series, from the first on, at a D-th of its sampling rate. The filters must leave "
              "nothing beyond half the new rate; a filter that leaves more than 1% of its energy there brings a warning."},
     {.name = "post", .kind = LW_OPTION_CHOICE, .choices = &LW_POSTS(POST_CHOICE)[1], .fallback = "none",
-     .help = "What to make of the filtered (and interpolated or decimated) series: " LW_POSTS(POST_HELP) ". Powers that leave float32's range "
-             "bring a warning; --output-type float64 holds them."},
+     .help = "What to make of the filtered (and interpolated or decimated) series: " LW_POSTS(POST_HELP) ". Powers that leave "
+             "float32's range bring a warning; --output-type float64 holds them."},
     {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "filtered",
      .help = "What to write, one or more of: filtered (the filtered series, /filtered), peaks (a table of the places where a filter "
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "

@@ -160,7 +160,8 @@ static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStrea
 {
     if (!type.is_swapped)
         return LW_OK;
-    return lw_cuda_check(lw_cuda_swap_bytes(data, type.scalar, bytes / (int64_t)lw_scalar_bytes(type.scalar), stream), "swapping bytes", err);
+    const int64_t n = bytes / (int64_t)lw_scalar_bytes(type.scalar);
+    return lw_cuda_check(lw_cuda_swap_bytes(data, type.scalar, n, stream), "swapping bytes", err);
 }
 
 static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)

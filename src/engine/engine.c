@@ -137,9 +137,12 @@ static struct filtering filtering_of(const struct lw_op_spec *spec)
     const struct lw_ols_spec *const ols = &spec->ols;
     const struct lw_conv2d_spec *const image = &spec->conv2d;
     switch (spec->kind) {
-    case LW_OP_OLS: return (struct filtering){&ols->search, ols->n_filters, ols->n_taps, 1, false, ols->taps_complex};
-    case LW_OP_CONV2D: return (struct filtering){&image->search, 1, image->kernel_rows, image->output_columns, true, image->kernel_complex};
-    case LW_OP_SFFT: break;
+    case LW_OP_OLS:
+        return (struct filtering){&ols->search, ols->n_filters, ols->n_taps, 1, false, ols->taps_complex};
+    case LW_OP_CONV2D:
+        return (struct filtering){&image->search, 1, image->kernel_rows, image->output_columns, true, image->kernel_complex};
+    case LW_OP_SFFT:
+        break;
     }
     return (struct filtering){.search = &nothing};
 }
@@ -213,7 +216,8 @@ int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t 
     return p->n_planes * lw_divide_up(count, p->every) * n_channels * p->rate * p->width * (int64_t)lw_type_bytes(p->type);
 }
 
-struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                      int64_t n_channels)
 {
     struct lw_slot_bytes bytes = {.input = lw_op_input_bytes(spec, plan, count, n_channels)};
     for (int p = 0; p < plan->n_products; p++)

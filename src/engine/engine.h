@@ -157,8 +157,8 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
 const struct lw_search *lw_op_search(const struct lw_op_spec *spec);
 int lw_op_filters(const struct lw_op_spec *spec);
 
-/** Their taps along the axis: rows, for images; values of an output on the axis: the pixels of a row, else 1; and whether it is such
- * pixels. */
+/** Their taps along the axis: rows, for images; values of an output on the axis: the pixels of a row, else 1; and whether it is
+ * such pixels. */
 int64_t lw_op_taps(const struct lw_op_spec *spec);
 int64_t lw_op_width(const struct lw_op_spec *spec);
 bool lw_op_has_pixels(const struct lw_op_spec *spec);
@@ -203,7 +203,8 @@ struct lw_slot_bytes {
     int64_t input, products[LW_OP_PRODUCTS];
 };
 
-struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+struct lw_slot_bytes lw_op_slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                      int64_t n_channels);
 
 struct lw_bytes {
     int64_t host;               /* pageable, per rank */

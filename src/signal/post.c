@@ -37,7 +37,10 @@ int lw_post_rate(struct lw_post post) { return post.rate > 1 ? post.rate : 1; }
 
 int lw_post_every(struct lw_post post) { return post.every > 1 ? post.every : 1; }
 
-bool lw_post_has(struct lw_post post, enum lw_post_traits traits) { return (lw_post_operations[post.kind].traits & traits) == traits; }
+bool lw_post_has(struct lw_post post, enum lw_post_traits traits)
+{
+    return (lw_post_operations[post.kind].traits & traits) == traits;
+}
 
 bool lw_post_is_needed(struct lw_post post) { return post.kind != LW_POST_NONE || lw_post_rate(post) > 1; }
 
@@ -65,8 +68,8 @@ int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
 {
     const int rate = lw_post_rate(post);
     if (lw_post_has(post, LW_POST_DIFFERS) && lw_post_length(post, n) < 2)
-        return lw_fail(err, LW_ECONFIG, "--post %s needs at least 2 samples, as numpy.gradient does; the filtered series has %" PRId64,
-                       lw_post_operations[post.kind].name, lw_post_length(post, n));
+        return lw_fail(err, LW_ECONFIG, "--post %s needs at least 2 samples, as numpy.gradient does; the "
+                       "filtered series has %" PRId64, lw_post_operations[post.kind].name, lw_post_length(post, n));
     if (n > INT64_MAX / 64 / rate)
         return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
     return LW_OK;

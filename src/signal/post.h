@@ -39,8 +39,8 @@ enum lw_post_traits {
 };
 
 /* The operations, a row each: kind; name; unit of the outputs, %s that of the samples; traits; the functions; and what the help of
- * --post says. The functions of a row share a name: the definition in signal/post.c, the CPU's in cpu/kernels/post.c, and the GPU's in
- * gpu/device/post.cuh. A further operation is a further row and these three. */
+ * --post says. The functions of a row share a name: the definition in signal/post.c, the CPU's in cpu/kernels/post.c, and the
+ * GPU's in gpu/device/post.cuh. A further operation is a further row and these three. */
 #define LW_POSTS(X)                                                                                                              \
     X(NONE, "none", "%s", 0, keep, "")                                                                                           \
     X(POWER, "power", "(%s)^2", LW_POST_REAL | LW_POST_SQUARES, power, "|y|^2 or ")                                              \

@@ -86,8 +86,8 @@ struct lw_cpu_cell {
     double re, im;                  /* of y */
 };
 
-/* Make an operation's outputs of n working samples, in place, reals where it makes reals. @return whether a power that is not zero is
- * below `least` or above `most` */
+/* Make an operation's outputs of n working samples, in place, reals where it makes reals. @return whether a power that is not
+ * zero is below `least` or above `most` */
 typedef bool lw_cpu_make_fn(void *y, int64_t n, int width, double least, double most);
 
 struct lw_cpu_kernels {
