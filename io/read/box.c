@@ -13,7 +13,7 @@
 enum {
     N_THREADS = 32,
     MOST_OPEN = 16,                     /* files at a time */
-    MOST_READS = 1024,                  /* under way at a time */
+    LEAST_READS = 64, MOST_READS = 1024,        /* under way at a time, of few boxes and of many */
     MOST_VALUES = 4 << 20,              /* in them, and in one, unless there is a box of more */
     PIECE_BYTES = 1 << 18,              /* read by a thread at a time */
     DECODING_BYTES = 64 << 20,          /* of the decoders of a file */
@@ -29,6 +29,7 @@ struct file {
 /* What one file has of a box, on its way. */
 struct read {
     struct lw_cells_read cells;
+    int64_t first_cell;                 /* among those of all reads */
     struct lw_packing packing;
     struct lw_conversion conversion;
 };
@@ -41,8 +42,9 @@ struct lw_boxes {
     struct lw_pool *pool;               /* NULL: the format reads */
     struct file open[MOST_OPEN];
     int n_open, oldest;
-    struct read *reads;                 /* [MOST_READS] */
-    int n_reads;
+    struct read *reads;                 /* [most_reads] */
+    int n_reads, most_reads;
+    int64_t n_cells;                    /* of all reads */
     char *raw;                          /* samples as they are stored, of the reads under way */
     int64_t room, used;                 /* of it, bytes */
 };
@@ -79,20 +81,58 @@ static int open_file(const struct lw_boxes *boxes, int64_t number, struct file *
 
 /* ---- reads under way ---------------------------------------------------------------------------------------------------- */
 
-/* All are waited for, whatever fails. */
+/* Cells of all reads are numbered one after the other. */
+static int do_cell(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct lw_boxes *const boxes = context;
+    int low = 0, high = boxes->n_reads;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        *(boxes->reads[middle].first_cell <= piece ? &low : &high) = middle;
+    }
+    struct read *const read = &boxes->reads[low];
+    return lw_cells_do(&read->cells, piece - read->first_cell, thread, err);
+}
+
+static int do_conversion(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct lw_boxes *const boxes = context;
+    (void)thread;
+    (void)err;
+    lw_conversion_begin(&boxes->reads[piece].conversion, NULL);
+    return LW_OK;
+}
+
+/* One batch wakes the threads once. Of few reads, which may be long, each is converted by all of them. */
+static void convert(struct lw_boxes *boxes)
+{
+    enum { FEW = 8 };
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = boxes->n_reads, .work = do_conversion, .context = boxes};
+    if (boxes->pool && boxes->n_reads > FEW) {
+        lw_pool_start(boxes->pool, &batch);
+        lw_pool_wait(boxes->pool, &batch, NULL);
+        return;
+    }
+    for (int r = 0; r < boxes->n_reads; r++) {
+        lw_conversion_begin(&boxes->reads[r].conversion, boxes->pool);
+        lw_conversion_end(&boxes->reads[r].conversion, boxes->pool);
+    }
+}
+
 static int finish(struct lw_boxes *boxes, struct lw_error *err)
 {
-    int rc = LW_OK, begun = 0;
-    for (int r = 0; r < boxes->n_reads; r++) {
-        const int code = lw_cells_end(&boxes->reads[r].cells, rc ? NULL : err);
-        rc = rc ? rc : code;
+    struct lw_batch batch = {.lane = LW_LANE_READ, .work = do_cell, .context = boxes, .n_pieces = boxes->n_cells};
+    int rc = LW_OK;
+    if (batch.n_pieces > 0) {
+        lw_pool_start(boxes->pool, &batch);
+        rc = lw_pool_wait(boxes->pool, &batch, err);
     }
-    for (; begun < boxes->n_reads && rc == LW_OK; begun++)
-        lw_conversion_begin(&boxes->reads[begun].conversion, boxes->pool);
-    for (int r = 0; r < begun; r++)
-        lw_conversion_end(&boxes->reads[r].conversion, boxes->pool);
+    for (int r = 0; r < boxes->n_reads; r++)
+        lw_cells_end(&boxes->reads[r].cells, NULL);
+    if (rc == LW_OK)
+        convert(boxes);
     boxes->n_reads = 0;
-    boxes->used = 0;
+    boxes->n_cells = boxes->used = 0;
     return rc;
 }
 
@@ -125,10 +165,7 @@ int lw_boxes_open(const struct lw_boxes_spec *spec, struct lw_boxes **out, struc
         return LW_ESYSTEM;
     *boxes = (struct lw_boxes){.info = *spec->info, .files = spec->files, .keeps_parts = spec->keeps_parts,
                                .type = spec->files ? spec->files->infos.first->type : spec->info->type};
-    boxes->reads = lw_alloc_array(MOST_READS, sizeof *boxes->reads, "samples", err);
-    int rc = boxes->reads ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && spec->is_pooled)
-        rc = lw_pool_create(N_THREADS, &boxes->pool, err);
+    int rc = spec->is_pooled ? lw_pool_create(N_THREADS, &boxes->pool, err) : LW_OK;
     if (rc == LW_OK)
         rc = find_file(boxes, boxes->files ? boxes->files->sequence.parts[0].file : 0, &first, err);
     if (rc)
@@ -160,19 +197,38 @@ static int64_t count_values(const struct lw_sample_box *box)
     return n;
 }
 
+/* Memory of at least that size for samples, where nothing is under way. */
+static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
+{
+    if (bytes <= boxes->room)
+        return LW_OK;
+    lw_free(boxes->raw);
+    boxes->raw = lw_alloc((size_t)bytes, "samples", err);
+    boxes->room = boxes->raw ? bytes : 0;
+    return boxes->raw ? LW_OK : LW_ESYSTEM;
+}
+
+/* Room for so many boxes. */
+static int prepare(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, struct lw_error *err)
+{
+    const int most = (int)lw_max64(LEAST_READS, lw_min64(n, MOST_READS));
+    int64_t values = 0;
+    for (int b = 0; b < n; b++)
+        values += count_values(&wanted[b]);
+    if (most > boxes->most_reads) {
+        lw_free(boxes->reads);
+        boxes->reads = lw_alloc_array(most, sizeof *boxes->reads, "samples", err);
+        boxes->most_reads = boxes->reads ? most : 0;
+    }
+    return boxes->reads ? reserve(boxes, lw_min64(values, MOST_VALUES) * (int64_t)lw_type_bytes(boxes->type), err) : LW_ESYSTEM;
+}
+
 /* Room behind what is under way for so many bytes; if there is none, after all of that is done. */
 static int make_room(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
 {
-    const int64_t sample = (int64_t)lw_type_bytes(boxes->type);
-    const bool is_full = boxes->n_reads == MOST_READS || (boxes->room > 0 && boxes->used + bytes > boxes->room);
+    const bool is_full = boxes->n_reads == boxes->most_reads || boxes->used + bytes > boxes->room;
     const int rc = is_full ? finish(boxes, err) : LW_OK;
-    if (rc || boxes->used + bytes <= boxes->room)
-        return rc;
-    lw_free(boxes->raw);
-    boxes->room = lw_max64(bytes, boxes->pool ? MOST_VALUES * sample : 0);
-    boxes->raw = lw_alloc((size_t)boxes->room, "samples", err);
-    boxes->room = boxes->raw ? boxes->room : 0;
-    return boxes->raw ? LW_OK : LW_ESYSTEM;
+    return rc ? rc : reserve(boxes, boxes->used + bytes, err);
 }
 
 /* Numbers of the result that a sample makes. */
@@ -199,7 +255,7 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
         return rc;
     struct read *const read = &boxes->reads[boxes->n_reads];
     const struct lw_source *const source = file->source;
-    *read = (struct read){.packing = source->info.packing};
+    *read = (struct read){.packing = source->info.packing, .first_cell = boxes->n_cells};
     struct lw_target *const target = &read->cells.targets[read->cells.n_targets++];
     memcpy(target->first, box->first, sizeof target->first);
     memcpy(target->count, box->count, sizeof target->count);
@@ -213,9 +269,10 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
         .into_pitch = d > 0 ? pitch[d - 1] : 0,
     };
     boxes->used += bytes;
-    if ((rc = lw_cells_begin(&file->cells, &read->cells, err)))
+    if ((rc = lw_cells_plan(&file->cells, &read->cells, err)))
         lw_cells_end(&read->cells, NULL);
     boxes->n_reads += rc == LW_OK;
+    boxes->n_cells += rc == LW_OK ? read->cells.batch.n_pieces : 0;
     return rc;
 }
 
@@ -255,7 +312,7 @@ static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, c
 
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err)
 {
-    int rc = LW_OK;
+    int rc = prepare(boxes, wanted, n, err);
     for (int b = 0; b < n && rc == LW_OK; b++) {
         int64_t pitch[LW_MAX_DIMS];
         find_pitch(&wanted[b], numbers(boxes) * (int64_t)sizeof *values, pitch);

@@ -265,9 +265,8 @@ static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, 
     return lw_source_fail(source, cell->begin[d], lw_min64(cell->end[d], source->described.dims[d]), reason, err);
 }
 
-static int do_cell(void *context, int64_t number, int thread, struct lw_error *err)
+int lw_cells_do(struct lw_cells_read *read, int64_t number, int thread, struct lw_error *err)
 {
-    const struct lw_cells_read *const read = context;
     const struct cell cell = cell_number(read, number);
     struct lw_error reason = {0};
     int rc = lw_leave_check(err);
@@ -280,6 +279,11 @@ static int do_cell(void *context, int64_t number, int thread, struct lw_error *e
     else
         rc = read->cells->decoders ? decode_cell(read, &cell, &reason) : read_cell(read, &cell, thread, &reason);
     return rc ? fail_cell(read, &cell, &reason, err) : LW_OK;
+}
+
+static int do_cell(void *context, int64_t number, int thread, struct lw_error *err)
+{
+    return lw_cells_do(context, number, thread, err);
 }
 
 /* ---- the read ------------------------------------------------------------------------------------------------------- */
@@ -319,7 +323,7 @@ static int find_tiles(struct lw_cells_read *read, struct lw_error *err)
     return rc;
 }
 
-int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err)
+int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err)
 {
     struct lw_error reason = {0};
     read->cells = cells;
@@ -334,8 +338,15 @@ int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, str
     if (rc)
         return rc;
     read->batch.n_pieces = product(read->n_cells);
-    lw_pool_start(cells->source->pool, &read->batch);
     return LW_OK;
+}
+
+int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err)
+{
+    const int rc = lw_cells_plan(cells, read, err);
+    if (rc == LW_OK && cells->source->is_pooled)
+        lw_pool_start(cells->source->pool, &read->batch);
+    return rc;
 }
 
 int lw_cells_end(struct lw_cells_read *read, struct lw_error *err)
