@@ -1,5 +1,4 @@
-/* dispatch.c - which of the compiled tables this processor runs. */
-#include "cpu/kernels/kernels.h"
+#include "cpu/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/proc.h"
+#include "cpu/dispatch.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/op.h"
 #include "cpu/sfft/dense.h"

@@ -4,6 +4,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "cpu/dispatch.h"
 #include "signal/separable.h"
 
 #include <assert.h>

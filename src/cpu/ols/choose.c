@@ -4,6 +4,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "cpu/dispatch.h"
 
 #include <assert.h>
 #include <inttypes.h>
