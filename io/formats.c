@@ -8,6 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef LAPWING_HAVE_MSEED
+#define MSEED(X) X(lw_format_mseed)
+#else
+#define MSEED(X)
+#endif
+
 /* The formats that there are, in the order in which they are tried. A further one is a further line here. */
 #define FORMATS(X)       \
     X(lw_format_hdf5)    \
@@ -16,7 +22,7 @@
     X(lw_format_fits)    \
     X(lw_format_npy)     \
     X(lw_format_presto)  \
-    X(lw_format_mseed)   \
+    MSEED(X)             \
     X(lw_format_segy)    \
     X(lw_format_raw)
 
