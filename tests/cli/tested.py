@@ -43,6 +43,9 @@ def as_typed(words):
     rest, typed, parts, environment = [str(word) for word in words], [], {}, dict(os.environ)
     while rest:
         word = rest.pop(0)
+        if word.startswith("--") and "=" in word and (word[2:].split("=")[0] in WITHIN or word.startswith("--io-threads=")):
+            word, value = word.split("=", 1)
+            rest.insert(0, value)
         if word == "--io-threads":
             environment["LAPWING_IO_THREADS"] = rest.pop(0)
         elif word.startswith("--") and word[2:] in WITHIN and typed[:1] != ["filters"]:
