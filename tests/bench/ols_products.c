@@ -100,17 +100,17 @@ static void open_block(const struct bench *bench, const struct lw_op_spec *spec,
     const struct lw_cuda_op_memory *const memory = &block->op->memory;
     struct lw_cuda_op_block *const work = &block->work;
     *work = (struct lw_cuda_op_block){.block = {.count = count, .n_channels = spec->n_channels}};
-    block->input_bytes = memory->input_bytes;
-    check(cudaMalloc(&work->input, (size_t)memory->input_bytes));
+    block->input_bytes = memory->slot.input;
+    check(cudaMalloc(&work->input, (size_t)memory->slot.input));
     check(cudaMalloc(&work->work, (size_t)memory->work_bytes + 1));
     check(cudaMalloc((void **)&work->report, sizeof *work->report));
     for (int p = 0; p < plan->n_products; p++) {
-        check(cudaMalloc(&work->products[p], (size_t)memory->product_bytes[p]));
+        check(cudaMalloc(&work->products[p], (size_t)memory->slot.products[p]));
         if (plan->products[p].n_planes == 0)
-            work->most_rows[p] = memory->product_bytes[p] / plan->products[p].row_bytes;
+            work->most_rows[p] = memory->slot.products[p] / plan->products[p].row_bytes;
     }
     check(cudaStreamCreateWithFlags(&work->stream, cudaStreamNonBlocking));
-    fill(work->input, spec->input.scalar, memory->input_bytes);
+    fill(work->input, spec->input.scalar, memory->slot.input);
 }
 
 static void close_block(const struct bench *bench, struct block *block)

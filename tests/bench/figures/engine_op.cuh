@@ -59,7 +59,7 @@ struct OpBlock {
     int64_t extra_bytes() const { return op->memory.op_bytes + op->memory.work_bytes; }
 };
 
-/* taps: host, [n_filters][n_taps] or that many pairs; input: device, extended by the caller to op->memory.input_bytes */
+/* taps: host, [n_filters][n_taps] or that many pairs; input: device, extended by the caller to op->memory.slot.input */
 inline OpBlock open_block(lw_engine *engine, const OpCase &c, const std::vector<double> &taps, void *input, cudaStream_t stream)
 {
     lw_op_spec spec = {};
@@ -85,11 +85,11 @@ inline OpBlock open_block(lw_engine *engine, const OpCase &c, const std::vector<
     b.work.block.count = c.count;
     b.work.block.n_channels = 1;
     b.work.stream = stream;
-    CHECK_CUDA(cudaMalloc(&b.work.products[0], (size_t)b.op->memory.product_bytes[0]));
+    CHECK_CUDA(cudaMalloc(&b.work.products[0], (size_t)b.op->memory.slot.products[0]));
     CHECK_CUDA(cudaMalloc(&b.work.work, (size_t)b.op->memory.work_bytes + 1));
     CHECK_CUDA(cudaMalloc((void **)&b.work.report, sizeof *b.work.report));
     CHECK_CUDA(cudaMemsetAsync(b.work.report, 0, sizeof *b.work.report, stream));
-    CHECK_CUDA(cudaMemsetAsync(b.work.products[0], 0xff, (size_t)b.op->memory.product_bytes[0], stream));
+    CHECK_CUDA(cudaMemsetAsync(b.work.products[0], 0xff, (size_t)b.op->memory.slot.products[0], stream));
     return b;
 }
 
