@@ -107,8 +107,8 @@ struct lw_format {
      * not suit the use. LW_EIO: unreadable. */
     int (*describe)(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err);
 
-    /** The stretches of a dataset that was described as having more than one, in the order of its samples; release *out with lw_free.
-     * LW_EDATA if it has others by now. NULL: none has. */
+    /** The stretches of a dataset that was described as having more than one, in the order of its samples; release *out with
+     * lw_free. LW_EDATA if it has others by now. NULL: none has. */
     int (*find_stretches)(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err);
 
     /** Open what was described for reading samples. @param info  borrowed until close */

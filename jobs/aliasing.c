@@ -110,7 +110,7 @@ int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *
     lw_free(work);
     if (fmax(rows, columns) > most_beyond)
         lw_log_warn("the kernel has %.3g%% of its energy beyond half the new sampling rate from row to row and %.3g%% from column "
-                    "to column: it is folded back into the result; decimate by less, or with a kernel that smooths more", 100 * rows,
-                    100 * columns);
+                    "to column: it is folded back into the result; decimate by less, or with a kernel that smooths more",
+                    100 * rows, 100 * columns);
     return LW_OK;
 }

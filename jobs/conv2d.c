@@ -19,42 +19,84 @@
 
 static const struct lw_option options[] = {
     LW_CONV2D_KERNEL_OPTIONS,
-    {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
+    {.name = "mode",
+     .kind = LW_OPTION_CHOICE,
+     .choices = "full|same|valid",
+     .fallback = "same",
      .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 "
              "that need no pixel beyond the sides."},
-    {.name = "boundary", .kind = LW_OPTION_TEXT, .argument = "zero|edge|wrap|reflect|constant=V", .fallback = "zero",
+    {.name = "boundary",
+     .kind = LW_OPTION_TEXT,
+     .argument = "zero|edge|wrap|reflect|constant=V",
+     .fallback = "zero",
      .help = "Pixels beyond the four sides, with --mode same and full: zeros, the pixel of the edge repeated, the image "
              "repeated, the image mirrored with its edge (numpy.pad's constant, edge, wrap and symmetric), or the value V."},
-    {.name = "origin", .kind = LW_OPTION_TEXT, .argument = "ROW,COLUMN",
+    {.name = "origin",
+     .kind = LW_OPTION_TEXT,
+     .argument = "ROW,COLUMN",
      .help = "Centre of the kernel with --mode same: output (i, j) is output (i + ROW, j + COLUMN) of --mode full. Default: "
              "(rows - 1) / 2 and (columns - 1) / 2, rounded down."},
-    {.name = "correlate", .kind = LW_OPTION_FLAG,
+    {.name = "correlate",
+     .kind = LW_OPTION_FLAG,
      .help = "Correlate with the kernel instead of convolving: it is conjugated and turned by 180 degrees."},
-    {.name = "normalize", .kind = LW_OPTION_CHOICE, .choices = "none|sum", .fallback = "none",
+    {.name = "normalize",
+     .kind = LW_OPTION_CHOICE,
+     .choices = "none|sum",
+     .fallback = "none",
      .help = "sum: divide the kernel by the sum of its elements."},
-    {.name = "nan", .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate", .fallback = "propagate",
+    {.name = "nan",
+     .kind = LW_OPTION_CHOICE,
+     .choices = "propagate|zero|error|interpolate",
+     .fallback = "propagate",
      .help = "What a pixel that is not finite does: make exactly the outputs whose kernel covers it NaN, count as zero, end "
              "the run, or be left out: then the kernel's elements that cover finite pixels are scaled to the sum of all "
              "(as astropy.convolution does), and where less than 1e-6 of it is left the output is NaN."},
-    {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
+    {.name = "decimate",
+     .kind = LW_OPTION_INT,
+     .argument = "D",
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = LW_POST_MOST_EVERY,
      .help = "Keep every D-th row and every D-th column of the convolved image, from the first on. The kernel must leave nothing "
              "beyond half the new rate in either direction; one that leaves more than 1% of its energy there brings a warning."},
-    {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
-     .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, /peaks). "
+    {.name = "products",
+     .kind = LW_OPTION_TEXT,
+     .argument = "LIST",
+     .fallback = "convolved",
+     .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, "
+             "/peaks). "
              "Parted by commas. Sources are sought in the convolved image itself, whatever --decimate makes of it."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
-    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
+    {.name = "algorithm",
+     .kind = LW_OPTION_CHOICE,
+     .choices = "auto|direct|tiles|full|separable",
+     .fallback = "auto",
      .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
              "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
              "conv2d' shows what auto chooses."},
-    {.name = "start", .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0, .maximum = 9e18,
+    {.name = "start",
+     .kind = LW_OPTION_INT,
+     .argument = "ROW",
+     .fallback = "0",
+     .minimum = 0,
+     .maximum = 9e18,
      .help = "First row of the image to use."},
-    {.name = "count", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
+    {.name = "count",
+     .kind = LW_OPTION_INT,
+     .argument = "ROWS",
+     .minimum = 1,
+     .maximum = 9e18,
      .help = "Rows to use. Default: all from --start on."},
-    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
+    {.name = "channels",
+     .kind = LW_OPTION_RANGE,
+     .argument = "A:B:STEP",
      .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. A alone is one image. "
              "Default: all."},
-    {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto", .is_neutral = true,
+    {.name = "split",
+     .kind = LW_OPTION_CHOICE,
+     .choices = "auto|axis|channels",
+     .fallback = "auto",
+     .is_neutral = true,
      .help = "What is divided among the ranks: the rows (axis) or the images of a stack (channels). auto takes the rows unless "
              "they are too few to keep all ranks busy."},
     {.name = "axis", .kind = LW_OPTION_NONE},
@@ -155,9 +197,10 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     const int64_t rows = lw_job_data_length(given, job);
     if (mode == LW_MODE_VALID && (c->kernel_rows > rows || c->kernel_columns > c->columns))
-        return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64
-                       " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
-                       c->kernel_columns, rows, c->columns);
+        return lw_fail(err, LW_ECONFIG,
+                       "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64 " x %" PRId64
+                       " pixels, so no output is valid; use --mode same or full",
+                       c->kernel_rows, c->kernel_columns, rows, c->columns);
     const int rc = lw_job_choose_outputs(given, mode, c->kernel_rows, c->look_ahead_rows, job, err);
     if (rc)
         return rc;
@@ -187,7 +230,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* The column of the kernel that gives an output its place: that of --origin, which is what mode same looks ahead by, or the middle. */
+/* The column of the kernel that gives an output its place: that of --origin, which is what mode same looks ahead by, or the
+ * middle. */
 static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return mode == LW_MODE_SAME ? c->look_ahead_columns : lw_middle_tap(c->kernel_columns);
@@ -328,7 +372,8 @@ const struct lw_job_ops lw_job_conv2d = {
         "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that need not be "
         "separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, by direct sums. The "
         "ranks share the rows; those that they need of each other come over MPI. The result is /convolved, with the rows and "
-        "columns of the mode; --products peaks finds the sources in it and writes a table of them. An --output whose name ends with "
+        "columns of the mode; --products peaks finds the sources in it and writes a table of them. An --output whose name ends "
+        "with "
         ".fits is a FITS file with the sky coordinates of the input.",
     .remedy = "--algorithm tiles or direct",
     .sample = "row",

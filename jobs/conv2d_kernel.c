@@ -56,7 +56,8 @@ static int treat_sum(const struct lw_options *given, const char *source, double 
     if (!normalizes && !interpolates)
         return LW_OK;
     if (interpolates && parts == 2)
-        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that %s is complex", source);
+        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that %s is complex",
+                       source);
     if (cabs(sum) <= 1e-12 * magnitudes)
         return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, as good as zero",
                        normalizes ? "--normalize sum" : "--nan interpolate", source, cabs(sum));

@@ -76,12 +76,15 @@ static void warn_of_data(const struct lw_dataset_info *info, const struct lw_ols
     const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
     if (ols->n_filters == 1 || (!has_time && ols->n_filters <= ols->n_taps))
         return;
-    lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of %" PRId64
-                " taps", lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns", ols->n_filters, ols->n_taps);
+    lw_log_warn(
+        "--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of %" PRId64
+        " taps",
+        lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns", ols->n_filters, ols->n_taps);
 }
 
 /* @param reference  see find_reference; the same on every rank */
-static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference, struct lw_error *err)
+static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference,
+                        struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
     int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), 2, info, &job->taps, err);

@@ -33,7 +33,8 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
 static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
 
 /* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
-static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every, struct lw_product *product)
+static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every,
+                          struct lw_product *product)
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
@@ -100,8 +101,8 @@ static void add_best(const struct lw_options *given, const struct lw_dataset_inf
     describe_axis(given, job, 1, 1, add_array(input, "/best/filter", number, false, job->n_outputs, job));
 }
 
-static void add_blocks(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_type type, bool has_filter_dim,
-                       struct lw_job *job)
+static void add_blocks(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_type type,
+                       bool has_filter_dim, struct lw_job *job)
 {
     static const struct {
         const char *path;

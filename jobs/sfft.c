@@ -69,7 +69,8 @@ static int read_window(const struct lw_options *given, const struct lw_dataset_i
     if (*n < 1)
         return lw_fail(err, LW_ECONFIG, "--window %s is no sample", text);
     if (*n > job->n_samples)
-        return lw_fail(err, LW_ECONFIG, "--window %s is %" PRId64 " samples, but there are %" PRId64 " on the axis", text, *n, job->n_samples);
+        return lw_fail(err, LW_ECONFIG, "--window %s is %" PRId64 " samples, but there are %" PRId64 " on the axis", text, *n,
+                       job->n_samples);
     request->hop = *n;
     if (lw_options_given(given, "hop") && (rc = lw_job_count_samples(given, "hop", input, &request->hop, err)))
         return rc;
@@ -92,11 +93,15 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
     if (rc)
         return rc;
     if (request->spec.n > LW_SFFT_MAX_SAMPLES)
-        return lw_fail(err, LW_EDATA, "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a part "
-                       "of them with --count, or pieces with --window", lw_dataset_name(input).text, request->spec.n, LW_SFFT_MAX_SAMPLES);
+        return lw_fail(err, LW_EDATA,
+                       "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a part "
+                       "of them with --count, or pieces with --window",
+                       lw_dataset_name(input).text, request->spec.n, LW_SFFT_MAX_SAMPLES);
     if (request->n_pieces > MOST_TRANSFORMS / job->op.n_channels)
-        return lw_fail(err, LW_ECONFIG, "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give a "
-                       "larger --hop, or fewer --channels", request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
+        return lw_fail(err, LW_ECONFIG,
+                       "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give a "
+                       "larger --hop, or fewer --channels",
+                       request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
     return LW_OK;
 }
 
@@ -104,13 +109,13 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
 
 /* Where there are pieces, tables have them as their first column. */
 static const struct lw_column line_columns[] = {
-    {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
-    {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL}, {"fractional_index", LW_COLUMN_REAL},
+    {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT},      {"frequency", LW_COLUMN_REAL},
+    {"re", LW_COLUMN_REAL},   {"im", LW_COLUMN_REAL},     {"magnitude", LW_COLUMN_REAL}, {"fractional_index", LW_COLUMN_REAL},
 };
 static const struct lw_column channel_columns[] = {
-    {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
-    {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT}, {"attempts", LW_COLUMN_INT}, {"dense", LW_COLUMN_INT},
-    {"explained", LW_COLUMN_INT}, {"off_grid", LW_COLUMN_INT}, {"refined", LW_COLUMN_INT},
+    {"piece", LW_COLUMN_INT},        {"channel", LW_COLUMN_INT},          {"lines", LW_COLUMN_INT},    {"residual", LW_COLUMN_REAL},
+    {"noise_power", LW_COLUMN_REAL}, {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT},  {"attempts", LW_COLUMN_INT},
+    {"dense", LW_COLUMN_INT},        {"explained", LW_COLUMN_INT},        {"off_grid", LW_COLUMN_INT}, {"refined", LW_COLUMN_INT},
 };
 enum {
     LINE_COLUMNS = sizeof line_columns / sizeof *line_columns - 1,
@@ -152,8 +157,10 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .refines = lw_options_flag(given, "refine"),
     };
     if (request->refines && request->algorithm > LW_SFFT_DENSE)
-        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the sparse transform and to the dense one, not to that of --algorithm "
-                       "%s: leave one of the two out", lw_options_text(given, "algorithm"));
+        return lw_fail(err, LW_EUSAGE,
+                       "--refine fits tones to the sparse transform and to the dense one, not to that of --algorithm "
+                       "%s: leave one of the two out",
+                       lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;
@@ -165,15 +172,17 @@ static void summarize(struct lw_job *job)
 {
     const struct lw_sfft_request *const request = job->request;
     const int64_t n = request->spec.n, last = (request->n_pieces - 1) * request->hop + n;
-    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s", request->spec.sparsity,
-                        job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
+    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s",
+                        request->spec.sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
     if (request->has_pieces)
-        used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", in %" PRId64 " piece%s %" PRId64 " samples apart",
-                         request->n_pieces, request->n_pieces == 1 ? "" : "s", request->hop);
+        used +=
+            snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", in %" PRId64 " piece%s %" PRId64 " samples apart",
+                     request->n_pieces, request->n_pieces == 1 ? "" : "s", request->hop);
     used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, " of %" PRId64 " %s samples", n,
                      job->op.input.is_complex ? "complex" : "real");
     if (request->has_pieces && last < job->n_samples)
-        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " are in no piece", job->n_samples - last);
+        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " are in no piece",
+                 job->n_samples - last);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,

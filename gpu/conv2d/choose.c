@@ -159,8 +159,8 @@ void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *g
     pair(grid, 1, 1);
 }
 
-/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. Large ones take longer the more they
- * store, and where pixels cannot be copied as they are while others are transformed. */
+/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. Large ones take longer the more
+ * they store, and where pixels cannot be copied as they are while others are transformed. */
 static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double thousands = 1e-3 * (double)(grid->hop_rows * grid->hop_columns);
@@ -204,8 +204,8 @@ static double column_rate(int64_t rows)
     }
 }
 
-/* Seconds of the three passes for transforms one below the other: by rows pixels, transforms there and back, and outputs; by columns
- * transforms there and back. Rows that neighbours share are transformed once, but for two pieces one above the other. */
+/* Seconds of the three passes for transforms one below the other: by rows pixels, transforms there and back, and outputs; by
+ * columns transforms there and back. Rows that neighbours share are transformed once, but for two pieces one above the other. */
 static double strip_seconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double row_bytes = (spec->precision == LW_DOUBLE ? 16 : 8) * (double)grid->columns;

@@ -33,9 +33,9 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
 /** Whether it is by tiles that have a multiprocessor for themselves. */
 bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
 
-/** Move the grid of such tiles: where an image's rows begin at multiples of 16 bytes, so do the rows of their windows; where rows of outputs
- * begin at multiples of 32 bytes, so do the rows of their outputs. The kernel gets `delay_columns` of zeros before its first column, by
- * which outputs come later in the tile, and a window begins `spare_columns` before what its first output needs. */
+/** Move the grid of such tiles: where an image's rows begin at multiples of 16 bytes, so do the rows of their windows; where rows
+ * of outputs begin at multiples of 32 bytes, so do the rows of their outputs. The kernel gets `delay_columns` of zeros before its
+ * first column, by which outputs come later in the tile, and a window begins `spare_columns` before what its first output needs. */
 void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid);
 
 /** In words, for plan and log. */

@@ -17,8 +17,8 @@
  * regions and 16 warps); value (y0, x) of all regions is a thread's own in step 1 and on the way back. So there is one
  * barrier of the block before step 2 and one after it, and none between tiles. On the way back a warp has its points in
  * registers, so it asks for the next tile's pixels to the same places before it goes on: they arrive while it computes. The pixels
- * of a warp's 32 tasks are copied 16 bytes at a time, where rows allow it (lw_conv2d_align moves the tiles so that they do), real parts
- * and imaginary parts apart.
+ * of a warp's 32 tasks are copied 16 bytes at a time, where rows allow it (lw_conv2d_align moves the tiles so that they do), real
+ * parts and imaginary parts apart.
  *
  * Shared memory: rows of 256 values in the exchange of the block. In that of the warp a row of 32 values is written by its
  * thread 16 bytes at a time and read across; pair j of row r stands at j ^ (r % 8), which makes both free of bank
@@ -26,8 +26,8 @@
  * spectrum, each value of which is read by the thread that has asked for it.
  *
  * The pixels are first taken as they are. Only where the largest exponent of frequency 0 of step 1 tells of numbers that are not
- * finite, or so large or small that sums or products may leave the range, the tile is loaded again, and its largest pixel is sought:
- * if that is no better, the tile is loaded without such numbers, and scaled. */
+ * finite, or so large or small that sums or products may leave the range, the tile is loaded again, and its largest pixel is
+ * sought: if that is no better, the tile is loaded without such numbers, and scaled. */
 #ifndef LW_GPU_CONV2D_LONE_CUH
 #define LW_GPU_CONV2D_LONE_CUH
 
@@ -242,7 +242,8 @@ LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *chun
     }
 }
 
-/* How a warp gets its pixels, and the strand of each thread: of its task's column, or of every fourth column of the warp's tasks. */
+/* How a warp gets its pixels, and the strand of each thread: of its task's column, or of every fourth column of the warp's
+ * tasks. */
 struct LoneSource {
     Strand strand;
     bool is_wide, is_inner;
@@ -424,8 +425,8 @@ LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, co
 
 /* Step 1 on the way back of tile `piece`, if it exists; the places that it leaves get the pixels of tile `next`, if that exists. */
 template <class F>
-LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece, int exponent,
-                         const Piece &next, float2 *shared, int t)
+LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece,
+                         int exponent, const Piece &next, float2 *shared, int t)
 {
     const LoneSource source = lone_source<F>(b, g, has_aligned_pixels, next, t);
     const int x = t % F::COLUMNS - ((int)b.kernel_columns - 1 + g.delay_columns + g.spare_columns);

@@ -226,7 +226,8 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
 /* In the transforms, a kernel's largest tap is near 1; direct sums and large tiles need that only where numbers leave the range. */
 static int choose_exponent(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
 {
-    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = has_transforms(plan) ? 20 : 40;
+    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)),
+              harmless = has_transforms(plan) ? 20 : 40;
     return (!has_transforms(plan) || lw_conv2d_is_large(plan)) && exponent > -harmless && exponent < harmless ? 0 : exponent;
 }
 

@@ -21,8 +21,8 @@ static bool has_aligned_pixels(const lw_conv2d_block &b, const lw_conv2d_grid &g
            reinterpret_cast<uintptr_t>(b.input) % 16 == 0;
 }
 
-/* Blocks that begin together would all load and store, and then all compute, at the same time. So they begin one after the other, the
- * last one so many cycles after the first: more, the more tiles a block has that gain by it. */
+/* Blocks that begin together would all load and store, and then all compute, at the same time. So they begin one after the other,
+ * the last one so many cycles after the first: more, the more tiles a block has that gain by it. */
 static unsigned late_cycles(int64_t tiles) { return static_cast<unsigned>(4000 * (tiles < 6 ? tiles - 1 : 5)); }
 
 /* One of 8 E x 256 real pixels, which has a multiprocessor for itself. */
@@ -117,8 +117,9 @@ template <class F> static __global__ void round_tables(const KernelSpectrum s, t
     to[i] = {(Real)value.x, (Real)value.y};
 }
 
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream)
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps,
+                                   bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
+                                   cudaStream_t stream)
 {
     const int delay = grid->delay_columns;
     return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {

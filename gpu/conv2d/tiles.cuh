@@ -5,11 +5,11 @@
  *
  * A tile of complex pixels is S x S of them, by the usual transform. One of real pixels is 2 S x S, by the right-angle
  * transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. As
- * exp(-2 pi i S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows, and a product of two such spectra
- * is that of the convolution whose rows beyond 2 S come back to the first ones negated. Overlap-save drops those in either
- * case. So a real tile costs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) of each row: before the transform it
- * is part of the twiddles, after it a multiplication. Right-angle convolution is the product of polynomials modulo z^S - i (Arndt, Matters
- * Computational, 2011, on weighted convolutions).
+ * exp(-2 pi i S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows, and a product of two such
+ * spectra is that of the convolution whose rows beyond 2 S come back to the first ones negated. Overlap-save drops those in either
+ * case. So a real tile costs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) of each row: before the
+ * transform it is part of the twiddles, after it a multiplication. Right-angle convolution is the product of polynomials modulo z^S
+ * - i (Arndt, Matters Computational, 2011, on weighted convolutions).
  *
  * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. With rows y = y0 + 4 y1, ky = k1 + E k0 and
  * columns x = x0 + 16 x1, kx = l1 + X l0 (X = E / 4), a thread's points are

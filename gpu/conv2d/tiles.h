@@ -37,12 +37,13 @@ int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int colum
 int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns);
 int64_t lw_conv2d_tile_setup_bytes(int rows, int columns, int64_t kernel_rows);
 
-/** Fill `bank` with the spectrum of the kernel after the grid's delay_columns of zeros, and allow the kernels their shared memory on the
- * current device.
+/** Fill `bank` with the spectrum of the kernel after the grid's delay_columns of zeros, and allow the kernels their shared memory
+ * on the current device.
  * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent of the blocks
  * @param setup  lw_conv2d_tile_setup_bytes, device, until the work queued on `stream` has finished */
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream);
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps,
+                                   bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
+                                   cudaStream_t stream);
 
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
                             enum lw_precision precision,

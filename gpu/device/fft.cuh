@@ -86,8 +86,8 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b)
     b = m;
 }
 
-/* (low, high) <- (x h + y g, x h - y g), re and im swapped: the product of a spectrum X with a filter's H, and the first butterflies of the
- * way back, in one. Values m and m + E / 2 of a thread make such a pair. */
+/* (low, high) <- (x h + y g, x h - y g), re and im swapped: the product of a spectrum X with a filter's H, and the first
+ * butterflies of the way back, in one. Values m and m + E / 2 of a thread make such a pair. */
 template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
 {
     using Real = decltype(C::x);

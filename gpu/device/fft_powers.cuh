@@ -29,7 +29,8 @@ __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, inner = log2_of(radix) * threads;
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, length = i >= inner && has_butterflies(outer_radix) ? radix * radix : threads;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x,
+              length = i >= inner && has_butterflies(outer_radix) ? radix * radix : threads;
     if (i >= powers_of(radix, outer_radix))
         return;
     const int row = (i < inner ? i : i - inner) / length, t = (i < inner ? i : i - inner) % length;

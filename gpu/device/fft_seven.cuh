@@ -37,9 +37,9 @@ LW_DEVICE void dft_seven(float2 (&v)[7])
     }
 }
 
-/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), in two parts. As 4 and 7 have no common factor, j = 7 a + 4 b (mod 28)
- * makes it one of 4 x 7 points without twiddles, of which (k mod 4, k mod 7) is frequency k (Good, 1958). The first part makes the
- * transforms of 4 points, in place: v[7 a + b] <- frequency a of those with b. */
+/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), in two parts. As 4 and 7 have no common factor, j = 7 a + 4 b (mod
+ * 28) makes it one of 4 x 7 points without twiddles, of which (k mod 4, k mod 7) is frequency k (Good, 1958). The first part makes
+ * the transforms of 4 points, in place: v[7 a + b] <- frequency a of those with b. */
 LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
 {
     float2 part[28];

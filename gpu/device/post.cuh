@@ -45,8 +45,8 @@ template <class Real, int FIRST, int END> struct InnerPhase {
 
     static constexpr int AT_ONCE = 4;
 
-    /* Both parts of COUNT outputs, of the samples at[0], at[step], ... False where a sample beyond the stencil may have spoiled one:
-     * one that is not finite, times 0. */
+    /* Both parts of COUNT outputs, of the samples at[0], at[step], ... False where a sample beyond the stencil may have spoiled
+     * one: one that is not finite, times 0. */
     template <int COUNT, class C> LW_DEVICE bool sums(const C *at, int step, C (&c)[COUNT]) const
     {
         Real spoiled = 0;

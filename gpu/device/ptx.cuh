@@ -36,7 +36,8 @@ __device__ __forceinline__ void pass_cycles(unsigned n)
 __device__ __forceinline__ float largest_magnitude(float a, float b)
 {
     float largest;
-    asm("{\n\t.reg .f32 magnitude;\n\tabs.f32 magnitude, %2;\n\tmax.NaN.f32 %0, %1, magnitude;\n\t}" : "=f"(largest) : "f"(a), "f"(b));
+    asm("{\n\t.reg .f32 magnitude;\n\tabs.f32 magnitude, %2;\n\tmax.NaN.f32 %0, %1, magnitude;\n\t}"
+        : "=f"(largest) : "f"(a), "f"(b));
     return largest;
 }
 

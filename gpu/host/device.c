@@ -64,9 +64,10 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
                        "and later: use --engine cpu", index, device->name, device->major, device->minor,
                        lw_device_code_oldest() / 10, lw_device_code_oldest() % 10);
     if (lacks_features(device->major, device->minor))
-        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
-                       "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu", index, device->name, device->major,
-                       device->minor, device->major * 10 + device->minor);
+        return lw_fail(err, LW_ESYSTEM,
+                       "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
+                       "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu",
+                       index, device->name, device->major, device->minor, device->major * 10 + device->minor);
     return LW_OK;
 }
 
@@ -81,9 +82,10 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
 {
     if (spec->node_ranks <= n_devices || spec->share_device || has_private_devices())
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, "
-                   "or let ranks share devices with --engine auto,share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
-                   n_devices, n_devices == 1 ? "" : "s");
+    return lw_fail(err, LW_ECONFIG,
+                   "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, "
+                   "or let ranks share devices with --engine auto,share-gpu",
+                   spec->node_ranks, n_devices, n_devices == 1 ? "" : "s", n_devices, n_devices == 1 ? "" : "s");
 }
 
 /* A twentieth stays free: the driver needs some for modules and cuFFT for its tables. */

@@ -181,7 +181,8 @@ template <typename Value> __device__ static void add_sums(Sums<Value> &sums, con
     sums.squares.add(other.squares);
 }
 
-template <typename Value> __device__ static void put_statistics(const lw_statistics &b, int64_t i, const Sums<Value> &sums, int64_t n)
+template <typename Value>
+__device__ static void put_statistics(const lw_statistics &b, int64_t i, const Sums<Value> &sums, int64_t n)
 {
     using Real = RealPart<Value>;
     const double scale = sums.has_nan ? CUDART_NAN : 1.0 / static_cast<double>(n);

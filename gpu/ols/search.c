@@ -202,7 +202,8 @@ struct part {
     int64_t stretch, before;
 };
 
-/* The part that ends before output `end`. Its last segment has its samples behind that, so that it gives the same bits in any part. */
+/* The part that ends before output `end`. Its last segment has its samples behind that, so that it gives the same bits in any
+ * part. */
 static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *piece, int64_t end)
 {
     const struct lw_search *const search = &op->spec.ols.search;
@@ -272,17 +273,20 @@ static cudaError_t set_bits(void *memory, size_t pitch, size_t bytes, size_t row
 }
 
 /* Forget the best of outputs [at, at + n) of each channel. */
-static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at, int64_t n)
+static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
+                         int64_t n)
 {
     const bool is_together = op->spec.layout == LW_TIME_SLOW || n == best->count;
-    const size_t width = (size_t)(is_together ? work->block.n_channels : 1), rows = is_together ? 1 : (size_t)work->block.n_channels;
+    const size_t width = (size_t)(is_together ? work->block.n_channels : 1),
+                 rows = is_together ? 1 : (size_t)work->block.n_channels;
     const size_t first = (size_t)at * width, each = (size_t)n * width, pitch = (size_t)best->count, of_filter = sizeof(int32_t);
     if (n == 0)
         return cudaSuccess;
-    const cudaError_t status = set_bits(best->values + first * best->value_bytes, pitch * best->value_bytes, each * best->value_bytes,
-                                        rows, work->stream);
-    return status != cudaSuccess ? status
-                                 : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
+    const cudaError_t status =
+        set_bits(best->values + first * best->value_bytes, pitch * best->value_bytes, each * best->value_bytes, rows, work->stream);
+    return status != cudaSuccess
+               ? status
+               : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
 }
 
 /* A part's first segment may write outputs of the stretch before, whose part then makes them anew. */
@@ -302,7 +306,8 @@ static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *wo
                        struct lw_error *err)
 {
     const int value = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), filter = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    const struct best best = {work->products[value], work->products[filter], lw_type_bytes(op->plan.products[value].type), piece->count};
+    const struct best best = {work->products[value], work->products[filter], lw_type_bytes(op->plan.products[value].type),
+                              piece->count};
     int rc = lw_cuda_check(clear(op, work, &best, 0, piece->count), "clearing the best filter", err);
     for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
         const struct part part = part_of(op, piece, end);

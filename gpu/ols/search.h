@@ -9,8 +9,8 @@
 
 #include "gpu/ols/state.h"
 
-/** Bytes of the scales that are kept, [stretches][n_channels][n_filters] reals of the computing precision: 1 / (threshold sigma), and 0 where
- * sigma is 0. */
+/** Bytes of the scales that are kept, [stretches][n_channels][n_filters] reals of the computing precision: 1 / (threshold sigma),
+ * and 0 where sigma is 0. */
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 
 /** Make them. @param scales  host */

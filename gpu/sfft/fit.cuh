@@ -556,8 +556,8 @@ LW_DEVICE bool has_no_line(double all, int check, double noise)
     return has_none;
 }
 
-/* Whether no stage can show more noise than `least` if the energy `all` is left in all together: half of the buckets have the median
- * at least. Little more than twice, since the median is known to a part in 256. */
+/* Whether no stage can show more noise than `least` if the energy `all` is left in all together: half of the buckets have the
+ * median at least. Little more than twice, since the median is known to a part in 256. */
 LW_DEVICE bool has_least_noise(double all, int check, double least)
 {
     bool is_least = true;

@@ -2,11 +2,11 @@
  * round after round, all buckets of all stages at a time.
  *
  * A round looks into every bucket: eight threads, a shift each, tell whether there may be one line and which it is; where there
- * are more buckets than that, a thread for each first sorts out those that cannot be. A line is noted as a candidate, and if several
- * stages see the same line, that goes to the purest of the buckets, by a claim in the table of frequencies. A barrier later what was
- * found is subtracted: each block takes its own candidates, a thread for each line and plane. Which tolerance a round goes by is decided
- * between the two: the strictest that finds anything. All sums are in fixed point and all choices by value, so that the order of threads
- * does not matter. */
+ * are more buckets than that, a thread for each first sorts out those that cannot be. A line is noted as a candidate, and if
+ * several stages see the same line, that goes to the purest of the buckets, by a claim in the table of frequencies. A barrier later
+ * what was found is subtracted: each block takes its own candidates, a thread for each line and plane. Which tolerance a round goes
+ * by is decided between the two: the strictest that finds anything. All sums are in fixed point and all choices by value, so that
+ * the order of threads does not matter. */
 #ifndef LW_GPU_SFFT_PEEL_CUH
 #define LW_GPU_SFFT_PEEL_CUH
 
@@ -198,7 +198,8 @@ LW_DEVICE double2 canonical_amplitude(const lw_sfft_recovery &r, int64_t frequen
     return {amplitude.x, is_alone ? 0 : is_mirror ? -amplitude.y : amplitude.y};
 }
 
-/* Claim the line of the slot that `probe` gets; `part_left` of the energy in bucket number `index` of all buckets is not the line's. */
+/* Claim the line of the slot that `probe` gets; `part_left` of the energy in bucket number `index` of all buckets is not the
+ * line's. */
 LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, const SfftProbe &probe, double2 amplitude,
                      int level, double part_left)
 {
@@ -214,7 +215,8 @@ LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int inde
     atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
-/* Look closer at a bucket of the energy `total` over all shifts. Threads of a warp that have nothing to look at (is_idle) take part. */
+/* Look closer at a bucket of the energy `total` over all shifts. Threads of a warp that have nothing to look at (is_idle) take
+ * part. */
 LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftSight &sight, double total, bool is_idle)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -377,8 +379,8 @@ LW_DEVICE void subtract_line(const lw_sfft_recovery &r, int plane, int64_t frequ
                            scaled(value, response(stage, place.distance - k)));
 }
 
-/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. They go to the last threads,
- * which note them while the first ones subtract. */
+/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. They go to the last
+ * threads, which note them while the first ones subtract. */
 LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, const SfftRound &round, int first)
 {
     lw_sfft_device_candidate found = {};

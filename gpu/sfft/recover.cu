@@ -291,8 +291,8 @@ int grid_blocks(int n_multiprocessors, int most_windows)
     return blocks > LW_SFFT_DEVICE_CLUSTER ? blocks : 0;
 }
 
-/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. A grid that leaves some multiprocessors
- * to the transforms of the planes begins beside these. */
+/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. A grid that leaves some
+ * multiprocessors to the transforms of the planes begins beside these. */
 int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
 {
     constexpr int MOST_OF_BLOCK = 128;          /* buckets */

@@ -101,11 +101,13 @@ struct Shared {
     const double2 *from;
     double2 *between, *to;      /* what is combined; between may be `from` */
     int n_buckets;
-    const double2 *inner, *outer;           /* exp(-2 pi i k P / B) at inner[k inner_step], exp(-2 pi i c k / B) at outer[k outer_step], */
+    const double2 *inner, *outer;           /* exp(-2 pi i k P / B) at inner[k inner_step], exp(-2 pi i c k / B) at outer[k
+                                               outer_step], */
     int inner_step, outer_step;             /* k < B / P, of block c */
 };
 
-/* Part c of a plane, once the kernel before has ended, forward; keep(k, X[k]) is called for each result by one thread of the cluster.
+/* Part c of a plane, once the kernel before has ended, forward; keep(k, X[k]) is called for each result by one thread of the
+ * cluster.
  *
  * X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y[k]) exp(-2 pi i c q / P), Y the transform of block c. */
 template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shared &plane, int c, double2 *points, Keep keep)

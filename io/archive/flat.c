@@ -251,7 +251,8 @@ struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into)
     return box;
 }
 
-int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values, struct lw_error *err)
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values,
+                         struct lw_error *err)
 {
     struct opened opened = {.flat = *flat, .is_float64 = true, .fd = fd};
     struct lw_error reason;

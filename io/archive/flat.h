@@ -47,7 +47,8 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out);
     }
 
 /** lw_format.read_numbers. @param fd  as for lw_flat_open */
-int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values, struct lw_error *err);
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values,
+                         struct lw_error *err);
 
 /** All of the array. */
 struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into);

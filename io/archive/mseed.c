@@ -1,15 +1,15 @@
 /* mseed.c - miniSEED as one of the formats of archive files.
  *
- * A channel is a dataset, /NET.STA.LOC.CHA, [time]. A file without a path stands for all its channels, [channel x time], in the times
- * that all of them have. With #2 behind it a path stands for one stretch, without a gap, counted from 0. Records are unpacked when
- * they are read, by several threads at a time. */
+ * A channel is a dataset, /NET.STA.LOC.CHA, [time]. A file without a path stands for all its channels, [channel x time], in the
+ * times that all of them have. With #2 behind it a path stands for one stretch, without a gap, counted from 0. Records are unpacked
+ * when they are read, by several threads at a time. */
 #include "io/format.h"
 
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/shared.h"
 #include "io/archive/mseed_index.h"
+#include "io/archive/shared.h"
 #include "io/notes/recorder.h"
 #include "options/parse.h"
 
@@ -142,7 +142,8 @@ static int find_own(struct choice *choice, struct lw_error *err)
         if (!record->begins_stretch)
             continue;
         choice->from[choice->n_stretches] = record->first;
-        choice->stretches[choice->n_stretches++] = (struct lw_file_stretch){record->first, count_from(channel, r), lw_mseed_start(record)};
+        choice->stretches[choice->n_stretches++] =
+            (struct lw_file_stretch){record->first, count_from(channel, r), lw_mseed_start(record)};
     }
     choice->n_samples = channel->n_samples;
     return LW_OK;
@@ -157,7 +158,8 @@ struct walk {
     int64_t first;                      /* sample of the channel, at `begin` */
 };
 
-/* Go to the stretch that begins with the record, or a later one. Their places are rounded: one may not begin within the one before. */
+/* Go to the stretch that begins with the record, or a later one. Their places are rounded: one may not begin within the one
+ * before. */
 static bool go_to(struct walk *walk, int64_t record)
 {
     const struct lw_mseed_channel *const channel = walk->channel;
@@ -167,14 +169,15 @@ static bool go_to(struct walk *walk, int64_t record)
         return false;
     const int64_t at = -lw_instant_to_sample(lw_mseed_start(&channel->records[record]), channel->period, walk->start, NULL);
     const int64_t begin = record > 0 ? lw_max64(at, walk->end) : at;
-    *walk = (struct walk){channel, walk->start, record, begin, at + count_from(channel, record), channel->records[record].first + begin - at};
+    *walk = (struct walk){
+        channel, walk->start, record, begin, at + count_from(channel, record), channel->records[record].first + begin - at};
     return true;
 }
 
 /* Cut what is there down to the times that a channel has, too. @param into  has room for all of either
  * @return  how many there are then */
-static int64_t intersect(const struct lw_file_stretch *some, int64_t n, const struct lw_mseed_channel *channel, struct lw_instant start,
-                         struct lw_file_stretch *into)
+static int64_t intersect(const struct lw_file_stretch *some, int64_t n, const struct lw_mseed_channel *channel,
+                         struct lw_instant start, struct lw_file_stretch *into)
 {
     struct walk walk = {.channel = channel, .start = start};
     bool is_there = go_to(&walk, 0);
@@ -222,8 +225,11 @@ static int check_channels(const struct choice *choice, const char *file, struct 
         if (!is_same_period(channels[c].period, channels[0].period))
             return fail_choice(choice, file, "have different sampling rates", err);
         if (channels[c].has_overlaps)
-            return lw_fail(err, LW_EDATA, "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as in "
-                           "FILE:/%s", file, channels[c].name, channels[c].name);
+            return lw_fail(
+                err, LW_EDATA,
+                "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as in "
+                "FILE:/%s",
+                file, channels[c].name, channels[c].name);
         if (lw_instant_compare(*start, channels[c].start) < 0)
             *start = channels[c].start;
     }
@@ -290,7 +296,8 @@ static int choose(const struct lw_mseed_index *index, const char *file, const ch
     *choice = (struct choice){0};
     take_stretch(path, name, &stretch);
     (void)((rc = find_channel(index, file, name, choice, err)) || (rc = find_type(choice, file, err)) ||
-           (rc = choice->n == 1 ? find_own(choice, err) : find_common(choice, file, err)) || (rc = keep_stretch(choice, file, stretch, err)));
+           (rc = choice->n == 1 ? find_own(choice, err) : find_common(choice, file, err)) ||
+           (rc = keep_stretch(choice, file, stretch, err)));
     return rc;
 }
 
@@ -320,7 +327,8 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
     if (info->n_dims == 2)
         info->coordinates[0] = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
     snprintf(info->convention, sizeof info->convention, "miniSEED");
-    lw_recorder_add(&info->recorder, choice->n > 1 ? "channels" : "channel", names_text(choice->channels, choice->n, names, sizeof names));
+    lw_recorder_add(&info->recorder, choice->n > 1 ? "channels" : "channel",
+                    names_text(choice->channels, choice->n, names, sizeof names));
 }
 
 /* As numbers, the same types. */
@@ -365,8 +373,8 @@ static int64_t bytes_of(const struct lw_mseed_channel *channel)
     return bytes;
 }
 
-static int list_channel(const struct lw_mseed_index *index, const char *file, const struct lw_mseed_channel *channel, lw_list_fn *visit,
-                        void *context, struct lw_error *err)
+static int list_channel(const struct lw_mseed_index *index, const char *file, const struct lw_mseed_channel *channel,
+                        lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_dataset_info info = {.metadata_axis = -1};
     struct choice choice;

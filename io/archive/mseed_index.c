@@ -50,7 +50,8 @@ static int read_window(const struct lw_mseed_index *index, const char *name, int
 }
 
 /* From one record to the next, in a window that moves on when less than the head of a record is left in it. */
-static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_unpacker *unpacker, char *window, struct lw_error *err)
+static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_unpacker *unpacker, char *window,
+                struct lw_error *err)
 {
     struct lw_mseed_record record = {.bytes = 1};
     int64_t begin = 0, bytes = 0;
@@ -63,8 +64,8 @@ static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_
                 return rc;
         }
         if (lw_mseed_read_header(unpacker, window + (record.offset - begin), index->bytes - record.offset, &record, what))
-            return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or not miniSEED: the record at byte %" PRId64 " %s", name, record.offset,
-                           what);
+            return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or not miniSEED: the record at byte %" PRId64 " %s", name,
+                           record.offset, what);
         if (record.bytes > 0 && record.n_samples > 0)
             rc = add_record(index, &record, err);
     }

@@ -1,5 +1,5 @@
-/* mseed_record.h - one record of a miniSEED file, by libmseed: a header, blockettes and samples of one channel, in a power of two of
- * bytes.
+/* mseed_record.h - one record of a miniSEED file, by libmseed: a header, blockettes and samples of one channel, in a power of two
+ * of bytes.
  *
  *     unpacker   memory for one record and its samples: one for each thread that works at the same time
  *
@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Blockettes lie in the first LW_MSEED_HEAD bytes of a record, of which no more is looked at, lest a damaged one keep libmseed busy.
- * Behind what there is of a record in memory there are LW_MSEED_SLACK bytes that may be read: libmseed copies a blockette of type
- * 2000 by the length that it claims. */
+/* Blockettes lie in the first LW_MSEED_HEAD bytes of a record, of which no more is looked at, lest a damaged one keep libmseed
+ * busy. Behind what there is of a record in memory there are LW_MSEED_SLACK bytes that may be read: libmseed copies a blockette of
+ * type 2000 by the length that it claims. */
 enum { LW_MSEED_NAME = 16, LW_MSEED_HEAD = 4096, LW_MSEED_SLACK = 1 << 16, LW_MSEED_WHAT = 120 };
 
 struct lw_mseed_record {

@@ -108,8 +108,10 @@ static int find_type(const struct lw_dataset_info *info, const char *header, str
         return fail_header(info, "says no type ('descr')", err);
     if (parse_type(at, &flat->values))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%s' holds elements of NumPy's type %.*s: they must be numbers of 1 to 8 bytes or complex ones of 8 "
-                   "or 16 bytes; save it with .astype(...)", info->file, (int)lw_min64(40, (int64_t)strcspn(at, "}")), at);
+    return lw_fail(err, LW_EDATA,
+                   "'%s' holds elements of NumPy's type %.*s: they must be numbers of 1 to 8 bytes or complex ones of 8 "
+                   "or 16 bytes; save it with .astype(...)",
+                   info->file, (int)lw_min64(40, (int64_t)strcspn(at, "}")), at);
 }
 
 /* (3, 4), (5,) or (): single numbers. */

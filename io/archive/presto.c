@@ -114,11 +114,14 @@ static int find_length(const char *text, const struct lw_dataset_info *info, int
     double told = 0;
     const int64_t there = info->file_bytes / (int64_t)sizeof(float);
     if (!find_real(text, "Number of bins in the time series", &told) || !(told >= 1 && told < 1e15))
-        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how many bins it has (Number of bins in the time series)", info->file);
+        return lw_fail(err, LW_EDATA,
+                       "the .inf file of '%.600s' does not say how many bins it has (Number of bins in the time series)",
+                       info->file);
     *n = (int64_t)told;
     if (*n <= there)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' is cut short: its .inf file says that it has %" PRId64 " bins, and %" PRId64 " are there", info->file,
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is cut short: its .inf file says that it has %" PRId64 " bins, and %" PRId64 " are there", info->file,
                    *n, there);
 }
 
@@ -129,7 +132,8 @@ static int find_rate(const char *text, struct lw_dataset_info *info, struct lw_e
         snprintf(info->axis.source, sizeof info->axis.source, ".inf file");
         return LW_OK;
     }
-    return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)", info->file);
+    return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)",
+                   info->file);
 }
 
 /* Day and fraction are each exact: together they have more digits than float64. */
@@ -196,7 +200,8 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
 {
     struct lw_flat flat;
     int rc;
-    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)) || (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
+    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)) ||
+        (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
         return rc;
     find_start(text, &info->axis);
     find_recorder(text, &info->recorder);
@@ -238,15 +243,17 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         const char *name, *key;
         bool is_real;
     } fields[] = {
-        {"telescope", "Telescope used", false}, {"instrument", "Instrument used", false}, {"source_name", "Object being observed", false},
-        {"observer", "Data observed by", false}, {"RA", "J2000 Right Ascension", false}, {"DEC", "J2000 Declination", false},
-        {"refdm", "Dispersion measure", true}, {"low_channel_mhz", "Central freq of low channel", true},
+        {"telescope", "Telescope used", false},          {"instrument", "Instrument used", false},
+        {"source_name", "Object being observed", false}, {"observer", "Data observed by", false},
+        {"RA", "J2000 Right Ascension", false},          {"DEC", "J2000 Declination", false},
+        {"refdm", "Dispersion measure", true},           {"low_channel_mhz", "Central freq of low channel", true},
         {"bandwidth_mhz", "Total bandwidth", true},
     };
     char value[VALUE], *text;
     read_text(info->file, &text, NULL);
     for (size_t f = 0; text && f < sizeof fields / sizeof *fields; f++) {
-        struct lw_attribute attribute = {.name = fields[f].name, .kind = fields[f].is_real ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value};
+        struct lw_attribute attribute = {
+            .name = fields[f].name, .kind = fields[f].is_real ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value};
         if (find(text, fields[f].key, value) && (!fields[f].is_real || find_real(text, fields[f].key, &attribute.real)))
             visit(&attribute, context);
     }

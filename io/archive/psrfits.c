@@ -5,9 +5,9 @@
  *
  * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
  * tells, are not a number. */
-#include "io/archive/shared.h"
 #include "io/archive/field.h"
 #include "io/archive/psrfits_pols.h"
+#include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 
 #include "base/file.h"
@@ -253,8 +253,8 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     struct lw_spectra spectra = {0};
     int fd, rc;
     (void)use;
-    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) || (rc = lw_psrfits_choose(info, &table, &spectra, err)) ||
-        (rc = lw_file_open_input(info->file, &fd, err)))
+    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) ||
+        (rc = lw_psrfits_choose(info, &table, &spectra, err)) || (rc = lw_file_open_input(info->file, &fd, err)))
         return rc;
     rc = examine_rows(fd, info, &table, &spectra, err);
     close(fd);

@@ -65,8 +65,10 @@ static int parse_hints(const struct lw_dataset_info *info, struct description *o
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' is read as raw numbers, which have no name: leave out ':%s'", info->file, info->path);
     if (!parse_parts(raw, out))
-        return lw_fail(err, LW_EUSAGE, "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
-                       "le, complex- before them; orders time-slow and time-fast", raw);
+        return lw_fail(err, LW_EUSAGE,
+                       "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
+                       "le, complex- before them; orders time-slow and time-fast",
+                       raw);
     return LW_OK;
 }
 
@@ -80,11 +82,12 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
         return rc;
     if (__builtin_mul_overflow(lw_values_bytes(&description.values), description.channels, &frame) ||
         description.offset > info->file_bytes || info->file_bytes - description.offset < frame)
-        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says", info->file,
-                       info->file_bytes, info->hints.raw);
+        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says",
+                       info->file, info->file_bytes, info->hints.raw);
     const int64_t n = (info->file_bytes - description.offset) / frame;
     const int time = description.is_time_fast && description.channels > 1 ? 1 : 0;
-    *flat = (struct lw_flat){.offset = description.offset, .values = description.values, .n_dims = description.channels > 1 ? 2 : 1};
+    *flat =
+        (struct lw_flat){.offset = description.offset, .values = description.values, .n_dims = description.channels > 1 ? 2 : 1};
     flat->dims[1 - time] = description.channels;
     flat->dims[time] = n;
     if (flat->n_dims == 1)

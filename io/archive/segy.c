@@ -6,9 +6,9 @@
 
 #include "base/memory.h"
 #include "io/archive/field.h"
-#include "io/archive/shared.h"
 #include "io/archive/segy_header.h"
 #include "io/archive/segy_samples.h"
+#include "io/archive/shared.h"
 #include "io/bytes/box.h"
 #include "io/notes/recorder.h"
 

@@ -388,26 +388,34 @@ static bool is_of_first_length(const struct lw_segy_file *file, const char *name
     bool are_all = length > 0 && lw_segy_set_length(other, name, length, NULL) == LW_OK &&
                    other->first_byte + other->n_traces * other->pitch == other->bytes;
     for (int64_t t = 0; are_all && t < lw_min64(other->n_traces, LOOKED_AT); t++)
-        are_all = read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
+        are_all =
+            read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
     return are_all;
 }
 
 static int fail_length(const struct lw_segy_file *file, const char *name, const struct dissent *lengths, int64_t n, bool fits_first,
                        struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.500s' contradicts itself: a trace has %" PRId64 " samples by its binary header (bytes 3221-3222), and %"
-                   PRId64 " by the header of trace %" PRId64 " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
-                   " say otherwise than the file; --format SEG-Y takes %s", name, file->n_samples, lengths->said, lengths->trace, n,
-                   lengths->n, fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
+    return lw_fail(err, LW_EDATA,
+                   "'%.500s' contradicts itself: a trace has %" PRId64
+                   " samples by its binary header (bytes 3221-3222), and %" PRId64 " by the header of trace %" PRId64
+                   " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
+                   " say otherwise than the file; --format SEG-Y takes %s",
+                   name, file->n_samples, lengths->said, lengths->trace, n, lengths->n,
+                   fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
 }
 
-static int fail_interval(const struct lw_segy_file *file, const char *name, const struct dissent *intervals, int64_t n, struct lw_error *err)
+static int fail_interval(const struct lw_segy_file *file, const char *name, const struct dissent *intervals, int64_t n,
+                         struct lw_error *err)
 {
     const int64_t usual = count_field(file, 3217);
-    return lw_fail(err, LW_EDATA, "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
+    return lw_fail(err, LW_EDATA,
+                   "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
                    " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
-                   " looked at; --sample-rate says which is right", name, usual > 0 ? usual : trace_count_field(file, 117),
-                   usual > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals->said, intervals->trace, intervals->n, n);
+                   " looked at; --sample-rate says which is right",
+                   name, usual > 0 ? usual : trace_count_field(file, 117),
+                   usual > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals->said, intervals->trace, intervals->n,
+                   n);
 }
 
 /* Numbers that were rounded to whole ones are off by less than one. */
@@ -442,8 +450,8 @@ static void find_distance(const struct lw_segy_file *file, const struct spacing 
 }
 
 /* @param lengths, intervals  what traces say otherwise */
-static int look_at_traces(const struct lw_segy_file *file, const char *name, int64_t n, struct spacing *spacing, struct dissent *lengths,
-                          struct dissent *intervals, struct lw_error *err)
+static int look_at_traces(const struct lw_segy_file *file, const char *name, int64_t n, struct spacing *spacing,
+                          struct dissent *lengths, struct dissent *intervals, struct lw_error *err)
 {
     const int64_t last = file->n_traces - 1;
     unsigned char trace[LW_SEGY_TRACE_BYTES];
@@ -464,7 +472,8 @@ static int look_at_traces(const struct lw_segy_file *file, const char *name, int
     return rc;
 }
 
-int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
+int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where,
+                         struct lw_error *err)
 {
     struct dissent lengths = {0}, intervals = {0};
     struct spacing spacing;

@@ -45,11 +45,13 @@ bool lw_segy_is_plausible(const struct lw_segy_file *file);
 /** Fill info->axis: the interval between samples, the time of the first trace and the unit. */
 void lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info);
 
-/** Look at the headers of traces, of very many at some spread evenly. LW_EDATA where one says another length than the file, unless a user
- * names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another interval,
- * unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not evenly spaced.
+/** Look at the headers of traces, of very many at some spread evenly. LW_EDATA where one says another length than the file, unless
+ * a user names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another
+ * interval, unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not
+ * evenly spaced.
  * @param info  its name and hints */
-int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err);
+int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where,
+                         struct lw_error *err);
 
 /** Take traces to have so many samples. LW_EDATA: there is none that is whole. */
 int lw_segy_set_length(struct lw_segy_file *file, const char *name, int64_t n_samples, struct lw_error *err);

@@ -31,8 +31,8 @@ int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, stru
     return LW_OK;
 }
 
-int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close_dataset)(void *dataset), const struct lw_dataset_info *info,
-                    void **dataset, struct lw_error *err)
+int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close_dataset)(void *dataset),
+                    const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
     void *const opened = lw_alloc(bytes, "the reader", err);
     if (!opened)

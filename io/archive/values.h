@@ -41,7 +41,8 @@ struct lw_values {
     enum lw_number number;
     bool is_complex;                /* pairs (re, im) of such numbers */
     bool is_swapped;                /* stored in the byte order that is not this machine's */
-    bool is_about_middle;           /* an int16 or uint8 whose value is the number + 32768 or - 128; neither scaled nor with a blank */
+    bool is_about_middle;           /* an int16 or uint8 whose value is the number + 32768 or - 128; neither scaled nor with a
+                                       blank */
     bool is_scaled;                 /* the value is zero + scale x number */
     double scale, zero;
     bool has_blank;                 /* integers: this number is no value */

@@ -2,8 +2,8 @@
  *
  *     value = stored x scale + offset          not a number where stored is one of `missing`, or not in [low, high]
  *
- * as the CF conventions have it (sections 2.5.1, "Missing data, valid and actual range", and 8.1, "Packed data"), and the NetCDF User's
- * Guide (Appendix A: valid_range, _Unsigned). The attributes are about stored numbers. Pure. */
+ * as the CF conventions have it (sections 2.5.1, "Missing data, valid and actual range", and 8.1, "Packed data"), and the NetCDF
+ * User's Guide (Appendix A: valid_range, _Unsigned). The attributes are about stored numbers. Pure. */
 #ifndef LW_IO_BYTES_PACKING_H
 #define LW_IO_BYTES_PACKING_H
 

@@ -22,8 +22,8 @@ bool lw_gunzip_decode(struct lw_gunzip *gunzip, const void *from, size_t bytes, 
     return libdeflate_gzip_decompress(inner(gunzip), from, bytes, to, room, n) == LIBDEFLATE_SUCCESS;
 }
 
-enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room, size_t *taken,
-                                       size_t *made)
+enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room,
+                                       size_t *taken, size_t *made)
 {
     switch (libdeflate_gzip_decompress_ex(inner(gunzip), from, bytes, to, room, taken, made)) {
     case LIBDEFLATE_SUCCESS: return LW_GUNZIP_DONE;

@@ -17,9 +17,10 @@ bool lw_gunzip_decode(struct lw_gunzip *gunzip, const void *from, size_t bytes, 
 
 enum lw_gunzip_result { LW_GUNZIP_DONE, LW_GUNZIP_FULL, LW_GUNZIP_DAMAGED };
 
-/** Undo the first member of several. LW_GUNZIP_FULL: more than `room` bytes come out. What was made until it failed may stay in `to`.
+/** Undo the first member of several. LW_GUNZIP_FULL: more than `room` bytes come out. What was made until it failed may stay in
+ * `to`.
  * @param taken, made  set to the bytes of the member and those that come out, where it is done */
-enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room, size_t *taken,
-                                       size_t *made);
+enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room,
+                                       size_t *taken, size_t *made);
 
 #endif

@@ -173,9 +173,13 @@ bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, str
     enum { MOST_BYTES = 1 << 14 };
     hsize_t dims[H5S_MAX_RANK];
     const int n_dims = lw_hdf5_shape(dataset, dims);
-    const struct found found = {dataset, H5Dget_type(dataset), n_dims == 0 ? 1 : n_dims == 1 && dims[0] <= H5S_MAX_RANK ? (hssize_t)dims[0] : 0};
+    const struct found found = {dataset, H5Dget_type(dataset),
+                                n_dims == 0                              ? 1
+                                : n_dims == 1 && dims[0] <= H5S_MAX_RANK ? (hssize_t)dims[0]
+                                                                         : 0};
     const bool fits = index < found.n_elements && is_text(&found, (int)found.n_elements);
-    const bool is_small = fits && (H5Tis_variable_str(found.type) > 0 || H5Tget_size(found.type) <= MOST_BYTES / (size_t)found.n_elements);
+    const bool is_small =
+        fits && (H5Tis_variable_str(found.type) > 0 || H5Tget_size(found.type) <= MOST_BYTES / (size_t)found.n_elements);
     char *const whole = is_small ? take_item(&found, index) : NULL;
     snprintf(text, size, "%s", whole ? whole : "");
     for (size_t used = strlen(text); used > 0 && text[used - 1] == ' '; used--)

@@ -6,7 +6,8 @@
  *     of the time dimension (netCDF, h5py); for time series (one or two dimensions, more than one value, not named "time")
  *     also the rate attributes of the groups above, innermost first (ProdML)
  *   - attributes x0, dx and xunit (GWpy)
- *   - start: attributes start_time with start_unit, or with delta_t (PyCBC: seconds of GPS); Xstart; the first value of the scale; an ISO 8601 text
+ *   - start: attributes start_time with start_unit, or with delta_t (PyCBC: seconds of GPS); Xstart; the first value of the scale;
+ *     an ISO 8601 text
  *   - which dimension: dimension labels and scales named "time" or "t"
  *   - a dataset of times beside the dataset, as long as one of its dimensions: whatever of these is not known yet. A rate that is
  *     known has to be that of the times, unless the user gives another one */

@@ -1,5 +1,5 @@
-/* chunk_filters.h - the filters that HDF5's chunks may have been put through: which of them the program decodes, what they are called,
- * and what is to be done where nobody decodes one. */
+/* chunk_filters.h - the filters that HDF5's chunks may have been put through: which of them the program decodes, what they are
+ * called, and what is to be done where nobody decodes one. */
 #ifndef LW_IO_HDF5_CHUNK_FILTERS_H
 #define LW_IO_HDF5_CHUNK_FILTERS_H
 

@@ -9,7 +9,8 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/** Open an HDF5 file for reading by this process alone, also while a logger writes it with SWMR. LW_EIO: unreadable, locked. LW_EDATA: damaged. */
+/** Open an HDF5 file for reading by this process alone, also while a logger writes it with SWMR. LW_EIO: unreadable, locked.
+ * LW_EDATA: damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 
 /** Open a dataset. LW_EUSAGE: `path` is empty (lists the datasets). LW_EDATA: there is none of that name (lists those there

@@ -102,7 +102,8 @@ static void describe_packing(hid_t dataset, struct lw_listing *row)
     struct lw_dataset_info info = {0};
     struct lw_error broken;
     const hid_t type = H5Dget_type(dataset);
-    const bool is_packed = lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
+    const bool is_packed =
+        lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
     H5Tclose(type);
     append(row->storage, sizeof row->storage, "%s", is_packed ? ", packed" : "");
 }

@@ -16,8 +16,9 @@ struct lw_scale {
     char path[256];             /* of the scale's dataset */
 };
 
-/* What cannot be read is noted in *err, as io/hdf5/attribute.h says. Attributes that are not as the HDF5 dimension scale specification
- * wants them (of another type, for another number of dimensions) say nothing; HDF5's own functions would crash on them. */
+/* What cannot be read is noted in *err, as io/hdf5/attribute.h says. Attributes that are not as the HDF5 dimension scale
+ * specification wants them (of another type, for another number of dimensions) say nothing; HDF5's own functions would crash on
+ * them. */
 
 /** The dimension of `dataset` whose label or scale is named "time" or "t", -1 if none is. */
 int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err);

@@ -194,8 +194,8 @@ static const H5FD_class_t driver = {
 
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
 
-/* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the file
- * was the last to hold it. */
+/* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the
+ * file was the last to hold it. */
 static hid_t driver_number(void)
 {
     static hid_t number = H5I_INVALID_HID;

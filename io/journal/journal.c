@@ -201,7 +201,8 @@ static int read_file(int fd, const char *file, struct lw_journal **out, struct l
     if (!text)
         return LW_ESYSTEM;
     int rc;
-    (void)((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) || (rc = lw_journal_parse(text, status.st_size, file, out, err)));
+    (void)((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) ||
+           (rc = lw_journal_parse(text, status.st_size, file, out, err)));
     lw_free(text);
     return rc;
 }

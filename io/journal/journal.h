@@ -26,7 +26,8 @@ void lw_journal_clear(struct lw_journal *journal);
 
 /** Add a line. What does not fit is found by store. @param key  of letters, digits, '-', '_', '.' and blanks */
 void lw_journal_add(struct lw_journal *journal, const char *key, const char *value);
-void lw_journal_add_format(struct lw_journal *journal, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void lw_journal_add_format(struct lw_journal *journal, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /** Replace the file, durably. LW_EIO, naming it; LW_ESYSTEM: the room was too small. */
 int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_error *err);
@@ -40,8 +41,8 @@ int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct l
 /** The value of a key in a journal that was read; NULL: it has none. */
 const char *lw_journal_find(const struct lw_journal *journal, const char *key);
 
-/** How far a result has come, by the journal beside it: "36515072 of 50331648", when that was noted, and by which version. LW_EIO: there is no journal;
- * LW_EDATA, LW_ESYSTEM as load. @param result  its name, without the suffix */
+/** How far a result has come, by the journal beside it: "36515072 of 50331648", when that was noted, and by which version. LW_EIO:
+ * there is no journal; LW_EDATA, LW_ESYSTEM as load. @param result  its name, without the suffix */
 struct lw_journal_progress {
     char done[80], time[40], version[64];
 };

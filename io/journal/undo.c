@@ -119,8 +119,10 @@ static bool is_sound(const struct head *head, int64_t undo_bytes)
 
 static int fail_damaged(const char *undo, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.600s', by which a result that was being completed could be gone on with, is damaged; start over "
-                   "with --resume never", undo);
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s', by which a result that was being completed could be gone on with, is damaged; start over "
+                   "with --resume never",
+                   undo);
 }
 
 static int apply(int fd, int from, const char *undo, const struct head *head, struct lw_error *err)

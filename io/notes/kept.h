@@ -1,8 +1,8 @@
 /* kept.h - which attributes of its input a result keeps, in their own names.
  *
- * Left out are names by which readers find coordinates, sampling, types or structure, since the result has its own: what was right for
- * the input would be wrong for it; long texts and arrays; and what is beyond the bounds below, as the header of an HDF5 object holds
- * 64 KiB. */
+ * Left out are names by which readers find coordinates, sampling, types or structure, since the result has its own: what was right
+ * for the input would be wrong for it; long texts and arrays; and what is beyond the bounds below, as the header of an HDF5 object
+ * holds 64 KiB. */
 #ifndef LW_IO_NOTES_KEPT_H
 #define LW_IO_NOTES_KEPT_H
 

@@ -15,8 +15,10 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
         return rc;
     if (format->library)
         return format->library->find_quality(object->file, object->path, result, err);
-    return lw_fail(err, LW_EDATA, "--mask good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
-                   "another file", object->file, format->file_text);
+    return lw_fail(err, LW_EDATA,
+                   "--mask good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
+                   "another file",
+                   object->file, format->file_text);
 }
 
 int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,

@@ -20,8 +20,8 @@ struct lw_qualities {
 };
 
 /** Find the series of tests, whose names are parted by commas: "DATA,CBC_CAT2"; or, of the file's first series, the bits of a
- * number: "7", "0x7f". In a child process (shield.h); by one process. LW_EUSAGE: no such test (names those there are). LW_EDATA: the
- * file, or its format, has no such series. */
+ * number: "7", "0x7f". In a child process (shield.h); by one process. LW_EUSAGE: no such test (names those there are). LW_EDATA:
+ * the file, or its format, has no such series. */
 int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,
                     struct lw_error *err);
 

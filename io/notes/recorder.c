@@ -10,7 +10,8 @@
 
 static bool says_nothing(const char *value)
 {
-    static const char *const words[] = {"", "*", "-", "?", "NaN", "N/A", "NA", "nil", "none", "null", "TBD", "unknown", "unset", "undefined"};
+    static const char *const words[] = {"",    "*",    "-",    "?",   "NaN",     "N/A",   "NA",
+                                        "nil", "none", "null", "TBD", "unknown", "unset", "undefined"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         if (strcasecmp(value, words[w]) == 0)
             return true;

@@ -17,7 +17,8 @@ void lw_recorder_add_number(struct lw_recorder *recorder, const char *what, doub
 /** Hours or degrees of "05:34:31.973", "-00:30:00". NAN: it is none. */
 double lw_recorder_angle(const char *text);
 
-/** Where the telescope points, in degrees. Nothing is set if that is no place on the sky, or both are 0, as they are where nobody knows. */
+/** Where the telescope points, in degrees. Nothing is set if that is no place on the sky, or both are 0, as they are where nobody
+ * knows. */
 void lw_recorder_point(struct lw_recorder *recorder, double ra_deg, double dec_deg);
 
 /** Take the field at *at apart and go to the next one. @return  false behind the last one */
@@ -26,7 +27,8 @@ bool lw_recorder_next(const char **at, char what[LW_RECORDER_VALUE], char value[
 /** The value of a field. False: there is none. */
 bool lw_recorder_find(const struct lw_recorder *recorder, const char *what, char value[LW_RECORDER_VALUE]);
 
-/** Whether two pointings are one, to 5 seconds of arc: equal, or those of a telescope that stands still while the sky turns above it.
+/** Whether two pointings are one, to 5 seconds of arc: equal, or those of a telescope that stands still while the sky turns above
+ * it.
  * @param seconds  from the start of `a` to that of `b`; NAN: not known */
 bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds);
 

@@ -23,8 +23,8 @@ struct lw_said {
     double reals[LW_SAID_REALS];
 };
 
-/** A lw_attribute_fn: copy an attribute to `said`, which begins as all zeros. It is left out where there is one of its name already,
- * or no room. */
+/** A lw_attribute_fn: copy an attribute to `said`, which begins as all zeros. It is left out where there is one of its name
+ * already, or no room. */
 void lw_said_add(const struct lw_attribute *attribute, void *said);
 
 /** Attribute number `a`. It borrows from `said`; single numbers are also an array of one. */

@@ -88,7 +88,8 @@ static int look(struct lw_beside *beside, struct lw_error *err)
     struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
     rc = mine && all ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
-        rc = lw_fail(err, LW_ECONFIG, "--each file: so many files are too many for %d ranks: take more ranks, or give --isolated", size);
+        rc = lw_fail(err, LW_ECONFIG, "--each file: so many files are too many for %d ranks: take more ranks, or give --isolated",
+                     size);
     for (int64_t i = 0; rc == LW_OK && i < share; i++) {
         const int64_t f = i * lookers.n + lookers.mine;
         mine[i] = lookers.mine >= 0 && f < beside->n ? extent_of(beside, f) : (struct extent){.number = -1};
@@ -140,7 +141,8 @@ void lw_beside_destroy(struct lw_beside *beside)
     lw_free(beside);
 }
 
-/* ---- which are beside one ------------------------------------------------------------------------------------------------------ */
+/* ---- which are beside one
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Files that are one axis, while they are taken. */
 struct chain {

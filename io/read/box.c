@@ -264,8 +264,15 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     target->into = boxes->raw + boxes->used;
     const int64_t length = target->pitch[d] / sample * box->count[d];
     read->conversion = (struct lw_conversion){
-        .type = source->info.type, .packing = &read->packing, .to = LW_FLOAT64, .makes_magnitudes = !boxes->keeps_parts,
-        .n_rows = count_values(box) / length, .length = length, .stored = target->into, .stored_pitch = length * sample, .into = into,
+        .type = source->info.type,
+        .packing = &read->packing,
+        .to = LW_FLOAT64,
+        .makes_magnitudes = !boxes->keeps_parts,
+        .n_rows = count_values(box) / length,
+        .length = length,
+        .stored = target->into,
+        .stored_pitch = length * sample,
+        .into = into,
         .into_pitch = d > 0 ? pitch[d - 1] : 0,
     };
     boxes->used += bytes;
@@ -289,7 +296,8 @@ static void fill(const struct lw_sample_box *box, int d, char *into, const int64
 }
 
 /* Of many files, what lies in one part of the sequence, or in the gap before it. */
-static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch, struct lw_error *err)
+static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch,
+                      struct lw_error *err)
 {
     const struct lw_sequence *const sequence = &boxes->files->sequence;
     const int d = boxes->files->axis;
@@ -316,7 +324,8 @@ int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, in
     for (int b = 0; b < n && rc == LW_OK; b++) {
         int64_t pitch[LW_MAX_DIMS];
         find_pitch(&wanted[b], numbers(boxes) * (int64_t)sizeof *values, pitch);
-        rc = boxes->files ? add_joined(boxes, &wanted[b], (char *)values, pitch, err) : add(boxes, 0, &wanted[b], 0, (char *)values, pitch, err);
+        rc = boxes->files ? add_joined(boxes, &wanted[b], (char *)values, pitch, err)
+                          : add(boxes, 0, &wanted[b], 0, (char *)values, pitch, err);
         values += count_values(&wanted[b]) * numbers(boxes);
     }
     const int code = finish(boxes, rc ? NULL : err);

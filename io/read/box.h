@@ -1,5 +1,5 @@
-/* box.h - boxes of the samples of a dataset, or of many that are one axis, as real numbers: for those who show or check data, and want
- * any part of it in any order. Runs read slab by slab (reader.h).
+/* box.h - boxes of the samples of a dataset, or of many that are one axis, as real numbers: for those who show or check data, and
+ * want any part of it in any order. Runs read slab by slab (reader.h).
  *
  *     boxes  ->  what one file has of each  ->  threads: read, decode (cells.h), convert
  *

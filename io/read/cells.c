@@ -70,8 +70,8 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
         memcpy(read->cell, read->tile, sizeof read->cell);
 }
 
-/* Cells are numbered from the first sample of the first chunk on, or, where there are no chunks, from the first that is wanted; none
- * reaches from one tile to the next. */
+/* Cells are numbered from the first sample of the first chunk on, or, where there are no chunks, from the first that is wanted;
+ * none reaches from one tile to the next. */
 static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return lw_divide_up(read->tile[d], read->cell[d]); }
 
 static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position)
@@ -300,7 +300,8 @@ static int find_chunk(struct lw_cells_read *read, int64_t number, struct lw_erro
         cell.end[d] = cell.begin[d] + read->tile[d];
     }
     struct lw_error reason;
-    if (!is_wanted(read, &cell) || source->format->library->find_chunk(source->dataset, cell.begin, &read->places[number], &reason) == LW_OK)
+    if (!is_wanted(read, &cell) ||
+        source->format->library->find_chunk(source->dataset, cell.begin, &read->places[number], &reason) == LW_OK)
         return LW_OK;
     return fail_cell(read, &cell, &reason, err);
 }

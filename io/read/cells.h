@@ -1,5 +1,5 @@
-/* cells.h - boxes of the samples of an open dataset, read by the threads of its pool: without the format's library, or by the format
- * where its `read` is made for several threads. Where neither can be, the format reads a box on the caller's thread.
+/* cells.h - boxes of the samples of an open dataset, read by the threads of its pool: without the format's library, or by the
+ * format where its `read` is made for several threads. Where neither can be, the format reads a box on the caller's thread.
  *
  *     tile      what lies in one place of the file: a chunk; or all of a dataset that has none
  *     cell      what one thread reads at a time: a chunk that must be decoded, else a few MiB of a tile
@@ -57,8 +57,8 @@ int64_t lw_cells_tile(const struct lw_source *source, int d);
 /** Bytes from one sample of a tile to the next in each dimension that the dataset is described in. */
 void lw_cells_pitch(const struct lw_source *source, int64_t pitch[LW_MAX_DIMS]);
 
-/** What a target takes of samples [begin, end) of each dimension of a tile that begins at `tile`, as a box of bytes. @return  whether
- * it takes anything. @param from, to  set to where the box begins, from the beginnings of tile and target on */
+/** What a target takes of samples [begin, end) of each dimension of a tile that begins at `tile`, as a box of bytes. @return
+ * whether it takes anything. @param from, to  set to where the box begins, from the beginnings of tile and target on */
 bool lw_cells_box(const struct lw_source *source, const struct lw_target *target, const int64_t *tile, const int64_t *begin,
                   const int64_t *end, struct lw_bytes_box *box, int64_t *from, int64_t *to);
 

@@ -46,7 +46,8 @@ static void store(const double *numbers, int64_t n, enum lw_scalar to_scalar, vo
 }
 
 /* `n` samples; complex ones count once. */
-static void convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to)
+static void convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar,
+                    void *to)
 {
     double numbers[BLOCK];
     const int64_t parts = type.is_complex ? 2 : 1;

@@ -1,5 +1,5 @@
-/* convert.h - samples that are not read as they are stored: numbers that stand for others (io/bytes/packing.h), float16, which nothing
- * computes with, and integers of axes with gaps, where some samples are not numbers. */
+/* convert.h - samples that are not read as they are stored: numbers that stand for others (io/bytes/packing.h), float16, which
+ * nothing computes with, and integers of axes with gaps, where some samples are not numbers. */
 #ifndef LW_IO_READ_CONVERT_H
 #define LW_IO_READ_CONVERT_H
 

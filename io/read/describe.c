@@ -207,7 +207,8 @@ static int describe_files(struct lw_reader *reader, struct lw_error *err)
     return rc;
 }
 
-/* ---- the axis ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the axis
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 int lw_reader_axis(const struct lw_reader_request *request, const struct lw_dataset_info *info)
 {
@@ -235,8 +236,10 @@ static int check_stretches(const struct lw_dataset_info *info, int axis, struct 
 {
     if (info->n_stretches <= 1 || axis == info->metadata_axis)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.300s' has gaps in time, and time is not the axis here: name one of its %" PRId64 " stretches without "
-                   "gaps, as in %.300s#0", info->file, info->n_stretches, lw_name_of(info->file, info->path[0] ? info->path : "/").text);
+    return lw_fail(err, LW_EDATA,
+                   "'%.300s' has gaps in time, and time is not the axis here: name one of its %" PRId64 " stretches without "
+                   "gaps, as in %.300s#0",
+                   info->file, info->n_stretches, lw_name_of(info->file, info->path[0] ? info->path : "/").text);
 }
 
 /* The files as they are joined: without dimensions that are too many. */
@@ -302,7 +305,8 @@ static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
     return rc;
 }
 
-/* ---- gaps ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- gaps
+ * ------------------------------------------------------------------------------------------------------------------------ */
 
 /* "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...": as the part behind it tells. */
 static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
@@ -313,9 +317,9 @@ static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, 
     struct lw_axis_metadata behind = lw_infos_get(&reader->infos, next->file, &info)->axis;
     char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
     behind.instant = next->instant;
-    snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" :
-             "s", (double)gap->count * lw_period_seconds(behind.period), gap->first - reader->lead, lw_sampling_time_text(&behind, -gap->count,
-             from), lw_sampling_time_text(&behind, 0, to));
+    snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count,
+             gap->count == 1 ? "" : "s", (double)gap->count * lw_period_seconds(behind.period), gap->first - reader->lead,
+             lw_sampling_time_text(&behind, -gap->count, from), lw_sampling_time_text(&behind, 0, to));
 }
 
 static void log_sequence(const struct lw_reader *reader, int axis)
@@ -336,7 +340,8 @@ static void log_sequence(const struct lw_reader *reader, int axis)
         lw_log_warn("and %" PRId64 " gaps more", left);
     if (sequence->n_overlaps > 0)
         lw_log_info("%" PRId64 " file%s with samples that an earlier one has%s: those of the %s one stand%s", sequence->n_overlaps,
-                    sequence->n_overlaps == 1 ? " begins" : "s begin", reader->request.overlap == LW_OVERLAP_ERROR ? ", and they are the same" : "",
+                    sequence->n_overlaps == 1 ? " begins" : "s begin",
+                    reader->request.overlap == LW_OVERLAP_ERROR ? ", and they are the same" : "",
                     reader->request.overlap == LW_OVERLAP_LAST ? "later" : "earlier",
                     sequence->n_left_out > 0 ? "; files without any other are left out" : "");
 }
@@ -351,7 +356,8 @@ static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
                    "becomes of them", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 /* The type that samples are shown in, where it is not that they are stored in. @param is_packed  whether those of any file are */
 static void choose_type(struct lw_reader *reader, bool is_packed)
@@ -360,7 +366,8 @@ static void choose_type(struct lw_reader *reader, bool is_packed)
     const bool has_none = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(type->scalar);
     reader->converts = is_packed || has_none || type->scalar == LW_FLOAT16;
     if (is_packed)
-        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = type->is_complex};
+        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+                                 .is_complex = type->is_complex};
     else if (reader->converts)
         *type = lw_convert_type(*type);
 }

@@ -13,8 +13,8 @@ int lw_reader_axis(const struct lw_reader_request *request, const struct lw_data
 
 /* ---- its steps: pieces.c, overlap.c ---- */
 
-/** The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several; the others
- * are not looked at. Errors: those of lw_format.find_stretches. Collective.
+/** The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several; the
+ * others are not looked at. Errors: those of lw_format.find_stretches. Collective.
  * @param infos  [n_files], as the reader shows them, with the axis `axis`
  * @param out    release with lw_free */
 int lw_pieces_find(const struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_piece **out, int64_t *n,

@@ -50,8 +50,9 @@ int lw_library_select(struct lw_view *view, struct lw_error *err)
     if (view->calls.bounce_bytes > 0 &&
         !(view->bounce = lw_alloc((size_t)view->calls.bounce_bytes, "channels read with a step", err)))
         return LW_ESYSTEM;
-    return lw_view_is_chunked(source) ? source->format->library->prepare_chunks(source->dataset, lw_view_takes_chunks_whole(source, &view->spec), err)
-                                      : LW_OK;
+    return lw_view_is_chunked(source)
+               ? source->format->library->prepare_chunks(source->dataset, lw_view_takes_chunks_whole(source, &view->spec), err)
+               : LW_OK;
 }
 
 /* ---- read, by calls of the format ----------------------------------------------------------------------------------------- */
@@ -70,8 +71,11 @@ static int read_all_between(const struct lw_view *view, const struct lw_slab *sl
 {
     struct lw_view_spec spec = view->spec;
     spec.channels = (struct lw_range){spec.channels.begin + slab->channel * spec.channels.step, spec.channels.end, 1};
-    const struct lw_slab all = {.first = slab->first, .count = slab->count, .n_channels = lw_view_extent(&view->spec, slab->n_channels),
-                                .into = into, .into_axis = slab->count};
+    const struct lw_slab all = {.first = slab->first,
+                                .count = slab->count,
+                                .n_channels = lw_view_extent(&view->spec, slab->n_channels),
+                                .into = into,
+                                .into_axis = slab->count};
     return read_part(view, &spec, &all, err);
 }
 
@@ -129,7 +133,8 @@ static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t fi
     row->channel = slab->channel;
     row->n_channels = slab->n_channels;
     const struct lw_slab kept = lw_view_kept_slab(view);
-    const int rc = lw_view_picks(view->source, spec) ? read_all_between(view, &kept, row->memory, err) : read_part(view, spec, &kept, err);
+    const int rc =
+        lw_view_picks(view->source, spec) ? read_all_between(view, &kept, row->memory, err) : read_part(view, spec, &kept, err);
     if (rc)
         row->count = 0;
     return rc;
@@ -140,8 +145,8 @@ static void copy(const struct lw_view *view, const struct lw_slab *part)
 {
     const int64_t row_bytes = lw_view_extent(&view->spec, part->n_channels) * lw_view_sample_bytes(view->source, &view->spec);
     if (lw_view_picks(view->source, &view->spec))
-        pick(view, view->row.memory + (part->first - view->row.first) * row_bytes, part, place(view, part, part->first, part->channel),
-             part->n_channels);
+        pick(view, view->row.memory + (part->first - view->row.first) * row_bytes, part,
+             place(view, part, part->first, part->channel), part->n_channels);
     else
         lw_view_copy_kept(view, part);
 }

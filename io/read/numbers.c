@@ -78,7 +78,8 @@ static int read_alone(const char *name, int most_dims, struct lw_dataset_info *i
     *values = lw_alloc_array(count_doubles(info), sizeof **values, lw_dataset_name(info).text, err);
     if (!*values)
         return LW_ESYSTEM;
-    (void)((rc = lw_formats_find(info->file, NULL, &format, err)) || (rc = lw_format_read_numbers(format, &described, *values, err)));
+    (void)((rc = lw_formats_find(info->file, NULL, &format, err)) ||
+           (rc = lw_format_read_numbers(format, &described, *values, err)));
     return rc;
 }
 

@@ -110,7 +110,8 @@ static void name_channel(const struct pair *pair, int64_t count, int64_t element
         snprintf(text, 40, " of channel %" PRId64, pair->axis == 0 ? element % info->dims[1] : element / count);
 }
 
-static int fail_difference(const struct pair *pair, int64_t first, int64_t count, const struct difference *difference, struct lw_error *err)
+static int fail_difference(const struct pair *pair, int64_t first, int64_t count, const struct difference *difference,
+                           struct lw_error *err)
 {
     const struct lw_dataset_info *const earlier = &pair->earlier->info, *const later = &pair->later->info;
     char time[LW_INSTANT_TEXT], channel[40];
@@ -118,10 +119,11 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
     struct lw_axis_metadata axis = later->axis;
     axis.instant = pair->instant;
     lw_sampling_time_text(&axis, first + difference->sample, time);
-    return lw_fail(err, LW_EDATA, "'%.250s' and '%.250s' have %" PRId64 " samples of the same times, and differ, first in sample %" PRId64
-                   "%s (%s): %.9g in the first, %.9g in the second; --overlap first or last says which file's are taken", earlier->file,
-                   later->file, pair->count, pair->at + first + difference->sample, channel, time, difference->values[0],
-                   difference->values[1]);
+    return lw_fail(err, LW_EDATA,
+                   "'%.250s' and '%.250s' have %" PRId64 " samples of the same times, and differ, first in sample %" PRId64
+                   "%s (%s): %.9g in the first, %.9g in the second; --overlap first or last says which file's are taken",
+                   earlier->file, later->file, pair->count, pair->at + first + difference->sample, channel, time,
+                   difference->values[0], difference->values[1]);
 }
 
 static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error *err)
@@ -154,7 +156,8 @@ static int open_file(const struct lw_reader *reader, struct cache *cache, int wh
     lw_source_close(cache->sources[which]);
     cache->sources[which] = NULL;
     cache->files[which] = file;
-    return lw_source_open(lw_infos_get(&reader->infos, file, &info), reader->request.least_dims, reader->request.most_dims, NULL, &cache->sources[which], err);
+    return lw_source_open(lw_infos_get(&reader->infos, file, &info), reader->request.least_dims, reader->request.most_dims, NULL,
+                          &cache->sources[which], err);
 }
 
 /* Elements beside each sample of the axis. */
@@ -193,11 +196,16 @@ static int compare_overlap(const struct lw_reader *reader, int axis, const struc
     struct lw_dataset_info info;
     int rc = LW_OK;
     lw_infos_get(&reader->infos, overlap->file, &info);
-    for (int64_t p = lw_sequence_find(sequence, overlap->first); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
+    for (int64_t p = lw_sequence_find(sequence, overlap->first);
+         rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
         const int64_t first = lw_max64(part->first, overlap->first);
-        struct pair pair = {.reader = reader, .axis = axis, .in_earlier = part->skip + first - part->first,
-                            .in_later = overlap->skip + first - overlap->first, .at = first, .count = lw_min64(end, part->first + part->count) - first,
+        struct pair pair = {.reader = reader,
+                            .axis = axis,
+                            .in_earlier = part->skip + first - part->first,
+                            .in_later = overlap->skip + first - overlap->first,
+                            .at = first,
+                            .count = lw_min64(end, part->first + part->count) - first,
                             .instant = lw_instant_of_sample(overlap->instant, info.axis.period, first - overlap->first)};
         rc = compare_pair(&pair, cache, part->file, overlap->file, err);
     }

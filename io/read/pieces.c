@@ -54,7 +54,9 @@ static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces,
         most = lw_max64(most, count_pieces(lw_infos_get(&reader->infos, f, &info)));
     const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
     struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
-    int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1) : all ? LW_OK : LW_ESYSTEM;
+    int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1)
+             : all       ? LW_OK
+                         : LW_ESYSTEM;
     rc = lw_comm_agree(reader->comm, rc, err);
     for (int64_t f = 0, n; f < reader->n_files && rc == LW_OK; pieces += n, f++) {
         n = count_pieces(lw_infos_get(&reader->infos, f, &info));

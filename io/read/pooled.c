@@ -78,8 +78,8 @@ int lw_pooled_select(struct lw_view *view, struct lw_error *err)
 {
     const struct lw_source *const source = view->source;
     view->cells = plan(source, &view->spec);
-    if (source->stored.is_chunked && !(view->read.chunks = lw_alloc_array(count_tiles(source, &view->spec), sizeof *view->read.chunks,
-                                                                          "the places of chunks", err)))
+    if (source->stored.is_chunked && !(view->read.chunks = lw_alloc_array(count_tiles(source, &view->spec),
+                                                                          sizeof *view->read.chunks, "the places of chunks", err)))
         return LW_ESYSTEM;
     return lw_cells_create(&view->cells, lw_source_decodes(source) ? lw_view_decoders(source, &view->spec) : 0, err);
 }

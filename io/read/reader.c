@@ -141,7 +141,8 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
     return false;
 }
 
-/* ---- the view of a part -------------------------------------------------------------------------------------------------------- */
+/* ---- the view of a part
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* A file without gaps, which may have any axis that the view takes. */
 static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
@@ -164,7 +165,8 @@ static bool has_gaps(const struct lw_reader *reader, int64_t part)
     return file_of(reader, part, &info)->n_stretches > 1;
 }
 
-/* The view of a file with gaps is all of it, for all of its parts. Else, of a part that the reader's view does not reach, a sample. */
+/* The view of a file with gaps is all of it, for all of its parts. Else, of a part that the reader's view does not reach, a
+ * sample. */
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -201,8 +203,8 @@ int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *v
     struct lw_dataset_info all = reader->info;
     struct lw_view_spec own = *view;
     if (!is_single(reader) && view->axis != reader->axis)
-        return lw_fail(err, LW_ECONFIG, "%s is joined along its dimension %d: dimension %d cannot be the axis", lw_dataset_name(&reader->info).text,
-                       reader->axis, view->axis);
+        return lw_fail(err, LW_ECONFIG, "%s is joined along its dimension %d: dimension %d cannot be the axis",
+                       lw_dataset_name(&reader->info).text, reader->axis, view->axis);
     own.start += all.before;
     all.dims[reader->axis] += all.before + all.after;
     return lw_view_check(&all, &own, err);
@@ -274,7 +276,8 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     return lw_view_select(reader->opened[0].view, &own, err);
 }
 
-/* ---- the open files ------------------------------------------------------------------------------------------------------------- */
+/* ---- the open files
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
@@ -328,7 +331,8 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
     return rc;
 }
 
-/* ---- read -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- read
+ * -------------------------------------------------------------------------------------------------------------------------- */
 
 /* The samples [begin, end) of the axis that a slab has of one part go to the slab, or to the scratch. */
 static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int64_t part, int64_t begin, int64_t end,
@@ -344,7 +348,8 @@ static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int6
     shown(reader, &reader->view, part, &first);
     const int64_t before = begin - (reader->view.start + slab->first);
     struct lw_slab own = *slab;
-    own.first = begin - first + (has_gaps(reader, part) ? reader->sequence.parts[part].skip + first - reader->sequence.parts[part].first : 0);
+    own.first = begin - first +
+                (has_gaps(reader, part) ? reader->sequence.parts[part].skip + first - reader->sequence.parts[part].first : 0);
     own.count = end - begin;
     own.into_first = slab->into_first + before;
     if (reader->scratch) {
@@ -363,7 +368,8 @@ static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, str
     int rc = LW_OK;
     if (is_single(reader))
         return begin_part(reader, slab, 0, begin, end, err);
-    for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
+    for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end;
+         p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
         rc = begin_part(reader, slab, p, lw_max64(begin, part->first), lw_min64(end, part->first + part->count), err);
     }
@@ -388,7 +394,8 @@ static void convert_part(const struct lw_reader *reader, int64_t part, int64_t f
     const struct lw_slab *const slab = &reader->slab;
     const struct lw_type stored = longest(reader)->info.type, shown = reader->info.type;
     const int64_t values = lw_view_row_length(longest(reader), &reader->view), width = is_time_slow(reader) ? slab->n_channels : 1;
-    const int64_t from_bytes = width * values * (int64_t)lw_type_bytes(stored), to_bytes = width * values * (int64_t)lw_type_bytes(shown);
+    const int64_t from_bytes = width * values * (int64_t)lw_type_bytes(stored),
+                  to_bytes = width * values * (int64_t)lw_type_bytes(shown);
     struct lw_dataset_info file;
     struct lw_conversion conversion = {
         .type = stored, .packing = &file_of(reader, part, &file)->packing, .to = shown.scalar,

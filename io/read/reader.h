@@ -3,8 +3,9 @@
  *     axis     |  file 0  |  file 1  |  gap  |  file 2  |       in the order of their start times, else of their names
  *
  * What two files have in common must be the same in both, unless it is said which of them is taken. The samples of a gap are zeros,
- * or they are not numbers; then integers are given as float32 (int32 as float64), which hold them exactly. Samples of which a file says
- * that they are packed (io/bytes/packing.h) are given as what they stand for, in the precision asked for, and float16 as float32.
+ * or they are not numbers; then integers are given as float32 (int32 as float64), which hold them exactly. Samples of which a file
+ * says that they are packed (io/bytes/packing.h) are given as what they stand for, in the precision asked for, and float16 as
+ * float32.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
@@ -54,8 +55,8 @@ enum { LW_JOIN_TIME = -1, LW_JOIN_ROWS = -2 };      /* what the metadata calls t
 
 struct lw_reader_request {
     const char *names;          /* as io/names.h takes them */
-    const char *beside;         /* likewise; files that are not shown, but whose samples can be read beyond the ends, where they follow
-                                   without a gap: a view may begin before sample 0 and end behind the last. NULL: none */
+    const char *beside;         /* likewise; files that are not shown, but whose samples can be read beyond the ends, where they
+                                   follow without a gap: a view may begin before sample 0 and end behind the last. NULL: none */
     struct lw_hints hints;
     int least_dims, most_dims;  /* of data with more than `most` dimensions, those of length 1 are left out, down to `least` */
     int join;                   /* a dimension, or one of the above */
@@ -187,8 +188,8 @@ int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct 
  * lw_reader_select; without a pool: false. */
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place);
 
-/** A small dataset (filters, kernels) of rank 1 to `most_dims` as float64, or complex float64 pairs, on every rank: rank 0 reads and
- * broadcasts; any integer or floating type. Collective.
+/** A small dataset (filters, kernels) of rank 1 to `most_dims` as float64, or complex float64 pairs, on every rank: rank 0 reads
+ * and broadcasts; any integer or floating type. Collective.
  * @param values  returned, [dims[0] x dims[1] ..] row-major (x 2 if complex), release with lw_free */
 int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info, double **values,
                            struct lw_error *err);

@@ -19,8 +19,8 @@ enum { MOST_FIELDS = 16 };
 static int fail_pair(const struct lw_dataset_info *a, const struct lw_dataset_info *b, const char *what, const char *in_a,
                      const char *in_b, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.300s' and '%.300s' are not one axis: %s is %.100s in the first and %.100s in the second", a->file,
-                   b->file, what, in_a, in_b);
+    return lw_fail(err, LW_EDATA, "'%.300s' and '%.300s' are not one axis: %s is %.100s in the first and %.100s in the second",
+                   a->file, b->file, what, in_a, in_b);
 }
 
 static int compare_types(const struct lw_dataset_info *a, const struct lw_dataset_info *b, struct lw_error *err)
@@ -81,7 +81,8 @@ static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info
         if (d != axis && (rc = compare_numbers(a, b, what, a->dims[d], b->dims[d], err)) == LW_OK)
             rc = compare_coordinates(a, b, d, err);
     }
-    return rc == LW_OK && strcmp(a->axis.unit, b->axis.unit) != 0 ? fail_pair(a, b, "the unit", a->axis.unit, b->axis.unit, err) : rc;
+    return rc == LW_OK && strcmp(a->axis.unit, b->axis.unit) != 0 ? fail_pair(a, b, "the unit", a->axis.unit, b->axis.unit, err)
+                                                                  : rc;
 }
 
 static const char *start_text(const struct lw_dataset_info *info)
@@ -234,12 +235,14 @@ static int place(struct lw_sequence *sequence, const struct lw_join *join, const
     struct lw_dataset_info room;
     const struct lw_dataset_info *const info = lw_infos_get(join->infos, piece->file, &room);
     const int64_t n = piece->count, length = sequence->length;
-    const int64_t missing = has_times && sequence->n_parts > 0 ? lw_instant_to_sample(*end, info->axis.period, piece->instant, NULL) : 0;
+    const int64_t missing =
+        has_times && sequence->n_parts > 0 ? lw_instant_to_sample(*end, info->axis.period, piece->instant, NULL) : 0;
     if (missing > INT64_MAX / 4 - length - n)
         return fail_length(info, err);
     const struct lw_file_part part = {piece->file, piece->stretch, length + missing, piece->first, n, piece->instant};
     if (missing < 0)
-        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){piece->file, piece->first, part.first, lw_min64(n, -missing), piece->instant};
+        sequence->overlaps[sequence->n_overlaps++] =
+            (struct lw_overlap){piece->file, piece->first, part.first, lw_min64(n, -missing), piece->instant};
     if (missing > 0)
         sequence->gaps[sequence->n_gaps++] = (struct lw_gap){length, missing};
     if (missing < 0 && join->last_stands)

@@ -4,8 +4,8 @@
  *     file     |     kept     |
  *                         |skip|   kept  |          what the earlier file has, too, is skipped, or cut off there
  *
- * A file with gaps of its own is several such. With start times, each belongs where its start says, to the nearest sample behind the file before; without, it follows that in
- * the order of names (digits count as numbers: 9 before 10). */
+ * A file with gaps of its own is several such. With start times, each belongs where its start says, to the nearest sample behind
+ * the file before; without, it follows that in the order of names (digits count as numbers: 9 before 10). */
 #ifndef LW_IO_READ_SEQUENCE_H
 #define LW_IO_READ_SEQUENCE_H
 
@@ -52,8 +52,8 @@ struct lw_join {
     bool last_stands;           /* of samples that several pieces have, the later one's are taken, not the earlier one's */
 };
 
-/** Join files along a dimension. LW_EDATA: they are of different detectors, telescopes, ..., or differ in type, shape, rate, unit or
- * coordinates, or only some have start times, or the axis has more samples than 64 bits count. */
+/** Join files along a dimension. LW_EDATA: they are of different detectors, telescopes, ..., or differ in type, shape, rate, unit
+ * or coordinates, or only some have start times, or the axis has more samples than 64 bits count. */
 int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct lw_error *err);
 void lw_sequence_release(struct lw_sequence *sequence);
 

@@ -41,7 +41,8 @@ void lw_view_close(struct lw_view *view)
 int64_t lw_view_bytes(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     const int64_t row = lw_view_is_chunked(source) && lw_view_keeps_chunks(source, spec) ? lw_view_kept_bytes(source, spec) : 0;
-    return source->described.opened_bytes + row + (source->is_pooled ? lw_pooled_bytes(source, spec) : lw_library_bytes(source, spec));
+    return source->described.opened_bytes + row +
+           (source->is_pooled ? lw_pooled_bytes(source, spec) : lw_library_bytes(source, spec));
 }
 
 int lw_view_select(struct lw_view *view, const struct lw_view_spec *spec, struct lw_error *err)

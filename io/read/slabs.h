@@ -1,5 +1,5 @@
-/* slabs.h - a view of one dataset of one file: opened, chosen, read slab by slab. A reader has one for each file that it reads at the
- * moment. The functions are those of io/read/reader.h that are called alike. */
+/* slabs.h - a view of one dataset of one file: opened, chosen, read slab by slab. A reader has one for each file that it reads at
+ * the moment. The functions are those of io/read/reader.h that are called alike. */
 #ifndef LW_IO_READ_SLABS_H
 #define LW_IO_READ_SLABS_H
 

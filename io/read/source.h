@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* A box of samples of the dataset, in the dimensions that it is described in, and where it goes. At most three counts are more than 1;
- * in dimensions that there are not, one sample from 0 on. */
+/* A box of samples of the dataset, in the dimensions that it is described in, and where it goes. At most three counts are more than
+ * 1; in dimensions that there are not, one sample from 0 on. */
 struct lw_target {
     int64_t first[LW_MAX_DIMS], step[LW_MAX_DIMS], count[LW_MAX_DIMS];
     int64_t pitch[LW_MAX_DIMS];         /* bytes from one to the next in memory, where there are several */

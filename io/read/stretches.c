@@ -142,7 +142,8 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
         struct lw_dataset_info file;
         lw_infos_get(&reader->infos, reader->sequence.parts[p].file, &file);
         if (is_first_of_piece(&reader->sequence, p))
-            rc = add_text(c, name_piece(&file, reader->sequence.parts[p].stretch).text, begins_behind_gap(&reader->sequence, p), err);
+            rc = add_text(c, name_piece(&file, reader->sequence.parts[p].stretch).text, begins_behind_gap(&reader->sequence, p),
+                          err);
         lw_source_squeeze(&file, request->least_dims, request->most_dims, NULL);
         if (rc == LW_OK && bytes)
             (*bytes)[c->out->n - 1] += width_of(&file, reader->axis) * (double)reader->sequence.parts[p].count;

@@ -13,7 +13,8 @@ enum lw_each {
 
 /** The groups of what is asked for, in their order, each as the text of struct lw_reader_request.names. Errors: those of
  * lw_reader_open_all. Collective. @param out  release with lw_names_release
- * @param bytes  NULL: not wanted; else set to [out->n] bytes of the groups' samples, to be given to lw_free. Each file is looked at for
+ * @param bytes  NULL: not wanted; else set to [out->n] bytes of the groups' samples, to be given to lw_free. Each file is looked at
+ * for
  *               it: one that cannot be described has 0 */
 int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *request, enum lw_each each, struct lw_names *out,
                       double **bytes, struct lw_error *err);
@@ -28,8 +29,8 @@ int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *reque
                      struct lw_beside **out, struct lw_error *err);
 void lw_beside_destroy(struct lw_beside *beside);           /* NULL is legal */
 
-/** The files that lie before and behind file `number` without a gap, and can be one axis with it: so many that they have `reach` samples
- * on either side, or all there are. Collective.
+/** The files that lie before and behind file `number` without a gap, and can be one axis with it: so many that they have `reach`
+ * samples on either side, or all there are. Collective.
  * @param text  set to what struct lw_reader_request.beside takes, "" where there is none; valid until the next call */
 int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err);
 

@@ -39,8 +39,8 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
 /** Where the samples of a slab lie, and where they go. */
 struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab);
 
-/* What is kept from one read to the next, as a slab of its own; whether it holds sample `first` of the channels of a slab; and, of those
- * that lie there as they do in a slab, a copy to the part of a slab that is all in it. */
+/* What is kept from one read to the next, as a slab of its own; whether it holds sample `first` of the channels of a slab; and, of
+ * those that lie there as they do in a slab, a copy to the part of a slab that is all in it. */
 struct lw_slab lw_view_kept_slab(const struct lw_view *view);
 bool lw_view_holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first);
 void lw_view_copy_kept(const struct lw_view *view, const struct lw_slab *part);
@@ -100,6 +100,7 @@ int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *
 
 /** lw_reader_chunk_width and lw_reader_chunk_cost. */
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
-struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view, const struct lw_reads *reads);
+struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
+                                        const struct lw_reads *reads);
 
 #endif

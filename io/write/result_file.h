@@ -2,8 +2,8 @@
  * claims and publishes it; the other ranks join it.
  *
  *     check    whether the final name can be given, before any work; touches nothing
- *     claim    OUT.lapwing-part is created and locked, the disk asked for room; where a run goes on and makes it anew, under another
- *              name: what is there can be opened until
+ *     claim    OUT.lapwing-part is created and locked, the disk asked for room; where a run goes on and makes it anew, under
+ *              another name: what is there can be opened until
  *     place    the new one, whose structure is made, takes its place
  *     resume   or OUT.lapwing-part, which a killed run has left, is locked as it is
  *     join     another rank opens what rank 0 has claimed or resumed

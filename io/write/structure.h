@@ -1,5 +1,5 @@
-/* structure.h - a format of results, as one table of operations: everything of a result file but its samples. A further one is a file
- * with such a table and a line in writer.c.
+/* structure.h - a format of results, as one table of operations: everything of a result file but its samples. A further one is a
+ * file with such a table and a line in writer.c.
  *
  *     create     by rank 0: all datasets and attributes but tables that grow, room for them on disk, closed again
  *     check      by rank 0: or those that an earlier run has left are the same
@@ -37,16 +37,16 @@ struct lw_structure {
     int (*create)(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
                   struct lw_error *err);
 
-    /** Whether the file under its temporary name, which is resumed, is incomplete and has the spec's datasets, of the same shape and
-     * type; then its room on disk is made sure of. LW_EDATA, LW_EIO. */
+    /** Whether the file under its temporary name, which is resumed, is incomplete and has the spec's datasets, of the same shape
+     * and type; then its room on disk is made sure of. LW_EDATA, LW_EIO. */
     int (*check)(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err);
 
     /** Create and write the tables and overwrite the attributes, then mark the file complete. LW_EIO. @param is_stuck  as above */
     int (*complete)(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck, struct lw_error *err);
 
-    /* Samples by calls of the library that all ranks make together. Each either succeeds or ends all ranks; but opening may fail, on
-     * every rank. NULL: there are no such calls, and samples are always written to their places. */
+    /* Samples by calls of the library that all ranks make together. Each either succeeds or ends all ranks; but opening may fail,
+     * on every rank. NULL: there are no such calls, and samples are always written to their places. */
     int (*open_together)(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec, void **file,
                          struct lw_error *err);
     void (*write_together)(void *file, int dataset, const int64_t *first, const int64_t *count, const void *data);

@@ -135,7 +135,8 @@ static void warn_of_seams(const struct lw_writer *writer, const char *why, const
         lw_log_warn("%s: samples at the seams of two nodes may be lost; %s", why, remedy);
 }
 
-/* Whether all ranks write, each to its place in the file, rather than by calls that they make together; why, or why not, is said. */
+/* Whether all ranks write, each to its place in the file, rather than by calls that they make together; why, or why not, is
+ * said. */
 static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spec, const struct lw_storage *storage)
 {
     struct lw_error why;
@@ -151,7 +152,8 @@ static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spe
         return false;
     }
     if (!is_coherent)
-        warn_of_seams(writer, why.message, has_choice ? "--io collective loses none" : "results in HDF5 with --io collective lose none");
+        warn_of_seams(writer, why.message,
+                      has_choice ? "--io collective loses none" : "results in HDF5 with --io collective lose none");
     if (spec->pool)
         lw_log_info("the result is written directly by %d threads a rank (%s, %s)", lw_pool_threads(spec->pool), storage->name,
                     lw_store_way_text(storage->way));

@@ -9,8 +9,8 @@
  *            final name
  *   destroy  before finish: the temporary file is deleted, unless it was opened or is to be kept
  *
- * Datasets are contiguous and aligned. A killed run leaves no file under the final name. What is written is safe from then on that a
- * sync has ended which began after it. */
+ * Datasets are contiguous and aligned. A killed run leaves no file under the final name. What is written is safe from then on that
+ * a sync has ended which began after it. */
 #ifndef LW_IO_WRITE_WRITER_H
 #define LW_IO_WRITE_WRITER_H
 
@@ -78,7 +78,8 @@ struct lw_writer_dataset {
     int (*compare)(const void *a, const void *b);       /* of a table that grows: the order of its rows in the file, as for qsort */
     const struct lw_attribute *attributes;
     int n_attributes;
-    const struct lw_attribute *carried;     /* what the input says of itself, in its own names; coordinates of FITS in them are moved */
+    const struct lw_attribute *carried;     /* what the input says of itself, in its own names; coordinates of FITS in them are
+                                               moved */
     int n_carried;                          /* with the map. Of FITS results */
     struct lw_pixel_map map;
 };
@@ -97,9 +98,11 @@ struct lw_writer_spec {
     const struct lw_writer_dataset *datasets;
     int n_datasets;
     bool can_resume;                    /* a later run may go on: rows of the table that grows are kept beside the file, too */
-    bool has_journal;                   /* what lies beside the file is of use: it stays until the result is finished, as does the file */
+    bool has_journal;                   /* what lies beside the file is of use: it stays until the result is finished, as does the
+                                           file */
     enum lw_io io;
-    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io` is */
+    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io`
+                                   is */
 };
 
 /* Gets rows of a table. */
@@ -120,8 +123,8 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
  * that it has written stand, and tables that grow are empty until lw_writer_recall. The spec's attributes are not looked at.
  * Whatever fails from here on, the file stays, so that it can be opened again. What a run that was ended while it finished has
  * changed is taken back. Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or
- * another run is writing it, or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path, shape
- * or type is another one than the spec's, naming both. Collective. */
+ * another run is writing it, or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path,
+ * shape or type is another one than the spec's, naming both. Collective. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
 /** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the
@@ -149,13 +152,14 @@ int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_f
 /** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);
 
-/** The same meanwhile, by an I/O thread of each rank, of what was written when it began; by collective HDF5 calls it is done at once.
- * Begin is collective; is_synced is not; end waits, and is for each rank: LW_EIO. One sync is under way at a time. */
+/** The same meanwhile, by an I/O thread of each rank, of what was written when it began; by collective HDF5 calls it is done at
+ * once. Begin is collective; is_synced is not; end waits, and is for each rank: LW_EIO. One sync is under way at a time. */
 void lw_writer_sync_begin(struct lw_writer *writer);
 bool lw_writer_is_synced(struct lw_writer *writer);
 int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err);
 
-/** Let destroy leave the temporary file, and finish be interrupted at any moment: there is a journal by which a later run can go on. */
+/** Let destroy leave the temporary file, and finish be interrupted at any moment: there is a journal by which a later run can go
+ * on. */
 void lw_writer_keep(struct lw_writer *writer);
 
 /** The name of a file beside the result. */

@@ -52,8 +52,10 @@ static const struct lw_option highpass_options[] = {
 static int check_edges(double rate_hz, const struct lw_band *band, struct lw_error *err)
 {
     if (band->has_low && (band->low_hz == 0 || band->low_hz == rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE, "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band from "
-                       "0 on is a lowpass", band->low_text, rate_hz / 2);
+        return lw_fail(err, LW_EUSAGE,
+                       "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band from "
+                       "0 on is a lowpass",
+                       band->low_text, rate_hz / 2);
     if (band->has_high && (band->high_hz == 0 || band->high_hz == rate_hz / 2))
         return lw_fail(err, LW_EUSAGE, "%s: the upper edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band up "
                        "to there is a highpass", band->high_text, rate_hz / 2);
@@ -191,10 +193,11 @@ static void warn_if_short(const struct request *request, double transition_hz)
     const struct lw_band_length *const length = request->length;
     const double widest = widest_transition(request->rate_hz, request->band);
     if (length->transition_hz == 0 && transition_hz >= widest)
-        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
-                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
-                    "%.0f taps", length->n_taps, transition_hz, widest,
-                    lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
+        lw_log_warn(
+            "%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
+            "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
+            "%.0f taps",
+            length->n_taps, transition_hz, widest, lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
 }
 
 static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)

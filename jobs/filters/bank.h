@@ -2,8 +2,8 @@
 #ifndef LW_JOBS_FILTERS_BANK_H
 #define LW_JOBS_FILTERS_BANK_H
 
-#include "design/window.h"
 #include "design/response.h"
+#include "design/window.h"
 #include "io/write/writer.h"
 #include "jobs/filters/kinds.h"
 #include "options/parse.h"

@@ -27,8 +27,8 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
         (rc = lw_bank_read_frequency(bank, given, "to", &to_hz, err)))
         return rc;
     if (n_taps < 2)
-        return lw_fail(err, LW_EUSAGE, "--duration %.6g s is less than two samples at --rate %.12g: the least is %.6g s", duration_s,
-                       bank->rate_hz, 2 / bank->rate_hz);
+        return lw_fail(err, LW_EUSAGE, "--duration %.6g s is less than two samples at --rate %.12g: the least is %.6g s",
+                       duration_s, bank->rate_hz, 2 / bank->rate_hz);
     if ((rc = lw_bank_shape(bank, 1, n_taps, true, "a shorter --duration", err)))
         return rc;
     const double from = from_hz / bank->rate_hz, to = to_hz / bank->rate_hz;
@@ -45,10 +45,12 @@ const struct lw_filter_kind lw_filter_chirp = {
     .name = "chirp",
     .title = "the matched filter of a linear chirp, in quadrature",
     .description =
-        "Complex taps: the chirp with cosine and sine, conjugated and reversed in time, so that convolving is matched filtering (do "
+        "Complex taps: the chirp with cosine and sine, conjugated and reversed in time, so that convolving is matched filtering "
+        "(do "
         "not give ols --correlate). The magnitude of the output (--post amplitude) does not depend on the chirp's phase. A chirp "
         "that begins at sample i of a signal makes its peak at output i + M - 1 with --mode full and i + M / 2, rounded down, with "
-        "--mode same. With --norm energy the mean of |y|^2 in white noise is the noise's power. Gain 1 is that in the middle of its "
+        "--mode same. With --norm energy the mean of |y|^2 in white noise is the noise's power. Gain 1 is that in the middle of "
+        "its "
         "frequencies.",
     .example = "lapwing filters chirp --rate 4096 --from 50 --to 300 --duration 0.25 \\\n"
                "    --output bank.h5",

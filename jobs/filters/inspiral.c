@@ -105,7 +105,8 @@ static int fill(const struct orbit *orbits, int count, double from_hz, struct lw
 
 static int describe(const struct orbit *orbits, int count, double from_hz, struct lw_bank *bank, struct lw_error *err)
 {
-    bank->design = "conj(s), reversed, of s = tau^(-1/4) exp(-2 i (tau / (5 G m / c^3))^(5/8)), chirp mass m, tau before the middle";
+    bank->design =
+        "conj(s), reversed, of s = tau^(-1/4) exp(-2 i (tau / (5 G m / c^3))^(5/8)), chirp mass m, tau before the middle";
     bank->parameter_name = "chirp_mass_solar";
     bank->parameter_text = "chirp mass %.6g";
     lw_bank_note_int(bank, "reference_tap", lw_middle_tap(bank->n_taps));
@@ -149,7 +150,8 @@ const struct lw_filter_kind lw_filter_inspiral = {
     .description =
         "Complex taps: the wave to leading order (Newtonian orbits, quadrupole radiation) with both phases, conjugated and "
         "reversed in time, so that convolving is matched filtering. The instant at which the masses would meet is in the middle of "
-        "the taps, which their attribute reference_tap says, so that the time of the output's peak in /peaks is the event's; the second half "
+        "the taps, which their attribute reference_tap says, so that the time of the output's peak in /peaks is the event's; the "
+        "second half "
         "of the taps holds the wave, the first half zeros. In detector noise whiten them: ols --whiten.",
     .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 --from 25 --to 400 \\\n"
                "    --output bank.h5\n"

@@ -143,8 +143,8 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
     return rc;
 }
 
-/* A boxcar less its mean over the baseline is the filter that is best, for a pulse of its width in white noise on a constant that is
- * not known: the boxcar's projection on what is perpendicular to constants. */
+/* A boxcar less its mean over the baseline is the filter that is best, for a pulse of its width in white noise on a constant that
+ * is not known: the boxcar's projection on what is perpendicular to constants. */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err)
 {
     const double widest = largest(bank->parameters, count);
@@ -152,7 +152,8 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
         return lw_fail(err, LW_EUSAGE, "baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g: nothing of it "
                        "would be left; give a longer one", baseline, widest);
     if (baseline > 0 && strcmp(bank->norm, "gain") == 0)
-        return lw_fail(err, LW_EUSAGE, "--norm gain is that at 0 Hz, of which filters with a baseline pass nothing: give --norm energy");
+        return lw_fail(err, LW_EUSAGE,
+                       "--norm gain is that at 0 Hz, of which filters with a baseline pass nothing: give --norm energy");
     const int rc = lw_bank_shape(bank, count, fmax(widest, (double)baseline), false, "fewer or narrower boxcars", err);
     if (rc)
         return rc;
@@ -165,7 +166,8 @@ int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct l
     }
     bank->parameter_name = "width_samples";
     bank->parameter_text = "%.12g wide";
-    bank->design = baseline > 0 ? "as many equal taps as the width, less the mean over all taps" : "as many equal taps as the width";
+    bank->design =
+        baseline > 0 ? "as many equal taps as the width, less the mean over all taps" : "as many equal taps as the width";
     return LW_OK;
 }
 
@@ -184,7 +186,8 @@ const struct lw_filter_kind lw_filter_boxcar = {
     .description =
         "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so that with "
         "--mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, rounded down. With --norm "
-        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means. With --baseline they "
+        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means. With --baseline "
+        "they "
         "are as long as it, and sum up to 0.",
     .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5\n"
                "lapwing filters boxcar --widths 1,2,4,8 --baseline 256 --output bank.h5",
@@ -239,8 +242,10 @@ static void warn_if_coarse(const struct lw_bank *bank, double peak_hz)
 {
     const double ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio, left = a * exp(1 - a);
     if (left > 0.01)
-        lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its samples "
-                    "do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz, 100 * left);
+        lw_log_warn(
+            "--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its samples "
+            "do not describe it well; frequencies up to a sixth of the rate are safe",
+            peak_hz, bank->rate_hz, 100 * left);
 }
 
 static int design_ricker(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
@@ -267,8 +272,9 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
 const struct lw_filter_kind lw_filter_ricker = {
     .name = "ricker",
     .title = "Ricker wavelets of some peak frequencies, as in seismology",
-    .description = "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain 1 is "
-                   "that at f.",
+    .description =
+        "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain 1 is "
+        "that at f.",
     .example = "lapwing filters ricker --rate 500 --frequency 10,20,40 --output bank.h5",
     .options = ricker_options,
     .design = design_ricker,

@@ -95,8 +95,10 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
     int64_t segment = 0;
     int rc;
     if (!lw_options_given(given, "whiten"))
-        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE, "--whiten band= goes with a length of segments only, as in "
-                                                                                "--whiten 4s,band=15:1700") : LW_OK;
+        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE,
+                                                                "--whiten band= goes with a length of segments only, as in "
+                                                                "--whiten 4s,band=15:1700")
+                                                      : LW_OK;
     if ((rc = check_input(job, err)) || (rc = choose_segment(given, job, &segment, err)))
         return rc;
     if (!(job->whitening = lw_alloc(sizeof *job->whitening, "whitening", err)))
@@ -144,8 +146,10 @@ void lw_whitening_shape_spectrum(struct lw_job *job)
         .path = "/psd", .type = {.scalar = LW_FLOAT64}, .n_dims = 1, .dims = {lw_welch_frequencies(whitening->segment)},
         .dim_names = {"frequency"},
     };
-    lw_coordinates_place(product, 0, (struct lw_writer_scale){.step = 1, .distance = whitening->rate_hz / (double)whitening->segment,
-                                                              .units = "Hz", .long_name = "frequency"});
+    lw_coordinates_place(
+        product, 0,
+        (struct lw_writer_scale){
+            .step = 1, .distance = whitening->rate_hz / (double)whitening->segment, .units = "Hz", .long_name = "frequency"});
     lw_product_note_text(product, "method", "Welch: median over segments that overlap by half, divided by its bias; Hann window; "
                          "one-sided");
     lw_product_note_real(product, "first_frequency_hz", 0);

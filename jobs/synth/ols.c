@@ -101,8 +101,10 @@ static void write_notes(const struct lw_synth *synth, struct notes *notes)
 static struct lw_synth_series series_of(const struct lw_options *given, const struct lw_synth *synth)
 {
     return (struct lw_synth_series){
-        .n_samples = synth->n_samples, .n_channels = synth->n_channels,
-        .layout = (enum lw_layout)lw_options_choice(given, "layout"), .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
+        .n_samples = synth->n_samples,
+        .n_channels = synth->n_channels,
+        .layout = (enum lw_layout)lw_options_choice(given, "layout"),
+        .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
     };
 }
 
@@ -146,7 +148,8 @@ static int open_maker(const struct lw_options *given, const struct lw_synth *syn
 {
     *maker = (struct block_maker){.synth = synth, .series = series_of(given, synth), .block = block_length(synth)};
     if (!(maker->line = lw_alloc_array(maker->block, 2 * sizeof *maker->line, "synthetic samples", err)) ||
-        !(maker->samples = lw_alloc_array(maker->block * synth->n_channels, lw_type_bytes(maker->series.type), "synthetic samples", err)))
+        !(maker->samples =
+              lw_alloc_array(maker->block * synth->n_channels, lw_type_bytes(maker->series.type), "synthetic samples", err)))
         return LW_ESYSTEM;
     return LW_OK;
 }

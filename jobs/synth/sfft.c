@@ -99,9 +99,11 @@ static void draw_tones(struct synth *synth, int64_t channel)
         const double amplitude = pow(10, -synth->range_db / 20 * uniform(seed + 1, (uint64_t)i));
         const double size = (double)synth->series.n_samples * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
         const double complex value = size * cexp(2 * M_PI * I * uniform(seed + 2, (uint64_t)i));
-        const int64_t turns = synth->series.type.is_complex && 2 * index >= synth->series.n_samples ? index - synth->series.n_samples : index;
-        rows[i] = (struct tone_row){channel, index, (double)turns / (double)synth->series.n_samples * synth->sample_rate_hz, creal(value),
-                                    cimag(value), size};
+        const int64_t turns =
+            synth->series.type.is_complex && 2 * index >= synth->series.n_samples ? index - synth->series.n_samples : index;
+        rows[i] =
+            (struct tone_row){channel,      index,        (double)turns / (double)synth->series.n_samples * synth->sample_rate_hz,
+                              creal(value), cimag(value), size};
         power += amplitude * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
     }
     qsort(rows, (size_t)synth->n_tones, sizeof *rows, by_index);
@@ -125,7 +127,8 @@ static void add_tone(const struct synth *synth, const struct tone_row *tone, int
     }
     for (int64_t begin = 0; begin < count; begin += RUN) {
         const int64_t length = lw_min64(RUN, count - begin);
-        const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->series.n_samples) / n);
+        const double complex x =
+            value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->series.n_samples) / n);
         const double x_re = creal(x), x_im = cimag(x);
         for (int64_t t = 0; t < length; t++)
             synth->re[begin + t] += x_re * re[t] - x_im * im[t];

@@ -40,7 +40,11 @@ static int axis_of(const struct lw_synth_series *series)
 struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series, const struct lw_attribute *notes, int n_notes)
 {
     struct lw_writer_dataset signal = {
-        .path = "/signal", .n_dims = series->n_channels > 1 ? 2 : 1, .type = series->type, .attributes = notes, .n_attributes = n_notes,
+        .path = "/signal",
+        .n_dims = series->n_channels > 1 ? 2 : 1,
+        .type = series->type,
+        .attributes = notes,
+        .n_attributes = n_notes,
     };
     const int axis = axis_of(series);
     signal.dims[axis] = series->n_samples;
@@ -52,8 +56,8 @@ struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series,
     return signal;
 }
 
-int lw_synth_write(const struct lw_synth_series *series, struct lw_writer *writer, int64_t first, int64_t count, const void *samples,
-                   struct lw_error *err)
+int lw_synth_write(const struct lw_synth_series *series, struct lw_writer *writer, int64_t first, int64_t count,
+                   const void *samples, struct lw_error *err)
 {
     const int axis = axis_of(series);
     int64_t at[2] = {0}, size[2] = {0};

@@ -18,7 +18,8 @@
 static void zero(char *memory, size_t bytes)
 {
     char *const first = memory + (-(uintptr_t)memory & (HUGE_PAGE_BYTES - 1));
-    const size_t before = (size_t)(first - memory), whole = bytes > before ? (bytes - before) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES : 0;
+    const size_t before = (size_t)(first - memory),
+                 whole = bytes > before ? (bytes - before) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES : 0;
     if (whole == 0 || madvise(first, whole, MADV_DONTNEED) != 0) {
         memset(memory, 0, bytes);
         return;

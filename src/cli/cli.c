@@ -504,8 +504,11 @@ static int verify_several(const struct lw_cli *cli, struct lw_comm *comm, const 
         code = code == LW_OK || rc == LW_EDATA ? rc : code;
         n_bad++;
     }
-    return code == LW_OK ? LW_OK : lw_fail(err, (enum lw_code)code, "%" PRId64 " of %" PRId64 " results are not right or could not be "
-                                           "checked, as is said above", n_bad, files->n);
+    return code == LW_OK ? LW_OK
+                         : lw_fail(err, (enum lw_code)code,
+                                   "%" PRId64 " of %" PRId64 " results are not right or could not be "
+                                   "checked, as is said above",
+                                   n_bad, files->n);
 }
 
 static int execute_verify(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
@@ -534,7 +537,8 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     if (cli->action == LW_ACTION_SYNTH)
         return cli->job->synth(cli->options, comm, err);
     if (lw_options_given(cli->options, "part") && !lw_options_given(cli->options, "each"))
-        return lw_fail(err, LW_EUSAGE, "--each part= says which of several results are made: give --each file or --each stretch before it");
+        return lw_fail(err, LW_EUSAGE,
+                       "--each part= says which of several results are made: give --each file or --each stretch before it");
     log_start(cli);
     if (lw_options_given(cli->options, "each"))
         return lw_each_run(comm, cli->job, cli->options, cli->command_line, err);

@@ -20,7 +20,8 @@ const struct lw_command lw_commands[] = {
             "Takes the options of the job, or a job file and, as run does, options that override it, and prints ranks, rounds, "
             "slice, halo, segment length, bytes per rank, the size of the output and, for --time of Slurm, an estimate of the run "
             "time. What cannot fit is refused, with the remedy. With --measure the job is tried for a few seconds and its time is "
-            "said from that. With --each it prints the plan of the largest result, and what all of them take together: bytes to read "
+            "said from that. With --each it prints the plan of the largest result, and what all of them take together: bytes to "
+            "read "
             "and write, memory, time. Start it on as many ranks as the job itself.",
         .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
                    "    --filters survey.h5:/filters --memory 8G\n"
@@ -73,11 +74,15 @@ const struct lw_command lw_commands[] = {
         .title = "show this build and machine, or what a file holds",
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
-            "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape with the names of "
-            "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a table, "
+            "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape with "
+            "the names of "
+            "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a "
+            "table, "
             "such as /peaks or /spectrum, the 20 strongest rows, of sources with their places on the sky where the input tells "
-            "these. With a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
-            "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command. With "
+            "these. With a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes "
+            "it again, "
+            "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and "
+            "its command. With "
             "options: the dataset as a job reads it that has the same ones.",
         .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
                    "lapwing info capture.bin --format raw=int16be,64,time-slow,512 \\\n    --sample-rate 1kHz\n"
@@ -116,7 +121,8 @@ const struct lw_command lw_commands[] = {
             "blocks and best filters, rows of tables of peaks with their neighbours, and lines of a sparse spectrum. The job is "
             "that of the result's own configuration; its input must still be there. Of each dataset it prints how many values "
             "were checked and the largest error, as a part of the promised one, and where these are not all how many wrong ones "
-            "such a sample finds with 95%. Several results, patterns and lists @FILE are checked one after the other. Noise and spectra, which were measured in all of "
+            "such a sample finds with 95%. Several results, patterns and lists @FILE are checked one after the other. Noise and "
+            "spectra, which were measured in all of "
             "the data, are taken from the result. One process does it. The exit status is 0 only if all is right, and 65 "
             "otherwise, naming the worst place.",
         .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
@@ -127,10 +133,11 @@ const struct lw_command lw_commands[] = {
         .action = LW_ACTION_HELP,
         .operands = "[--man | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
         .title = "show this help, or that of a command",
-        .description = "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "
-                       "rarely needed are listed, too. 'lapwing help --man' prints "
-                       "the man page, 'lapwing help --completion' what bash, or with the word zsh behind it zsh, needs to complete "
-                       "commands, options and their values.",
+        .description =
+            "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "
+            "rarely needed are listed, too. 'lapwing help --man' prints "
+            "the man page, 'lapwing help --completion' what bash, or with the word zsh behind it zsh, needs to complete "
+            "commands, options and their values.",
         .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
                    "source <(lapwing help --completion bash)",
     },
@@ -143,12 +150,15 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_NAMES,
         .argument = "FILE:/dataset",
         .is_required = true,
-        .help = "File, and the dataset in it, that is to be processed. The dataset need not be named where the file holds only one, "
-                "or follows a convention that says which one is the data, as strain and files of DAS do: 'lapwing info FILE' shows "
-                "it; SEG-Y has none to name, and of miniSEED it is a channel, FILE:/NET.STA.LOC.CHA, or without it all of them. "
-                "Several names, patterns such as 'day/*.h5:/data', and lists "
-                "@FILE with a name in each line are one signal: sorted by their start times, else by name, joined where they follow each "
-                "other. They must be of one detector, telescope, instrument, station or channel. A blank in a name has a backslash before it.",
+        .help =
+            "File, and the dataset in it, that is to be processed. The dataset need not be named where the file holds only one, "
+            "or follows a convention that says which one is the data, as strain and files of DAS do: 'lapwing info FILE' shows "
+            "it; SEG-Y has none to name, and of miniSEED it is a channel, FILE:/NET.STA.LOC.CHA, or without it all of them. "
+            "Several names, patterns such as 'day/*.h5:/data', and lists "
+            "@FILE with a name in each line are one signal: sorted by their start times, else by name, joined where they follow "
+            "each "
+            "other. They must be of one detector, telescope, instrument, station or channel. A blank in a name has a backslash "
+            "before it.",
     },
     {
         .name = "gaps",
@@ -156,7 +166,8 @@ const struct lw_option lw_common_options[] = {
         .choices = "split|zero|error",
         .fallback = "split",
         .former = "nan",
-        .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split: their samples are "
+        .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split: their "
+                "samples are "
                 "not numbers, and so are exactly the outputs that depend on them; zero: they are 0; error: there must be none. "
                 "Rows that a PSRFITS file lacks are not numbers: see --nan.",
     },
@@ -166,14 +177,16 @@ const struct lw_option lw_common_options[] = {
         .choices = "error|first|last",
         .fallback = "error",
         .is_rare = true,
-        .help = "Samples that several files have, or records of a miniSEED file. error: they must be the same in all of them; first, last: those of the file that begins "
+        .help = "Samples that several files have, or records of a miniSEED file. error: they must be the same in all of them; "
+                "first, last: those of the file that begins "
                 "first or last are taken, whatever the others hold.",
     },
     {
         .name = "each",
         .kind = LW_OPTION_CHOICE,
         .choices = "file|stretch",
-        .help = "Make a result of each file of --input, or of each stretch of files between two gaps. --output is then the folder for them, or "
+        .help = "Make a result of each file of --input, or of each stretch of files between two gaps. --output is then the folder "
+                "for them, or "
                 "a name in which {} stands for that of the first file without its ending. Results that are there are left alone, "
                 "unless --overwrite. A file that cannot be processed is reported, and the others go on.",
     },
@@ -182,7 +195,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_NAMES,
         .argument = "FILE:/dataset",
         .is_rare = true,
-        .help = "Files that are not processed, but whose samples are read beyond the ends of --input, where they follow it, or it follows "
+        .help = "Files that are not processed, but whose samples are read beyond the ends of --input, where they follow it, or it "
+                "follows "
                 "them, without a gap. --each file names them by itself.",
     },
     {
@@ -200,8 +214,10 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_FILE,
         .argument = "FILE",
         .is_required = true,
-        .help = "File to make. It bears this name only when it is complete. It is HDF5, or of conv2d FITS where the name ends with .fits, .fit "
-                "or .fts: the image with the keywords of a FITS input, their coordinates moved and scaled with the pixels, peaks as a binary "
+        .help = "File to make. It bears this name only when it is complete. It is HDF5, or of conv2d FITS where the name ends with "
+                ".fits, .fit "
+                "or .fts: the image with the keywords of a FITS input, their coordinates moved and scaled with the pixels, peaks "
+                "as a binary "
                 "table, and where it comes from as HISTORY.",
     },
     LW_OPTION_GONE_ENTRY("output-format", "the name of --output decides, .fits, .fit or .fts make a FITS file"),
@@ -273,7 +289,8 @@ const struct lw_option lw_common_options[] = {
         .name = "from",
         .kind = LW_OPTION_TEXT,
         .argument = "TIME",
-        .help = "Use the samples from this time on: in UTC such as 2015-09-14T09:50:45.4, in seconds of GPS (1e8 and more), or since the "
+        .help = "Use the samples from this time on: in UTC such as 2015-09-14T09:50:45.4, in seconds of GPS (1e8 and more), or "
+                "since the "
                 "start of the data, such as 10s or 2min.",
     },
     {
@@ -287,7 +304,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_FLAG,
         .fallback = "no",
         .is_rare = true,
-        .help = "Take the ends of what --start, --count, --from, --to and --each file choose for ends of the data. Otherwise samples beyond "
+        .help = "Take the ends of what --start, --count, --from, --to and --each file choose for ends of the data. Otherwise "
+                "samples beyond "
                 "them are read where the input has them, so that outputs are those of a run over all of it.",
     },
     {
@@ -318,7 +336,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "float16|" LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
         .help = "Type of the output's samples, any of these for any input, but no integers for complex results. input: that of "
-                "the input as it is read. For an integer type results are rounded, saturated and, where they are not numbers, 0; float16 has 11 "
+                "the input as it is read. For an integer type results are rounded, saturated and, where they are not numbers, 0; "
+                "float16 has 11 "
                 "bits and saturates at 65504. How many results the type could not hold is said. Default: float32 for single, "
                 "float64 for double precision.",
     },
@@ -330,8 +349,9 @@ const struct lw_option lw_common_options[] = {
         .maximum = 1e300,
         .within = "output-type",
         .word = "scale",
-        .help = "of integers or float16: a stored sample counts S, so that the result's values are divided by S "
-                "before they are rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
+        .help =
+            "of integers or float16: a stored sample counts S, so that the result's values are divided by S "
+            "before they are rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
     },
     {
         .name = "nan",
@@ -419,9 +439,10 @@ const struct lw_option lw_plan_options[] = {
     {
         .name = "measure",
         .kind = LW_OPTION_FLAG,
-        .help = "Try it: for a few seconds read the input, compute, and write a file beside --output, which is deleted again (sfft: "
-                "search the first channels); and say how long the run will take. Otherwise the time is a guess from "
-                "assumed rates.",
+        .help =
+            "Try it: for a few seconds read the input, compute, and write a file beside --output, which is deleted again (sfft: "
+            "search the first channels); and say how long the run will take. Otherwise the time is a guess from "
+            "assumed rates.",
     },
     {.name = NULL},
 };

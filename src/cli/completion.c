@@ -60,8 +60,8 @@ void lw_completion_words(FILE *file)
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
 /* Options within others are no options of their own. */
-static void visit_command(const struct lw_completion_visitor *each, const char *words, enum lw_action action, const struct lw_job_ops *job,
-                          const struct lw_filter_kind *kind)
+static void visit_command(const struct lw_completion_visitor *each, const char *words, enum lw_action action,
+                          const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
     struct lw_section sections[LW_COMMAND_SECTIONS];
     const int n = lw_command_sections(action, job, kind, sections);
@@ -144,7 +144,8 @@ static void print_options(FILE *file)
                   "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
                   "_lapwing_values() {\n    case $1 in\n");
     lw_completion_each(&(struct lw_completion_visitor){file, begin_values, print_value, end_values});
-    fprintf(file, "        'help') case $2 in\n            --completion) echo '" LW_COMPLETION_SHELLS "' ;;\n        esac ;;\n    esac\n}\n\n");
+    fprintf(file, "        'help') case $2 in\n            --completion) echo '" LW_COMPLETION_SHELLS
+                  "' ;;\n        esac ;;\n    esac\n}\n\n");
 }
 
 /* ---- the script ---------------------------------------------------------------------------------------------------- */
@@ -169,7 +170,8 @@ static const char function[] =
     "_lapwing_command() {\n"
     "    local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]:-} job=\n"
     "    case $first in\n"
-    "        run | plan) [[ -f $second ]] && job=$(sed -n 's/^[[:blank:]]*\\[\\([a-z0-9]*\\)\\].*/\\1/p' -- \"$second\" | head -n 1) ;;\n"
+    "        run | plan) [[ -f $second ]] && job=$(sed -n 's/^[[:blank:]]*\\[\\([a-z0-9]*\\)\\].*/\\1/p' -- \"$second\" | head -n "
+    "1) ;;\n"
     "    esac\n"
     "    case $first in\n"
     "        run) echo \"$job\" ;;\n"

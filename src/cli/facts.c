@@ -75,7 +75,8 @@ static const char *gps_text(struct lw_instant gps, char text[LW_INSTANT_TEXT])
 {
     const int64_t fraction = gps.seconds < 0 && gps.attoseconds > 0 ? LW_ATTOSECONDS - gps.attoseconds : gps.attoseconds;
     const int64_t whole = gps.seconds < 0 && gps.attoseconds > 0 ? gps.seconds + 1 : gps.seconds;
-    int used = snprintf(text, LW_INSTANT_TEXT, "%s%" PRId64 ".%018" PRId64, gps.seconds < 0 && whole == 0 ? "-" : "", whole, fraction);
+    int used =
+        snprintf(text, LW_INSTANT_TEXT, "%s%" PRId64 ".%018" PRId64, gps.seconds < 0 && whole == 0 ? "-" : "", whole, fraction);
     while (text[used - 1] == '0')
         text[--used] = '\0';
     if (text[used - 1] == '.')
@@ -94,8 +95,8 @@ static void print_time(const char *name, const struct lw_axis_metadata *axis, in
 static void print_stretches(const struct lw_dataset_info *info)
 {
     if (info->n_stretches > 1)
-        row("stretches", "%" PRId64 ", between which %" PRId64 " samples %s", info->n_stretches, info->n_missing < 0 ? -info->n_missing :
-            info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
+        row("stretches", "%" PRId64 ", between which %" PRId64 " samples %s", info->n_stretches,
+            info->n_missing < 0 ? -info->n_missing : info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
 }
 
 static void print_times(const struct lw_dataset_info *info)
@@ -125,7 +126,8 @@ static void print_coordinates(const struct lw_dataset_info *info)
     }
 }
 
-/* @param type, storage  as listed: "uint32", "contiguous"; "": the type that samples are read as; nothing is known of the storage */
+/* @param type, storage  as listed: "uint32", "contiguous"; "": the type that samples are read as; nothing is known of the
+ * storage */
 static void print_facts(const struct lw_dataset_info *info, const char *format, const char *type, const char *storage)
 {
     char read_as[40], bytes[24], whose[400], packing[LW_PACKING_TEXT];

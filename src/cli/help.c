@@ -293,8 +293,11 @@ static void print_man_options(struct help *help)
 {
     enum { OTHERS = 7 };
     static const struct lw_section others[OTHERS] = {
-        {"Common options", "", lw_common_options}, {"Options of plan", "", lw_plan_options}, {"Options of info", "", lw_info_options},
-        {"Options of every kind of filters", "", lw_bank_options}, {"Options of plot", "", lw_plot_options},
+        {"Common options", "", lw_common_options},
+        {"Options of plan", "", lw_plan_options},
+        {"Options of info", "", lw_info_options},
+        {"Options of every kind of filters", "", lw_bank_options},
+        {"Options of plot", "", lw_plot_options},
         {"Options of verify", "", lw_verify_options},
         {"Options of every job, of synth, filters, plot and verify", "", lw_message_options},
     };

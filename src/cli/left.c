@@ -39,7 +39,8 @@ static void print_journal(const char *result)
         lw_escape(progress.version, "", version, sizeof version);
     if (rc == LW_OK)
         printf("done are %s, of %s: a run %s%s%sgoes on from there\n", lw_escape(progress.done, "", done, sizeof done),
-               lw_escape(progress.time, "", time, sizeof time), is_other ? "of lapwing " : "", version, is_other ? ", and no other, " : "");
+               lw_escape(progress.time, "", time, sizeof time), is_other ? "of lapwing " : "", version,
+               is_other ? ", and no other, " : "");
     else if (rc == LW_EIO)
         printf("no checkpoint: a run starts over\n");
     else

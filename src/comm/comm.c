@@ -187,8 +187,8 @@ static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
     }
 }
 
-/* The least number of all ranks. Each exchange doubles the ranks that a rank knows it of, so that half as many follow one another as
- * in MPI_Iallreduce, which matters where ranks share cores. */
+/* The least number of all ranks. Each exchange doubles the ranks that a rank knows it of, so that half as many follow one another
+ * as in MPI_Iallreduce, which matters where ranks share cores. */
 static int least_of_all(struct lw_comm *comm, int least)
 {
     const int size = comm->size;

@@ -32,8 +32,8 @@ const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" 
 int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err);
 
 /** Agree on failure: every rank passes its own code and gets the lowest failing rank's code and message (with its rank
- * and host filled in), or LW_OK if no rank failed. A rank that is to leave what it does (base/leave.h) tells those that it waits for,
- * which leave it, too. Collective.
+ * and host filled in), or LW_OK if no rank failed. A rank that is to leave what it does (base/leave.h) tells those that it waits
+ * for, which leave it, too. Collective.
  * @param err  in: this rank's error if code != LW_OK; out: the agreed error */
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
 

@@ -231,8 +231,10 @@ static void warn_of_omp_num_threads(struct lw_engine *engine, int cores)
     const char *const text = getenv("OMP_NUM_THREADS");
     const long wanted = text ? strtol(text, NULL, 10) : 0;
     if (wanted > cores)
-        snprintf(engine->warning, sizeof engine->warning, "OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d "
-                 "(under mpirun try --bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
+        snprintf(engine->warning, sizeof engine->warning,
+                 "OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d "
+                 "(under mpirun try --bind-to none or --map-by slot:PE=%ld)",
+                 wanted, cores, cores == 1 ? "" : "s", cores, wanted);
 }
 
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)

@@ -20,7 +20,8 @@ int64_t lw_taps_boxcar_begin(int64_t width, int64_t n);
 /** Take the mean of the taps from each of them: what is left gives 0 for a constant. */
 void lw_taps_remove_mean(int64_t n, double *taps);
 
-/** h'[m] = conj(h[n - 1 - m]), in place: a convolution with them is a correlation with h. @param taps  [n], or [n x 2] if parts is 2 */
+/** h'[m] = conj(h[n - 1 - m]), in place: a convolution with them is a correlation with h. @param taps  [n], or [n x 2] if parts is
+ * 2 */
 void lw_taps_reverse(double *taps, int64_t n, int parts);
 
 /** exp(-t^2 / (2 sigma^2)) */

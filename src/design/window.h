@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-/* Windows over 0 < x < n: the identifier, the name that users know, and the value at a = pi x / n. A further one is a further line. */
-#define LW_WINDOWS(X)                                                                                                                \
-    X(HANN, "hann", sin(a) * sin(a))
+/* Windows over 0 < x < n: the identifier, the name that users know, and the value at a = pi x / n. A further one is a further
+ * line. */
+#define LW_WINDOWS(X) X(HANN, "hann", sin(a) * sin(a))
 
 enum lw_window {
     LW_WINDOW_RECTANGULAR,

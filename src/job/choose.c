@@ -37,7 +37,8 @@ static int choose_axis(const struct lw_options *given, const char *job, const st
     return LW_OK;
 }
 
-int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job, struct lw_error *err)
+int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
+                       struct lw_error *err)
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
@@ -55,11 +56,14 @@ int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_i
 static int fail_outputs(const struct lw_job *job, int64_t n_taps, int64_t n, struct lw_error *err)
 {
     if (n_taps > n)
-        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so no output is "
-                       "valid; use --mode same or full", n_taps, n, job->ops->sample);
-    return lw_fail(err, LW_ECONFIG, "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps need "
-                   "%ss beyond the ends of the data; use --mode same or full", job->ops->sample, job->window_start,
-                   job->window_start + job->window_count - 1, n_taps, job->ops->sample);
+        return lw_fail(err, LW_ECONFIG,
+                       "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so no output is "
+                       "valid; use --mode same or full",
+                       n_taps, n, job->ops->sample);
+    return lw_fail(err, LW_ECONFIG,
+                   "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps need "
+                   "%ss beyond the ends of the data; use --mode same or full",
+                   job->ops->sample, job->window_start, job->window_start + job->window_count - 1, n_taps, job->ops->sample);
 }
 
 int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job)
@@ -98,8 +102,10 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
 void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples)
 {
     if (n_taps > n_samples)
-        lw_log_warn("%s %" PRId64 " long, and only %" PRId64 " %ss are read: every output depends on what is beyond the ends, which "
-                    "--boundary %s makes", what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
+        lw_log_warn("%s %" PRId64 " long, and only %" PRId64
+                    " %ss are read: every output depends on what is beyond the ends, which "
+                    "--boundary %s makes",
+                    what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
 }
 
 static int choose_output_scale(const struct lw_options *given, struct lw_op_spec *op, struct lw_error *err)
@@ -109,8 +115,10 @@ static int choose_output_scale(const struct lw_options *given, struct lw_op_spec
     char type[40];
     op->output_scale = lw_options_real(given, "output-scale");
     if (!lw_scalar_saturates(op->output.scalar))
-        return lw_fail(err, LW_EUSAGE, "the scale of --output-type is for results of integers or float16, not for %s: give --output-type int8, "
-                       "int16 or float16, or leave the scale out", lw_type_text(op->output, type));
+        return lw_fail(err, LW_EUSAGE,
+                       "the scale of --output-type is for results of integers or float16, not for %s: give --output-type int8, "
+                       "int16 or float16, or leave the scale out",
+                       lw_type_text(op->output, type));
     return LW_OK;
 }
 

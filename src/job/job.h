@@ -22,7 +22,8 @@ struct lw_product {
     const double *values;       /* of what is written whole before the rounds, by rank 0: float64, borrowed of the job; else NULL */
     int axis_dim;               /* its dimension that is the axis */
     int channel_dim;            /* that holds the channels, -1: there is none */
-    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* texts are borrowed from the input's description in `inputs` or static */
+    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* texts are borrowed from the input's description in `inputs` or
+                                                               static */
     int n_attributes;
 };
 
@@ -46,17 +47,18 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* of the whole run */
     const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
-    const char *good_data;      /* tests that samples have to pass to count (stream/search/good.h); borrowed from the options; NULL: none */
-    int64_t lead, n_wanted;     /* peaks are told of outputs lead .. lead + n_wanted - 1, counted from there; the others, near the ends of
-                                   a window, are only compared with */
+    const char *good_data;      /* tests that samples have to pass to count (stream/search/good.h); borrowed from the options; NULL:
+                                   none */
+    int64_t lead, n_wanted;     /* peaks are told of outputs lead .. lead + n_wanted - 1, counted from there; the others, near the
+                                   ends of a window, are only compared with */
     double masked_fraction;     /* of a filter's energy that may meet samples that do not count */
     double first_time, time_step;       /* of output 0, and from one to the next, in seconds; NaN where the input says no rate */
 };
 
 struct lw_made_filters;                 /* jobs/ols_filters.c */
 
-/* Filters that wait for the power spectrum of the input. src/stream/search/power_spectrum.c measures it, then lw_job_ops.whiten makes the
- * taps; their number and length are known before. */
+/* Filters that wait for the power spectrum of the input. src/stream/search/power_spectrum.c measures it, then lw_job_ops.whiten
+ * makes the taps; their number and length are known before. */
 struct lw_whitening {
     int64_t segment;                    /* samples of a segment of design/welch.h */
     double rate_hz;
@@ -74,7 +76,8 @@ struct lw_job {
     void *request;                      /* owned: what the way of its run must know beyond `op`; of a sparse run a struct
                                            lw_sfft_request, of a streamed one NULL */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
-    int64_t window_start, window_count; /* --start and --count, or --from and --to; the view has what lies beyond and is needed, too */
+    int64_t window_start, window_count; /* --start and --count, or --from and --to; the view has what lies beyond and is needed,
+                                           too */
     int64_t n_samples;                  /* on the axis of the view */
     int64_t n_outputs;                  /* on the axis */
     int64_t first_input;                /* the input's sample (of images the row) whose time the first output has; it may be before
@@ -86,7 +89,8 @@ struct lw_job {
     struct lw_product products[LW_JOB_PRODUCTS];    /* what op_plan lists, in that order; a table has no rows yet */
     int n_products;
     bool has_filter_dim;                /* arrays of all filters have a first dimension for them */
-    int n_given;                        /* so many more follow, with values: noise as struct lw_search has it, filters, a spectrum */
+    int n_given;                        /* so many more follow, with values: noise as struct lw_search has it, filters, a
+                                           spectrum */
     bool has_sums;              /* the arrays get checksums, whose datasets follow all of these: known once the plan is made */
     struct lw_job_sums sums[LW_OP_PRODUCTS];
     int n_sums;
@@ -101,7 +105,7 @@ struct lw_job {
     double *noise;                      /* owned, as struct lw_search has it; op.ols.search.noise points to it; NULL: none */
     struct lw_made_filters *made;       /* owned; what is known of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; what the taps wait for; NULL: they are as they were read or made */
-    char defaults[64];                  /* "name = value" lines: defaults that follow from the input, for the result's configuration */
+    char defaults[64]; /* "name = value" lines: defaults that follow from the input, for the result's configuration */
     char unit[96];                      /* of the result, where it is not the input's */
     char psd_unit[96];                  /* of the power spectrum */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */

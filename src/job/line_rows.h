@@ -1,4 +1,5 @@
-/* line_rows.h - the tables of lines and of channels of a sparse spectrum, as the job `sfft` declares and a sparse run fills them. */
+/* line_rows.h - the tables of lines and of channels of a sparse spectrum, as the job `sfft` declares and a sparse run fills
+ * them. */
 #ifndef LW_JOB_LINE_ROWS_H
 #define LW_JOB_LINE_ROWS_H
 

@@ -74,8 +74,10 @@ int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *se
     search->every = strtoll(text, &end, 10);
     search->values = *end == ':' ? parse_list(values, end + 1) : *end ? 0 : LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS;
     if (end == text || search->every < 1 || search->every > LW_SEARCH_MOST_EVERY || !search->values)
-        return lw_fail(err, LW_EUSAGE, "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, rms, as "
-                       "in --blocks 1000:max,rms", text, LW_SEARCH_MOST_EVERY);
+        return lw_fail(err, LW_EUSAGE,
+                       "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, rms, as "
+                       "in --blocks 1000:max,rms",
+                       text, LW_SEARCH_MOST_EVERY);
     return LW_OK;
 }
 
@@ -85,7 +87,8 @@ static int choose_peaks(const struct lw_options *given, struct lw_search *search
     search->cluster = lw_options_int(given, "cluster");
     if (search->products & LW_PEAKS)
         return search->threshold > 0 ? LW_OK
-                                     : lw_fail(err, LW_EUSAGE, "--products peaks needs --threshold T: the least signal-to-noise ratio "
+                                     : lw_fail(err, LW_EUSAGE,
+                                               "--products peaks needs --threshold T: the least signal-to-noise ratio "
                                                "of a peak");
     if (search->threshold > 0 || search->cluster > 0)
         return lw_fail(err, LW_EUSAGE, "--%s goes with --products peaks only", search->threshold > 0 ? "threshold" : "cluster");
@@ -98,13 +101,14 @@ static int choose_noise(const struct lw_options *given, struct lw_job *job, stru
     const enum lw_noise fallback = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;
     job->search.noise = lw_options_given(given, "noise") ? (enum lw_noise)lw_options_choice(given, "noise") : fallback;
     if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
-        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
+        return lw_fail(err, LW_EUSAGE,
+                       "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
                        "given, measured or rms");
     return LW_OK;
 }
 
-int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
-                     struct lw_error *err)
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job,
+                     struct lw_search *search, struct lw_error *err)
 {
     int rc;
     if ((rc = choose_products(given, words, search, err)) || (rc = choose_peaks(given, search, err)))
@@ -208,8 +212,8 @@ void lw_search_shape_noise(struct lw_job *job)
 /* ---- peaks --------------------------------------------------------------------------------------------------------- */
 
 static const struct lw_column peak_columns[] = {
-    {"channel", LW_COLUMN_INT}, {"filter", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"time", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
-    {"im", LW_COLUMN_REAL}, {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+    {"channel", LW_COLUMN_INT}, {"filter", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"time", LW_COLUMN_REAL},
+    {"re", LW_COLUMN_REAL},     {"im", LW_COLUMN_REAL},    {"snr", LW_COLUMN_REAL},  {"cluster_size", LW_COLUMN_INT},
 };
 static const struct lw_column source_columns[] = {
     {"image", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT}, {"re", LW_COLUMN_REAL}, {"im", LW_COLUMN_REAL},
@@ -257,8 +261,13 @@ static struct lw_peak_row peak_row(const struct lw_search_request *request, cons
 
 static struct lw_source_row source_row(const struct lw_search_request *request, const struct lw_peak *peak)
 {
-    return (struct lw_source_row){.image = peak->channel, .row = peak->index - request->lead, .column = peak->column, .re = peak->re, .im = peak->im,
-                                  .snr = peak->snr, .cluster_size = peak->cluster_size};
+    return (struct lw_source_row){.image = peak->channel,
+                                  .row = peak->index - request->lead,
+                                  .column = peak->column,
+                                  .re = peak->re,
+                                  .im = peak->im,
+                                  .snr = peak->snr,
+                                  .cluster_size = peak->cluster_size};
 }
 
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)

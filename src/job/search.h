@@ -34,8 +34,8 @@ struct lw_search_word {
 /** Read --products and what goes with it. LW_EUSAGE.
  * @param words  that the job knows, ended by one without a word
  * @param search set but for its noise */
-int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
-                     struct lw_error *err);
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job,
+                     struct lw_search *search, struct lw_error *err);
 
 /** Read --sign, or take its default; that is noted for the result's configuration. LW_EUSAGE.
  * @param is_complex   outputs are

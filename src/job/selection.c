@@ -38,8 +38,8 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
     if (rc)
         return rc;
     if (view->start >= n)
-        return lw_fail(err, LW_ECONFIG, "--start %s is not in 0..%" PRId64 ", the samples on the axis", lw_options_text(given, "start"),
-                       n - 1);
+        return lw_fail(err, LW_ECONFIG, "--start %s is not in 0..%" PRId64 ", the samples on the axis",
+                       lw_options_text(given, "start"), n - 1);
     view->count = n - view->start;
     if (!lw_options_given(given, "count"))
         return LW_OK;
@@ -49,8 +49,8 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
     if (view->count < 1)
         return lw_fail(err, LW_ECONFIG, "--count %s is no sample at %.9g Hz", text, input->axis.sample_rate_hz);
     if (view->count > n - view->start)
-        return lw_fail(err, LW_ECONFIG, "--count %s: only %" PRId64 " of %" PRId64 " samples follow --start %s", text, n - view->start,
-                       n, lw_options_text(given, "start"));
+        return lw_fail(err, LW_ECONFIG, "--count %s: only %" PRId64 " of %" PRId64 " samples follow --start %s", text,
+                       n - view->start, n, lw_options_text(given, "start"));
     return LW_OK;
 }
 
@@ -65,10 +65,10 @@ static int fail_unknown_start(const char *option, const char *text, const struct
                    "start such as 10s", option, text, lw_dataset_name(input).text);
 }
 
-/* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds are
- * counted from there */
-static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at, bool *is_since,
-                     struct lw_error *err)
+/* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds
+ * are counted from there */
+static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at,
+                     bool *is_since, struct lw_error *err)
 {
     const enum lw_time_scale scale = input->axis.scale;
     double seconds;
@@ -260,8 +260,8 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
                    coordinate->first + (double)(input->dims[dimension] - 1) * coordinate->step, coordinate->unit);
 }
 
-int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels, struct lw_range *range,
-                           struct lw_error *err)
+int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels,
+                           struct lw_range *range, struct lw_error *err)
 {
     const bool by_number = lw_options_given(given, "channels"), by_distance = lw_options_given(given, "distance"),
                by_frequency = lw_options_given(given, "frequency");

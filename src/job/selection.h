@@ -1,4 +1,5 @@
-/* selection.h - which part of the input a job takes: samples by their numbers or times, channels by their numbers or coordinates. */
+/* selection.h - which part of the input a job takes: samples by their numbers or times, channels by their numbers or
+ * coordinates. */
 #ifndef LW_JOB_SELECTION_H
 #define LW_JOB_SELECTION_H
 
@@ -26,8 +27,8 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
 /** --channels, --distance or --frequency: some of dimension `channels`; negative: there is none, as if its length were 1. Those
  * whose coordinate is in a closed interval. LW_ECONFIG if that is none, or one that does not exist, or the coordinate is not known;
  * LW_EUSAGE if an interval cannot be read. */
-int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels, struct lw_range *range,
-                           struct lw_error *err);
+int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels,
+                           struct lw_range *range, struct lw_error *err);
 
 /** Samples of an option that is a stretch, as a time the nearest whole number of them; LW_ECONFIG if the rate is not known. */
 int lw_job_count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,

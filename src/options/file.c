@@ -232,7 +232,8 @@ static int parse_text(struct parse *parse)
     return parse->code;
 }
 
-int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *knows, char section[LW_SECTION_NAME], struct lw_error *err)
+int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *knows, char section[LW_SECTION_NAME],
+                            struct lw_error *err)
 {
     struct parse parse = {.file = file, .knows = knows, .at = file->text, .err = err};
     const int code = parse_text(&parse);
@@ -241,7 +242,8 @@ int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *k
     return code;
 }
 
-int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options, struct lw_error *err)
+int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options,
+                          struct lw_error *err)
 {
     struct parse parse = {.file = file, .knows = knows, .at = file->text, .options = options, .err = err};
     return parse_text(&parse);

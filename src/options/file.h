@@ -8,7 +8,7 @@ struct lw_options_file {
     char *path;                 /* owned */
     char *text;                 /* owned, ends with a null byte */
     int64_t bytes;              /* without that */
-    char *variables;            /* owned: "NAME=value" of each one that ${NAME} may stand for, each with a null byte behind it, in the
+    char *variables; /* owned: "NAME=value" of each one that ${NAME} may stand for, each with a null byte behind it, in the
                                    end an empty one */
 };
 
@@ -18,9 +18,11 @@ enum { LW_SECTION_NAME = 49, LW_SECTION_WHY = 400 };
 typedef bool lw_section_fn(const char *name, char why[LW_SECTION_WHY]);
 
 /** The section's name. LW_ECONFIG, with file and line, for whatever is wrong with the text. */
-int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *knows, char section[LW_SECTION_NAME], struct lw_error *err);
+int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *knows, char section[LW_SECTION_NAME],
+                            struct lw_error *err);
 
 /** Set the options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. */
-int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options, struct lw_error *err);
+int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options,
+                          struct lw_error *err);
 
 #endif

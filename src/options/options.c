@@ -133,7 +133,8 @@ static int set_part(struct lw_option_value *part, const struct lw_option_value *
 }
 
 /* "5,filters": a comma that no part follows belongs to the value before it. @param text  is cut into its parts */
-static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin, struct lw_error *err)
+static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin,
+                     struct lw_error *err)
 {
     struct lw_option_value *part = owner;
     const char *value = text;
@@ -363,7 +364,8 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     if (!text)
         return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));
     if (value->option->former && strcmp(text, value->option->former) == 0)
-        return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text, value->option->fallback);
+        return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text,
+                       value->option->fallback);
     const int rc = reset_parts(options, value, err);
     return rc ? rc : lw_options_set(options, origin + 2, text, origin, err);
 }
@@ -476,8 +478,8 @@ static void print_line(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
-/* A value with what is within it, "5,filters"; what has the defaults alone is left out. Released by lw_free, which is free; NULL: no
- * memory. */
+/* A value with what is within it, "5,filters"; what has the defaults alone is left out. Released by lw_free, which is free; NULL:
+ * no memory. */
 static char *whole_text(const struct lw_options *options, const struct lw_option_value *owner)
 {
     char *text = NULL;

@@ -13,7 +13,8 @@
 enum lw_option_kind {
     LW_OPTION_FLAG,             /* no argument; "yes" or "no" in a job file */
     LW_OPTION_TEXT,
-    LW_OPTION_NAMES,            /* files: an argument for each, up to the next option; the value is a text of words (options/words.h) */
+    LW_OPTION_NAMES,            /* files: an argument for each, up to the next option; the value is a text of words
+                                   (options/words.h) */
     LW_OPTION_FILE,             /* a text that names a file: ~/ at its beginning is the home folder */
     LW_OPTION_INT,              /* minimum .. maximum; accepts 2^31, 1e6 and 10k/M/G (powers of 1000) */
     LW_OPTION_BYTES,            /* 512M, 4GB, 1.5GiB: powers of 1024; at least `minimum` */
@@ -24,7 +25,8 @@ enum lw_option_kind {
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
     LW_OPTION_NONE,             /* there is no such option, whatever later tables say */
-    LW_OPTION_GONE,             /* there was such an option: job files may still have it, which changes nothing; `help` says what to do instead */
+    LW_OPTION_GONE,             /* there was such an option: job files may still have it, which changes nothing; `help` says what to
+                                   do instead */
 };
 
 struct lw_option {
@@ -35,8 +37,8 @@ struct lw_option {
     const char *choices;
     double minimum, maximum;    /* of numbers, but BYTES: no limits if they are equal */
     const char *help;           /* one sentence or two, wrapped by whoever prints it */
-    const char *within;         /* the option in whose value it stands, behind a comma: --cluster 5,filters, --noise rms,every=1h; NULL: none.
-                                   In a job file it may also stand by itself under its own name */
+    const char *within;         /* the option in whose value it stands, behind a comma: --cluster 5,filters, --noise rms,every=1h;
+                                   NULL: none. In a job file it may also stand by itself under its own name */
     const char *word;           /* its name there: "filters", "every" */
     const char *former;         /* a choice that there was, "nan": job files may still have it, and mean the default */
     bool is_required;           /* a command without it is refused */
@@ -68,8 +70,8 @@ bool lw_option_is_own(const struct lw_option *option);
 int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err);
 void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 
-/** Set one option from text, and those within it that the text has. LW_EUSAGE: no such option (names the nearest one), or a value that
- * is not legal (says what is).
+/** Set one option from text, and those within it that the text has. LW_EUSAGE: no such option (names the nearest one), or a value
+ * that is not legal (says what is).
  * @param origin  "--segment" or "job.ini:12: segment", begins the message */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err);
@@ -77,8 +79,9 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
 /** Take back what has been set, a default too. */
 void lw_options_clear(struct lw_options *options, const char *name);
 
-/** Parse --name value, --name=value, --names value value, --flag and --flag=no; stops at the first thing that is not an option. What was
- * set before is overridden, with all that is within it; LW_EUSAGE: an option that is given here twice, or is there no more.
+/** Parse --name value, --name=value, --names value value, --flag and --flag=no; stops at the first thing that is not an option.
+ * What was set before is overridden, with all that is within it; LW_EUSAGE: an option that is given here twice, or is there no
+ * more.
  * @param used  set to the arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
 

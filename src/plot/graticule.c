@@ -1,5 +1,5 @@
-/* graticule.c - each line is followed in small steps over the sky. A step is drawn where its middle lies amid its ends, so that nothing
- * crosses the picture where a projection cuts the sky open. */
+/* graticule.c - each line is followed in small steps over the sky. A step is drawn where its middle lies amid its ends, so that
+ * nothing crosses the picture where a projection cuts the sky open. */
 #include "plot/graticule.h"
 
 #include <math.h>
@@ -49,8 +49,8 @@ static void find_range(double *values, int n, double circle, struct range *range
 static double choose_step(double least_s)
 {
     static const double steps[] = {
-        1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60,
-        120, 300, 600, 1200, 1800, 3600, 7200, 14400, 18000, 36000, 72000, 108000, 216000,
+        1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02,  0.05,  0.1,   0.2,   0.5,    1,
+        2,    5,    10,   20,   30,   60,   120,  300,  600,  1200, 1800, 3600, 7200, 14400, 18000, 36000, 72000, 108000, 216000,
     };
     size_t s = 0;
     while (s + 1 < sizeof steps / sizeof *steps && steps[s] < least_s)
@@ -93,7 +93,11 @@ static void write_text(const struct range *range, int axis, double value_s, char
     const bool is_hours = range->per_degree < 3600;
     const int digits = range->step_s < 0.99 ? (int)ceil(-log10(range->step_s) - 1e-6) : 0;
     const long long second = llround(pow(10, digits)), all = llround(fabs(value_s) * (double)second), whole = all / second;
-    int used = snprintf(text, size, "%s%02lld%s", axis == LONGITUDE ? "" : value_s < 0 ? "-" : "+", whole / 3600, is_hours ? "h" : "°");
+    int used = snprintf(text, size, "%s%02lld%s",
+                        axis == LONGITUDE ? ""
+                        : value_s < 0     ? "-"
+                                          : "+",
+                        whole / 3600, is_hours ? "h" : "°");
     if (range->step_s < 3600)
         used += snprintf(text + used, size - (size_t)used, "%02lld%s", whole / 60 % 60, is_hours ? "m" : "′");
     if (range->step_s < 60 && digits == 0)
@@ -142,7 +146,8 @@ static bool is_drawn(const struct drawing *d, const struct lw_sky_point *p)
            (is_inside(d->graticule, p[0].at) || is_inside(d->graticule, p[2].at));
 }
 
-/* Longitudes have their label at the top if they get there, latitudes at the right; lines that have no room at either, on their middle. */
+/* Longitudes have their label at the top if they get there, latitudes at the right; lines that have no room at either, on their
+ * middle. */
 static void put_label(struct drawing *d, int axis, double value_s, struct lw_graticule_label labels[3], const bool is_there[3])
 {
     const struct range *const range = &d->ranges[axis];
@@ -228,7 +233,8 @@ void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t 
 }
 
 /* The panel's axis: pixel i stands at first + i x step. */
-static void find_axes(const struct lw_graticule *graticule, const double low[2], const double high[2], double first[2], double step[2])
+static void find_axes(const struct lw_graticule *graticule, const double low[2], const double high[2], double first[2],
+                      double step[2])
 {
     for (int a = 0; a < 2; a++) {
         step[a] = (high[a] - low[a]) / (graticule->high[a] - graticule->low[a]);

@@ -1,4 +1,5 @@
-/* graticule.h - lines of equal right ascension and declination over an image, or of what else its coordinates of the sky are, and labels. */
+/* graticule.h - lines of equal right ascension and declination over an image, or of what else its coordinates of the sky are, and
+ * labels. */
 #ifndef LW_PLOT_GRATICULE_H
 #define LW_PLOT_GRATICULE_H
 

@@ -92,11 +92,19 @@ struct lw_span lw_plot_clip(double begin, double end, int64_t n)
     return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), (double)n), (int64_t)fmin(fmax(ceil(end), 0), (double)n)};
 }
 
-int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns, struct lw_error *err)
+int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
+                   struct lw_error *err)
 {
     const struct lw_gather what = {
-        .begin = shown->x.begin, .end = shown->x.end, .y_begin = shown->y.begin, .y_end = shown->y.end, .y_step = shown->y.step,
-        .z = shown->z, .most_rows = most_rows, .most_columns = most_columns, .most_bytes = lw_options_int(plot->given, "read") / n_panels,
+        .begin = shown->x.begin,
+        .end = shown->x.end,
+        .y_begin = shown->y.begin,
+        .y_end = shown->y.end,
+        .y_step = shown->y.step,
+        .z = shown->z,
+        .most_rows = most_rows,
+        .most_columns = most_columns,
+        .most_bytes = lw_options_int(plot->given, "read") / n_panels,
     };
     if (what.begin >= what.end || what.y_begin >= what.y_end)
         return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", shown->subject->name);
@@ -119,7 +127,8 @@ static void note(struct lw_plot *plot, const struct lw_panels_drawing *drawing)
         snprintf(text + used, size - used, "%s%s", used ? "; " : "", drawing->more);
 }
 
-int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing, struct lw_error *err)
+int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing,
+                        struct lw_error *err)
 {
     int rc = LW_OK;
     plot->part = 1;

@@ -53,7 +53,8 @@ struct lw_shown {
 struct lw_span lw_plot_clip(double begin, double end, int64_t n);
 
 /** Gather a panel of a picture with so many, of at most so many rows and columns. LW_ECONFIG: there is nothing in it. */
-int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns, struct lw_error *err);
+int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
+                   struct lw_error *err);
 
 /* A picture of samples: after all panels have been gathered and their data written, each is drawn. */
 struct lw_panels_drawing {
@@ -65,7 +66,8 @@ struct lw_panels_drawing {
     const char *what;                   /* and what they are called, "series" */
     const char *more;                   /* of the note below; "" */
 };
-int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing, struct lw_error *err);
+int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing,
+                        struct lw_error *err);
 
 /** That of --start and --count or --from and --to. Errors: those of lw_job_choose_piece. */
 int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err);

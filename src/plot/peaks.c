@@ -61,7 +61,8 @@ static void visit_row(void *context, const double *row)
 static int each_row(struct peaks *p, void (*visit)(struct peaks *p, const double *row), struct lw_error *err)
 {
     const struct lw_plot_subject *const subject = &p->plot->subject;
-    const struct lw_rows rows = {0, subject->notes->n_rows, p->is_image ? of_images : of_series, p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
+    const struct lw_rows rows = {0, subject->notes->n_rows, p->is_image ? of_images : of_series,
+                                 p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
     p->visit = visit;
     return lw_notes_each_row(subject->name, &rows, visit_row, p, err);
 }

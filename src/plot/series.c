@@ -189,8 +189,8 @@ static int gather(struct lw_plot *plot, void *context, int number, struct lw_err
     struct traces *const traces = context;
     struct trace *const trace = &traces->list[number];
     struct lw_shown *const shown = &trace->shown;
-    shown->x = lw_plot_clip(((double)traces->span.begin - shown->first) / shown->step, ((double)traces->span.end - shown->first) / shown->step,
-                            shown->subject->n_x);
+    shown->x = lw_plot_clip(((double)traces->span.begin - shown->first) / shown->step,
+                            ((double)traces->span.end - shown->first) / shown->step, shown->subject->n_x);
     const int rc = lw_plot_gather(plot, shown, traces->count, 1,
                                   traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels), err);
     if (rc == LW_OK) {
@@ -209,11 +209,17 @@ static void draw(const struct lw_plot *plot, void *context, int number)
     const struct lw_raster *const raster = &trace->shown.gathered.raster;
     char label[200];
     const struct lw_panel panel = {
-        .number = number, .title = trace->shown.title[0] ? trace->shown.title : NULL, .x = &traces->axis,
+        .number = number,
+        .title = trace->shown.title[0] ? trace->shown.title : NULL,
+        .x = &traces->axis,
         .x_label = number + 1 == traces->count ? traces->axis.label : NULL,
-        .y_label = lw_subject_label_values(trace->shown.subject, "", label, sizeof label), .y_low = trace->low, .y_high = trace->high,
+        .y_label = lw_subject_label_values(trace->shown.subject, "", label, sizeof label),
+        .y_low = trace->low,
+        .y_high = trace->high,
         .x_low = lw_plot_axis_at(&traces->axis, (double)traces->span.begin),
-        .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log, .log_x = traces->is_psd,
+        .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end),
+        .log_y = plot->is_log,
+        .log_x = traces->is_psd,
     };
     lw_script_panel(&plot->script, traces->panels, &panel);
     if (raster->n_columns == raster->length)

@@ -231,8 +231,8 @@ static int64_t unit_of(const struct lw_plot_subject *subject, int dimension)
 int64_t lw_subject_unit_x(const struct lw_plot_subject *subject) { return unit_of(subject, subject->x); }
 int64_t lw_subject_unit_y(const struct lw_plot_subject *subject) { return unit_of(subject, subject->y); }
 
-struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
-                                    int64_t z)
+struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y,
+                                    int64_t y_step, int64_t z)
 {
     struct lw_sample_box box;
     for (int d = 0; d < LW_MAX_DIMS; d++) {

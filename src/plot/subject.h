@@ -50,8 +50,8 @@ const char *lw_subject_dimension(const struct lw_plot_subject *subject, int dime
 bool lw_subject_is_x_fast(const struct lw_plot_subject *subject);
 
 /** Every y_step-th channel of a part, to be read by lw_boxes_read: [n_y x n_x] if x is fast, else [n_x x n_y]. */
-struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y, int64_t y_step,
-                                    int64_t z);
+struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y,
+                                    int64_t y_step, int64_t z);
 
 /** Samples that storage hands out together: of the axis and of the channels. */
 int64_t lw_subject_unit_x(const struct lw_plot_subject *subject);

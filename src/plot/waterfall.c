@@ -218,7 +218,8 @@ static int choose_frame(struct lw_plot *plot, struct tiles *tiles, struct lw_err
                                        .has_titles = tiles->list[0].shown.title[0] != '\0'};
     if (is_image) {
         const struct tile *const tile = &tiles->list[tiles->count - 1];
-        tiles->panels.aspect = (double)(tile->shown.y.end - tile->shown.y.begin) / (double)(tile->shown.x.end - tile->shown.x.begin);
+        tiles->panels.aspect =
+            (double)(tile->shown.y.end - tile->shown.y.begin) / (double)(tile->shown.x.end - tile->shown.x.begin);
     }
     for (int t = 0; t < tiles->count && is_image && rc == LW_OK; t++) {
         rc = open_sky(plot, &tiles->list[t], err);

@@ -38,16 +38,18 @@ int lw_checkpoint_number(const struct lw_checkpoint *checkpoint, const char *key
 
 void lw_checkpoint_add_flaws(struct lw_journal *journal, const struct lw_flaws *flaws)
 {
-    lw_journal_add_format(journal, "flaws", "%" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64 " %" PRId64 " %" PRId64, flaws->n_not_finite,
-                          flaws->first, flaws->end, flaws->is_rough, flaws->n_out_of_range, flaws->loss.n_saturated, flaws->loss.n_nan);
+    lw_journal_add_format(journal, "flaws", "%" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64 " %" PRId64 " %" PRId64,
+                          flaws->n_not_finite, flaws->first, flaws->end, flaws->is_rough, flaws->n_out_of_range,
+                          flaws->loss.n_saturated, flaws->loss.n_nan);
 }
 
 int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_flaws *flaws, struct lw_error *err)
 {
     const char *const text = lw_journal_find(checkpoint->earlier, "flaws");
     int is_rough;
-    if (!text || sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %" SCNd64, &flaws->n_not_finite, &flaws->first,
-                        &flaws->end, &is_rough, &flaws->n_out_of_range, &flaws->loss.n_saturated, &flaws->loss.n_nan) != 7)
+    if (!text ||
+        sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %" SCNd64, &flaws->n_not_finite, &flaws->first,
+               &flaws->end, &is_rough, &flaws->n_out_of_range, &flaws->loss.n_saturated, &flaws->loss.n_nan) != 7)
         return lw_checkpoint_fail(checkpoint, "flaws", err);
     flaws->is_rough = is_rough;
     return LW_OK;
@@ -75,7 +77,8 @@ static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
     lw_result_file_beside(&file, LW_JOURNAL_SUFFIX, checkpoint->journal_name);
     checkpoint->is_resuming = choice != NEVER && access(checkpoint->journal_name, F_OK) == 0 && access(file.part, F_OK) == 0;
     if (choice == REQUIRE && !checkpoint->is_resuming)
-        return lw_fail(err, LW_ECONFIG, "--resume require: no run has left a '%.600s' with a journal; start with --resume auto", file.part);
+        return lw_fail(err, LW_ECONFIG, "--resume require: no run has left a '%.600s' with a journal; start with --resume auto",
+                       file.part);
     return checkpoint->is_resuming ? take_journal(checkpoint, err) : LW_OK;
 }
 
@@ -191,6 +194,6 @@ void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_err
 {
     const size_t used = strlen(err->message);
     if (err->code == LW_ESTOPPED)
-        snprintf(err->message + used, sizeof err->message - used, "%s", checkpoint->is_stored ? "; the same command goes on from here"
-                                                                                             : "; the same command starts over");
+        snprintf(err->message + used, sizeof err->message - used, "%s",
+                 checkpoint->is_stored ? "; the same command goes on from here" : "; the same command starts over");
 }

@@ -45,8 +45,8 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
 /* Adds the user's lines. */
 typedef void lw_checkpoint_fill_fn(void *context, struct lw_journal *journal);
 
-/** Write the journal; where that fails, warn, and the one that was there, if any, stays. LW_EDATA: an input has changed since it was
- * opened, and nothing is written. Collective. */
+/** Write the journal; where that fails, warn, and the one that was there, if any, stays. LW_EDATA: an input has changed since it
+ * was opened, and nothing is written. Collective. */
 int lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context, struct lw_error *err);
 
 /** A number of the earlier journal, 0 or more. LW_EDATA: there is none. */

@@ -1,5 +1,5 @@
-/* grant.h - how long a run may last, where Slurm says so: by SLURM_JOB_END_TIME, else by the command squeue, for whose answer nobody
- * waits. By one process. */
+/* grant.h - how long a run may last, where Slurm says so: by SLURM_JOB_END_TIME, else by the command squeue, for whose answer
+ * nobody waits. By one process. */
 #ifndef LW_RESUME_GRANT_H
 #define LW_RESUME_GRANT_H
 

@@ -34,8 +34,8 @@ static void visit_inputs(const struct lw_job *job, struct visitor *visitor)
     char value[LW_MAX_PATH + 128];
     for (int i = 0; i < job->n_inputs; i++) {
         const struct lw_dataset_info *const info = &job->inputs[i];
-        snprintf(value, sizeof value, "%.*s, %" PRId64 " bytes, modified %" PRId64 ".%09" PRId64, LW_MAX_PATH, lw_dataset_name(info).text,
-                 info->file_bytes, info->modified_ns / 1000000000, info->modified_ns % 1000000000);
+        snprintf(value, sizeof value, "%.*s, %" PRId64 " bytes, modified %" PRId64 ".%09" PRId64, LW_MAX_PATH,
+                 lw_dataset_name(info).text, info->file_bytes, info->modified_ns / 1000000000, info->modified_ns % 1000000000);
         visitor->take(visitor, job->input_names[i], value);
     }
 }
@@ -101,6 +101,8 @@ int lw_identity_check(const struct lw_setup *setup, const struct lw_journal *jou
     visit_all(setup, &visitor);
     if (!visitor.key[0])
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "'%.300s' was begun by another run: %s was %s, and is %s; give what it had, to go on, or start over with "
-                   "--resume never", result, visitor.key, visitor.was, visitor.is);
+    return lw_fail(err, LW_ECONFIG,
+                   "'%.300s' was begun by another run: %s was %s, and is %s; give what it had, to go on, or start over with "
+                   "--resume never",
+                   result, visitor.key, visitor.was, visitor.is);
 }

@@ -1,5 +1,5 @@
-/* identity.h - what makes a run the same as another: what it was asked, of what, by which program on which processor or GPU. Runs with
- * one identity have the same result, bit by bit, on any ranks and with any memory. */
+/* identity.h - what makes a run the same as another: what it was asked, of what, by which program on which processor or GPU. Runs
+ * with one identity have the same result, bit by bit, on any ranks and with any memory. */
 #ifndef LW_RESUME_IDENTITY_H
 #define LW_RESUME_IDENTITY_H
 

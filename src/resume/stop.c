@@ -12,7 +12,8 @@
 static const struct {
     int number;
     const char *name, *has_come;
-} signals[] = {{SIGTERM, "SIGTERM", "SIGTERM has come"}, {SIGINT, "SIGINT", "SIGINT has come"}, {SIGUSR1, "SIGUSR1", "SIGUSR1 has come"}};
+} signals[] = {
+    {SIGTERM, "SIGTERM", "SIGTERM has come"}, {SIGINT, "SIGINT", "SIGINT has come"}, {SIGUSR1, "SIGUSR1", "SIGUSR1 has come"}};
 
 static volatile sig_atomic_t received;
 static double start;
@@ -28,7 +29,8 @@ static void note(int signal)
 
 static void end_at_once(void)
 {
-    static const char text[] = "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
+    static const char text[] =
+        "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
     const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
     (void)written;
     _exit(LW_ESTOPPED);

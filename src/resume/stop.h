@@ -1,7 +1,8 @@
 /* stop.h - why a run is to end before its work is done: a signal, or the end of its time.
  *
- * Ranks agree on it at the end of a round. A rank whose round goes on for LW_STOP_ROUND_S more is told to leave it (base/leave.h); one
- * that does not come out of that for LW_STOP_LEAVE_S, as in a library's long call, ends at once: the journal is whole at any moment. */
+ * Ranks agree on it at the end of a round. A rank whose round goes on for LW_STOP_ROUND_S more is told to leave it (base/leave.h);
+ * one that does not come out of that for LW_STOP_LEAVE_S, as in a library's long call, ends at once: the journal is whole at any
+ * moment. */
 #ifndef LW_RESUME_STOP_H
 #define LW_RESUME_STOP_H
 

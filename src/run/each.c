@@ -81,7 +81,8 @@ static int check_names(const struct each *each, struct lw_error *err)
     char **const order = lw_alloc_array(n, sizeof *order, "the names of results", err);
     int rc = names && order ? LW_OK : LW_ESYSTEM;
     int64_t i = 0;
-    for (const char *group = lw_names_next(&each->groups, NULL); rc == LW_OK && group; group = lw_names_next(&each->groups, group), i++) {
+    for (const char *group = lw_names_next(&each->groups, NULL); rc == LW_OK && group;
+         group = lw_names_next(&each->groups, group), i++) {
         order[i] = names + i * LW_MAX_PATH;
         rc = name_result(each, group, order[i], err);
     }
@@ -89,8 +90,10 @@ static int check_names(const struct each *each, struct lw_error *err)
         qsort(order, (size_t)n, sizeof *order, compare_texts);
     for (i = 1; rc == LW_OK && i < n; i++)
         if (strcmp(order[i - 1], order[i]) == 0)
-            rc = lw_fail(err, LW_EUSAGE, "two inputs would have the result %s, since their files bear one name: run their folders one by "
-                         "one, each with an --output of its own", order[i]);
+            rc = lw_fail(err, LW_EUSAGE,
+                         "two inputs would have the result %s, since their files bear one name: run their folders one by "
+                         "one, each with an --output of its own",
+                         order[i]);
     lw_free(names);
     lw_free(order);
     return rc;
@@ -124,8 +127,10 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
     const bool is_folder = stat(output, &status) == 0 && S_ISDIR(status.st_mode), is_pattern = strstr(output, "{}") != NULL;
     const char *const ending = lw_setup_ending(output);
     if (!is_folder && !is_pattern && ending[0])
-        return lw_fail(err, LW_EUSAGE, "--output %s: with --each it names a folder, and this is a file's name; give a folder, or a name for "
-                       "each file, such as %.*s-{}%s", output, (int)(ending - output), output, ending);
+        return lw_fail(err, LW_EUSAGE,
+                       "--output %s: with --each it names a folder, and this is a file's name; give a folder, or a name for "
+                       "each file, such as %.*s-{}%s",
+                       output, (int)(ending - output), output, ending);
     each->output = lw_alloc(strlen(output) + 1, "the output's name", err);
     if (!each->output)
         return LW_ESYSTEM;
@@ -157,7 +162,8 @@ static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, co
     struct lw_error ignored;
     int64_t reach = 0;
     lw_log_hush(true);
-    if (lw_setup_request(ops, options, &request, &ignored) == LW_OK && lw_reader_open_all(comm, &request, &reader, &ignored) == LW_OK) {
+    if (lw_setup_request(ops, options, &request, &ignored) == LW_OK &&
+        lw_reader_open_all(comm, &request, &reader, &ignored) == LW_OK) {
         if (lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(reader), &job, &ignored), &ignored) == LW_OK)
             reach = lw_op_taps(&job.op) - 1;
         ops->release(&job);
@@ -213,7 +219,8 @@ static int make_folder(const struct each *each, struct lw_error *err)
     return lw_fail(err, LW_EIO, "cannot make the folder '%s': %s", each->output, strerror(errno));
 }
 
-/* Whether a result is there: a file bears its final name only once it is complete. Whatever else bears it is the run's to refuse. */
+/* Whether a result is there: a file bears its final name only once it is complete. Whatever else bears it is the run's to
+ * refuse. */
 static bool is_made(const struct each *each, const char *name)
 {
     bool is_there = false;
@@ -238,8 +245,8 @@ static int choose_beside(const struct each *each, int64_t number, struct lw_opti
     return rc || !names[0] ? rc : lw_options_set(options, "beside", names, "--beside", err);
 }
 
-static int choose_group(const struct each *each, const char *group, int64_t number, struct lw_options *options, char name[LW_MAX_PATH],
-                        struct lw_error *err)
+static int choose_group(const struct each *each, const char *group, int64_t number, struct lw_options *options,
+                        char name[LW_MAX_PATH], struct lw_error *err)
 {
     int rc = choose_beside(each, number, options, err);
     (void)(rc || (rc = name_result(each, group, name, err)) || (rc = lw_options_set(options, "input", group, "--input", err)) ||
@@ -281,8 +288,8 @@ static int sum_up(const struct tally *tally, const char *what, struct lw_error *
 {
     if (tally->n_failed == 0)
         return LW_OK;
-    return lw_fail(err, (enum lw_code)tally->first, "%" PRId64 " of %" PRId64 " results could not be %s, as is said above", tally->n_failed,
-                   tally->n, what);
+    return lw_fail(err, (enum lw_code)tally->first, "%" PRId64 " of %" PRId64 " results could not be %s, as is said above",
+                   tally->n_failed, tally->n, what);
 }
 
 /* Several runs may share the inputs without part= of --each: what another one has made or is making is left to it. Collective. */
@@ -307,7 +314,8 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
     if (rc)
         return rc;
     if (!lw_options_flag(options, "overwrite") && is_made(each, name)) {
-        lw_log_info("%s is there: left alone (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
+        lw_log_info("%s is there: left alone (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1,
+                    each->end - each->begin);
         return LW_OK;
     }
     lw_log_info("%s (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
@@ -320,7 +328,8 @@ static int run_groups(const struct each *each, const struct lw_job_ops *ops, str
 {
     struct tally tally = {0};
     int64_t i = 0;
-    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++) {
+    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end;
+         group = lw_names_next(&each->groups, group), i++) {
         if (i < each->begin)
             continue;
         const int rc = count_one(&tally, run_group(each, ops, options, command_line, group, i, err), err);
@@ -380,7 +389,8 @@ static struct input *list_inputs(const struct each *each, const double *bytes, s
     int64_t i = 0;
     if (!inputs)
         return NULL;
-    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++)
+    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end;
+         group = lw_names_next(&each->groups, group), i++)
         if (i >= each->begin)
             inputs[i - each->begin] = (struct input){group, i, bytes[i]};
     qsort(inputs, (size_t)(each->end - each->begin), sizeof *inputs, by_size);
@@ -450,7 +460,8 @@ static void print_measured(const struct totals *totals)
     const struct lw_planned *const largest = &totals->largest;
     const double n = (double)totals->n, start = n * largest->start_seconds;
     const double rest = largest->measured_seconds * (largest->seconds > 0 ? totals->seconds / largest->seconds : n);
-    printf("%-16sabout %.3g s: starts %.3g s, the rest %.3g s, by the sizes of what was measured\n", "  measured", start + rest, start, rest);
+    printf("%-16sabout %.3g s: starts %.3g s, the rest %.3g s, by the sizes of what was measured\n", "  measured", start + rest,
+           start, rest);
     lw_plan_print_slurm(start + rest);
 }
 
@@ -485,7 +496,8 @@ static void print_totals(const struct totals *totals)
 /* A trial is written into the folder of the results, which need not be there yet. */
 static bool makes_folder(const struct each *each, const struct lw_options *options)
 {
-    return lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 && access(each->output, F_OK) != 0;
+    return lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
+           access(each->output, F_OK) != 0;
 }
 
 static int plan_part(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const double *bytes,
@@ -513,7 +525,8 @@ int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_o
     lw_shield_keep();
     int rc = open_each(comm, ops, options, &each, &bytes, err);
     if (rc == LW_OK && lw_comm_rank(comm) == 0)
-        printf("%-16s%" PRId64 ", of which %" PRId64 " in this part, one after the other\n", "results", each.groups.n, each.end - each.begin);
+        printf("%-16s%" PRId64 ", of which %" PRId64 " in this part, one after the other\n", "results", each.groups.n,
+               each.end - each.begin);
     if (rc == LW_OK)
         rc = plan_part(&each, ops, options, bytes, err);
     lw_free(bytes);

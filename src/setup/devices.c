@@ -45,9 +45,10 @@ static void log_devices(const struct rank_device *all, int size)
 
 static int refuse_sharing(const struct rank_device *all, int first, int second, struct lw_error *err)
 {
-    return lw_fail(err, LW_ECONFIG, "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have the "
-                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine auto,share-gpu", first,
-                   second, all[second].host, all[second].id);
+    return lw_fail(err, LW_ECONFIG,
+                   "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have the "
+                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine auto,share-gpu",
+                   first, second, all[second].host, all[second].id);
 }
 
 /* Count the ranks that have this rank's device. */

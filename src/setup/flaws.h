@@ -15,7 +15,8 @@ struct lw_flaws {
     struct lw_loss loss;
 };
 
-/** Samples that are not finite lie in [first, end) of the axis of the whole input, too. @param is_rough  they end somewhere before `end` */
+/** Samples that are not finite lie in [first, end) of the axis of the whole input, too. @param is_rough  they end somewhere before
+ * `end` */
 void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_rough);
 
 /** Count what was found elsewhere, too. */

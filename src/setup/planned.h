@@ -1,5 +1,5 @@
-/* planned.h - what a plan tells of a run, in numbers and, on standard output, in words: rows that plans of all kinds of runs share. By
- * rank 0. */
+/* planned.h - what a plan tells of a run, in numbers and, on standard output, in words: rows that plans of all kinds of runs share.
+ * By rank 0. */
 #ifndef LW_SETUP_PLANNED_H
 #define LW_SETUP_PLANNED_H
 

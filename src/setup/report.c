@@ -83,7 +83,8 @@ void lw_report_warning(struct lw_comm *comm, const char *text)
     if (lw_comm_size(comm) == 1)
         lw_log_warn("%s", first.message);
     else
-        lw_log_warn("%s (%" PRId64 " of %d ranks, first rank %d on %s)", first.message, n, lw_comm_size(comm), first.rank, first.host);
+        lw_log_warn("%s (%" PRId64 " of %d ranks, first rank %d on %s)", first.message, n, lw_comm_size(comm), first.rank,
+                    first.host);
 }
 
 void lw_report_stages(struct lw_report *report)

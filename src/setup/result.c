@@ -129,7 +129,8 @@ static int add_das(const struct lw_dataset_info *input, struct lw_attribute *att
 
 /* By rank 0, which writes it: what the input says of itself. @param attributes  those of the first product, then those that it
  * keeps of the input's */
-static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first, struct lw_error *err)
+static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
+                      struct lw_error *err)
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return LW_OK;

@@ -62,9 +62,10 @@ static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
         found += gaps[g].first < view->start + view->count && gaps[g].first + gaps[g].count > view->start;
     if (found == 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "%s needs every sample, and there %s %" PRId64 " gap%s in what it is to take: give --gaps zero, or --each "
-                   "stretch for a result of each of the stretches between them", setup->job.ops->name, found == 1 ? "is" : "are", found,
-                   found == 1 ? "" : "s");
+    return lw_fail(err, LW_EDATA,
+                   "%s needs every sample, and there %s %" PRId64 " gap%s in what it is to take: give --gaps zero, or --each "
+                   "stretch for a result of each of the stretches between them",
+                   setup->job.ops->name, found == 1 ? "is" : "are", found, found == 1 ? "" : "s");
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
@@ -150,7 +151,8 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
         return LW_OK;
     rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
     if (rc)
-        strncat(err->message, ": results would depend on which rank computes what; choose equal nodes, or --engine auto,allow-mixed",
+        strncat(err->message,
+                ": results would depend on which rank computes what; choose equal nodes, or --engine auto,allow-mixed",
                 sizeof err->message - strlen(err->message) - 1);
     return rc;
 }
@@ -223,7 +225,8 @@ static void find_limits(struct lw_setup *setup)
                    lw_options_int(setup->options, "gpu-memory"), &setup->limits);
 }
 
-/* Ranks share the looking at the input's files. What is looked at later, rank 0 looks at, or, in further runs, one rank of a node. */
+/* Ranks share the looking at the input's files. What is looked at later, rank 0 looks at, or, in further runs, one rank of a
+ * node. */
 static void stop_guards(const struct lw_comm *comm)
 {
     if (lw_comm_node_rank(comm) > 0)
@@ -279,8 +282,9 @@ enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
 }
 
 static const char *const results[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".fits", ".fit", ".fts"};
-static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".svg", ".pdf", ".ps", ".eps", ".tif", ".tiff",
-                                     ".npy", ".npz", ".mat", ".csv", ".txt", ".fil", ".sgy", ".segy", ".mseed", ".wav", ".gz", ".zip"};
+static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif",   ".bmp", ".svg", ".pdf", ".ps",
+                                     ".eps", ".tif", ".tiff", ".npy",   ".npz", ".mat", ".csv", ".txt",
+                                     ".fil", ".sgy", ".segy", ".mseed", ".wav", ".gz",  ".zip"};
 
 static bool is_among(const char *const *endings, size_t n, const char *ending)
 {
@@ -305,14 +309,16 @@ static int check_ending(const struct lw_setup *setup, const char *output, struct
     if (!is_among(others, sizeof others / sizeof *others, ending))
         return LW_OK;
     const int stem = (int)(ending - output);
-    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results", output, setup->job.makes_images ? " or FITS" : "", stem, output);
+    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results",
+                   output, setup->job.makes_images ? " or FITS" : "", stem, output);
 }
 
 static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
 {
     if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
         return LW_OK;
-    return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5",
+    return lw_fail(err, LW_EUSAGE,
+                   "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5",
                    output, setup->job.ops->name, output);
 }
 
@@ -325,7 +331,8 @@ static int check_output(const struct lw_setup *setup, struct lw_error *err)
         return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    if ((rc = check_ending(setup, output, err)) || (rc = check_format(setup, output, err)) || (rc = lw_job_check_output(&setup->job, output, err)) ||
+    if ((rc = check_ending(setup, output, err)) || (rc = check_format(setup, output, err)) ||
+        (rc = lw_job_check_output(&setup->job, output, err)) ||
         (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
         return rc;
     return lw_result_file_check(&result, err);

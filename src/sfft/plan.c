@@ -35,8 +35,8 @@ static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, i
     return attempt == 0 ? fmin(fmax(bits, 1), 4) : 1;
 }
 
-/* 2^a or 3 2^a, the former only where samples cost little: up to a third more buckets are peeled in fewer rounds, and transformed in
- * fewer passes. */
+/* 2^a or 3 2^a, the former only where samples cost little: up to a third more buckets are peeled in fewer rounds, and transformed
+ * in fewer passes. */
 static int64_t even_size(const struct lw_sfft_spec *spec, double least)
 {
     int64_t size = LEAST_BUCKETS;

@@ -38,8 +38,8 @@ struct lw_sfft_spec {
     double snr_db;                  /* signal to noise, per sample; only if has_snr */
     double min_magnitude;           /* lines below it are not reported */
     uint64_t seed;
-    bool is_at_hand;                /* the signal lies in the memory of a device that transforms it: more samples are taken where that
-                                     * shortens the search for lines */
+    bool is_at_hand;                /* the signal lies in the memory of a device that transforms it: more samples are taken where
+                                       that * shortens the search for lines */
     bool wants_spectrum;            /* the dense transform leaves all coefficients in place of the samples */
 };
 

@@ -35,7 +35,11 @@ struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int
     const int64_t oldest = first + whole->look_ahead - (whole->n_taps - 1), behind = last + whole->look_ahead;
     const bool has_copies = whole->boundary == LW_BOUNDARY_WRAP || whole->boundary == LW_BOUNDARY_REFLECT;
     const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* copies of samples that may lie anywhere */
-    struct lw_excerpt excerpt = {.first = first, .n_outputs = last - first, .lead = wanted - first, .n_wanted = unwanted - wanted, .begin = is_whole ? 0 : lw_max64(0, oldest),
+    struct lw_excerpt excerpt = {.first = first,
+                                 .n_outputs = last - first,
+                                 .lead = wanted - first,
+                                 .n_wanted = unwanted - wanted,
+                                 .begin = is_whole ? 0 : lw_max64(0, oldest),
                                  .end = is_whole ? n : lw_min64(n, behind)};
     excerpt.look_ahead = first + whole->look_ahead - excerpt.begin;
     return excerpt;

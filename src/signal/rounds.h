@@ -76,7 +76,8 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
  * @param stripes  1 or more; their channels rise; borrowed for the rounds' life */
 void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, int64_t n_stripes);
 
-/** What the first `n_done` rounds leave to be done. @param left  room for lw_rounds_most_left stripes @return  how many there are */
+/** What the first `n_done` rounds leave to be done. @param left  room for lw_rounds_most_left stripes @return  how many there
+ * are */
 int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left);
 int64_t lw_rounds_most_left(const struct lw_rounds *rounds);
 

@@ -10,8 +10,8 @@
  *            channel and filter, or of the same channel and any filter. Stronger: of a higher SNR; of equal ones that of the
  *            lower filter, then the lower index. Only neighbours count, so that cuts change nothing. Of images: within +- `cluster`
  *            rows and columns; of equal pixels the upper one, then the left one is the stronger
- *   best     per channel and index the output of the highest SNR, and its filter; of equal ones the lower filter's. Outputs that are
- *            NaN do not count; where all are, the value is NaN and the filter -1
+ *   best     per channel and index the output of the highest SNR, and its filter; of equal ones the lower filter's. Outputs that
+ *            are NaN do not count; where all are, the value is NaN and the filter -1
  *   blocks   per filter, channel and j the outputs j D .. j D + D - 1, those of them that there are: the largest |y|, their mean,
  *            and the root of the mean of |y|^2. NaN where one of them is
  *
@@ -43,12 +43,12 @@ enum lw_sign { LW_SIGN_BOTH, LW_SIGN_POSITIVE, LW_SIGN_NEGATIVE };
 
 struct lw_search {
     unsigned products;          /* 0 counts as LW_FILTERED */
-    const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until
-                                   op_create returns; NULL: 1 everywhere. For peaks and best */
+    const double *noise;        /* sigma [n_stretches][n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed
+                                   until op_create returns; NULL: 1 everywhere. For peaks and best */
     int64_t stretch;            /* outputs on the axis with a sigma of their own; 0: sigma is one for the whole axis. Otherwise: */
     int64_t n_stretches;
-    int64_t first_stretch;      /* output at which the first one begins, > -stretch; outputs before it are of that one, too, and those
-                                   behind the last one are of the last */
+    int64_t first_stretch;      /* output at which the first one begins, > -stretch; outputs before it are of that one, too, and
+                                   those behind the last one are of the last */
     double threshold;           /* > 0 */
     enum lw_sign sign;          /* of complex outputs LW_SIGN_BOTH */
     int64_t cluster;            /* 0 .. LW_SEARCH_MOST_CLUSTER */
@@ -62,8 +62,8 @@ unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
 /** Whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
 
-/** Part an axis of n outputs into stretches of `length`, counted from the data's first sample on. What is less than half a stretch at
- * either end has the sigma of the stretch beside it.
+/** Part an axis of n outputs into stretches of `length`, counted from the data's first sample on. What is less than half a stretch
+ * at either end has the sigma of the stretch beside it.
  * @param before  samples of the data before the one whose time output 0 has; negative: output 0 is before the data */
 void lw_search_part(struct lw_search *search, int64_t length, int64_t before, int64_t n);
 

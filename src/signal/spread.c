@@ -73,7 +73,8 @@ static inline void count_of(enum lw_precision precision, bool is_complex, const 
     uint32_t bins[LW_SPREAD_SERIES];
     for (int64_t i = 0; i < v->n; i++) {
         __builtin_prefetch(values + (size_t)(lw_min64(i + AHEAD, v->n - 1) * v->stride) * bytes);
-        find_bins(precision, is_complex, values + (size_t)(i * v->stride) * bytes, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n, bins);
+        find_bins(precision, is_complex, values + (size_t)(i * v->stride) * bytes, n == LW_SPREAD_SERIES ? LW_SPREAD_SERIES : n,
+                  bins);
         for (int k = 0; k < n; k++)
             if (!v->skip || !v->skip[k * v->skip_pitch + i * skip_stride])
                 counts[k * pitch + bins[k]]++;
@@ -197,7 +198,8 @@ static double median_of_unit(bool is_complex) { return is_complex ? sqrt(log(2))
 static double clipped_of_unit(bool is_complex)
 {
     static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
-    return is_complex ? sqrt(1 - c * c / (exp(c * c) - 1)) : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
+    return is_complex ? sqrt(1 - c * c / (exp(c * c) - 1))
+                      : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
 }
 
 static double find_sigma(const struct sums *sums, bool is_complex)

@@ -1,10 +1,10 @@
 /* spread.h - sigma of the noise in values that hold signals, too. Pure arithmetic.
  *
- * |y| is counted in bins: its exponent and the LW_SPREAD_BITS highest bits of its mantissa, rounded, so that numbers of so few bits lie
- * near the middle of theirs. Counts of parts add up to those of the whole, in any order. Sigma begins as the median of |y|, as a multiple
- * of that in noise of 1. From then on it is the root mean square of the |y| below LW_SPREAD_CLIP sigma, as a multiple of that in noise of
- * 1, until it stands. Noise is Gaussian where y is real. Where it is complex, |y|^2 is exponential, and sigma^2 its mean, the power of
- * both parts. Within a bin |y| counts as spread evenly, which changes sigma by some 1e-4. */
+ * |y| is counted in bins: its exponent and the LW_SPREAD_BITS highest bits of its mantissa, rounded, so that numbers of so few bits
+ * lie near the middle of theirs. Counts of parts add up to those of the whole, in any order. Sigma begins as the median of |y|, as
+ * a multiple of that in noise of 1. From then on it is the root mean square of the |y| below LW_SPREAD_CLIP sigma, as a multiple of
+ * that in noise of 1, until it stands. Noise is Gaussian where y is real. Where it is complex, |y|^2 is exponential, and sigma^2
+ * its mean, the power of both parts. Within a bin |y| counts as spread evenly, which changes sigma by some 1e-4. */
 #ifndef LW_SIGNAL_SPREAD_H
 #define LW_SIGNAL_SPREAD_H
 

@@ -106,9 +106,11 @@ static int refuse_device(const struct lw_sparse *run, const char *who, int64_t n
                          struct lw_error *err)
 {
     char bytes[24], limit[24];
-    return lw_fail(err, LW_ECONFIG, "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
-                   "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s", who,
-                   lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source, remedy);
+    return lw_fail(err, LW_ECONFIG,
+                   "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
+                   "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s",
+                   who, lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.device, limit),
+                   run->setup.limits.device_source, remedy);
 }
 
 const char *lw_sparse_why_dense(const struct lw_sparse *run)
@@ -203,7 +205,8 @@ static void print_device(const struct lw_sparse *run)
 {
     char note[256], limit[24];
     const struct lw_sparse_bytes *const b = &run->bytes;
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source);
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit),
+             run->setup.limits.device_source);
     lw_plan_bytes_row("device memory", lw_sparse_device_bytes(run), note);
     lw_plan_bytes_row("  search", b->search_device, "");
     lw_plan_bytes_row("  dense", b->dense_device, "");

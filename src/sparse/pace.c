@@ -106,8 +106,8 @@ void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_rea
     describe_pace(run, pace, sizeof pace);
     lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average instead of %s: %s", reads->samples, reads->reads,
                 reads->reads == 1 ? "" : "s", mean_text(reads, mean), lw_bytes_text(all_bytes(run), all), pace);
-    lw_log_detail("%s; reading goes on across gaps of up to %s", run->is_raw ? "I/O threads read from the samples' place in the file"
-                                                                            : "the file format's library reads",
+    lw_log_detail("%s; reading goes on across gaps of up to %s",
+                  run->is_raw ? "I/O threads read from the samples' place in the file" : "the file format's library reads",
                   lw_bytes_text(lw_bytes_gap(&run->pace), gap));
 }
 

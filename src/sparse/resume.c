@@ -52,7 +52,8 @@ static int fail_keep(const struct lw_sparse *run, const char *reason, struct lw_
 }
 
 /* The record at run->records.bytes. By rank 0. */
-static int read_record(struct lw_sparse *run, int64_t all, struct lw_sparse_record *record, struct lw_sfft_line *lines, struct lw_error *err)
+static int read_record(struct lw_sparse *run, int64_t all, struct lw_sparse_record *record, struct lw_sfft_line *lines,
+                       struct lw_error *err)
 {
     struct lw_sparse_records *const records = &run->records;
     struct lw_error reason;
@@ -212,8 +213,10 @@ static int bring(struct lw_sparse *run, struct lw_error *err)
     int64_t next = 0;
     int rc = LW_OK;
     while (rc == LW_OK && lw_comm_min(comm, next) < run->n_channels)
-        rc = lw_comm_agree(comm, lw_comm_bring(comm, run->records.mine, pack(run, &next), run->records.received, buffer_bytes(run), append,
-                                               run, err), err);
+        rc = lw_comm_agree(
+            comm,
+            lw_comm_bring(comm, run->records.mine, pack(run, &next), run->records.received, buffer_bytes(run), append, run, err),
+            err);
     if (rc == LW_OK && run->rank == 0 && run->records.fd >= 0 && fsync(run->records.fd) != 0)
         rc = fail_keep(run, strerror(errno), err);
     return lw_comm_agree(comm, rc, err);

@@ -185,10 +185,12 @@ static void warn_not_refined(const struct lw_sparse *run)
         lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, run->n_channels,
                     lw_sparse_channels_text(run));
     if (run->request.refines && refined < dense)
-        lw_log_warn("--refine: %" PRId64 " of %" PRId64 " %s keep the lines of the dense transform, with whole indices, as %s; column "
-                    "'refined' of /channels says which", dense - refined, run->n_channels, lw_sparse_channels_text(run),
-                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy" :
-                    "so many tones, or tones in so few samples, are not fitted");
+        lw_log_warn("--refine: %" PRId64 " of %" PRId64
+                    " %s keep the lines of the dense transform, with whole indices, as %s; column "
+                    "'refined' of /channels says which",
+                    dense - refined, run->n_channels, lw_sparse_channels_text(run),
+                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy"
+                                                                   : "so many tones, or tones in so few samples, are not fitted");
 }
 
 static void summarize(struct lw_sparse *run)

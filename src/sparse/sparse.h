@@ -1,4 +1,5 @@
-/* sparse.h - a run that takes few samples of its input, of its job's own choice: lw_run and lw_run_plan of such jobs, see run/run.h. */
+/* sparse.h - a run that takes few samples of its input, of its job's own choice: lw_run and lw_run_plan of such jobs, see
+ * run/run.h. */
 #ifndef LW_SPARSE_SPARSE_H
 #define LW_SPARSE_SPARSE_H
 

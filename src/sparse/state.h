@@ -87,7 +87,8 @@ struct lw_sparse_method {
     /** Find the lines of all channels; what became of these goes to run->all. Collective. */
     int (*search)(struct lw_sparse *run, struct lw_error *err);
 
-    /** For the plan command: print what it will do, where that is wanted, and correct what is read if that is not all. Collective. */
+    /** For the plan command: print what it will do, where that is wanted, and correct what is read if that is not all.
+     * Collective. */
     int (*print)(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err);
 
     /** What it did: as attributes of the result, and as details in the log. NULL: nothing more to say. */

@@ -1,4 +1,5 @@
-/* listener.h - who wants to know how far a run has come: the progress line, the checkpoints. The run tells them after each write. */
+/* listener.h - who wants to know how far a run has come: the progress line, the checkpoints. The run tells them after each
+ * write. */
 #ifndef LW_STREAM_LISTENER_H
 #define LW_STREAM_LISTENER_H
 

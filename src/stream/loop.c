@@ -190,7 +190,8 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     int rc = lw_window_read(loop->window, &part, err);
     if (rc || block->first > 0)
         return rc;
-    if (loop->setup->mask && (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
+    if (loop->setup->mask &&
+        (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
@@ -246,7 +247,8 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     const int rc = lw_window_end(loop->window, err);
     const struct lw_samples_view view = view_of(loop, part);
     if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
-        early_of(loop, loop->reading.slot)->n_not_finite -= lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
+        early_of(loop, loop->reading.slot)->n_not_finite -=
+            lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 

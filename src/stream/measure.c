@@ -61,7 +61,8 @@ static int try_all(struct trial *trial, struct lw_comm *comm, int depth, struct 
 }
 
 /* What is on its way to the disk after the last round: at most what was written in the trial, as systems hold back only so much. */
-static int try_disk(struct trial *trial, struct lw_comm *comm, const struct lw_measure *tried, double *seconds, struct lw_error *err)
+static int try_disk(struct trial *trial, struct lw_comm *comm, const struct lw_measure *tried, double *seconds,
+                    struct lw_error *err)
 {
     const double start = lw_now();
     const int rc = lw_writer_sync(trial->result.writer, err);

@@ -5,8 +5,8 @@
  *                        | write 0   | write 1  files
  *
  * acquire gives the next free slot, to be read into; submit starts it; collect waits for the oldest one submitted and gives its
- * output, to be written; release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit an empty
- * block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
+ * output, to be written; release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit
+ * an empty block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
 #ifndef LW_STREAM_PIPELINE_H
 #define LW_STREAM_PIPELINE_H
 

@@ -197,7 +197,8 @@ static double idle_factor(const struct lw_plan_spec *spec, const struct lw_plan 
 {
     const struct lw_rounds *const rounds = &plan->rounds;
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
-    const int64_t parts = lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
+    const int64_t parts =
+        lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
     const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(lw_divide_up(parts, threads) * threads);
     return rounds->n_ranks / (share * lw_rounds_workers(rounds, 0));
 }

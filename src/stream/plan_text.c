@@ -59,13 +59,14 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     lw_plan_bytes_row("writes", plan->output_bytes, "");
     const double files = plan->file_seconds + plan->piece_seconds;
     print_chunks(setup, plan);
-    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time", lw_plan_seconds(plan) + LW_PLAN_START_SECONDS,
-           plan->compute_seconds, files);
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time",
+           lw_plan_seconds(plan) + LW_PLAN_START_SECONDS, plan->compute_seconds, files);
     if (plan->chunk_cost.seconds > 0)
         printf(", chunks %.3g s", plan->chunk_cost.seconds);
     printf(", overlapping");
     if (plan->round_seconds >= 0.5)
-        printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds, plan->round_seconds);
+        printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds,
+               plan->round_seconds);
     printf("\n");
 }
 

@@ -122,8 +122,8 @@ static void fill(void *context, struct lw_journal *journal)
     const int64_t n = lw_rounds_left(streamed->rounds, safe->n_rounds, streamed->left);
     int used = 0;
     for (int64_t s = 0; s < n; s++)
-        used += snprintf(streamed->text + used, STRIPE_TEXT, "%s%" PRId64 " %" PRId64 " %" PRId64, s ? "," : "", streamed->left[s].first,
-                         streamed->left[s].channel, streamed->left[s].n_channels);
+        used += snprintf(streamed->text + used, STRIPE_TEXT, "%s%" PRId64 " %" PRId64 " %" PRId64, s ? "," : "",
+                         streamed->left[s].first, streamed->left[s].channel, streamed->left[s].n_channels);
     lw_journal_add_format(journal, "done", "%" PRId64 " of %" PRId64, safe->n_outputs, safe->all_outputs);
     lw_journal_add(journal, "left", streamed->text);
     lw_journal_add_format(journal, "rows", "%" PRId64, safe->n_rows);
@@ -142,7 +142,8 @@ static int store(struct lw_streamed *streamed, struct lw_error *err)
     return LW_OK;
 }
 
-/* Whether there is something to be noted: not at the end, where the result will be there, and where there will be none. Collective. */
+/* Whether there is something to be noted: not at the end, where the result will be there, and where there will be none.
+ * Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
 {
     const bool is_here = !streamed->has_failed && written->n_rows != LW_ROWS_TOO_MANY &&

@@ -88,7 +88,8 @@ static int write_given(struct stream *run, struct lw_error *err)
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
     int rc = LW_OK;
     for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
-        rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values, err);
+        rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values,
+                             err);
     return rc;
 }
 
@@ -105,9 +106,11 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
 {
     const struct lw_plan *const plan = &run->plan;
     const struct lw_job *const job = &run->setup.job;
-    const double done = (double)lw_rounds_all_outputs(&plan->rounds), part = done / ((double)job->n_outputs * (double)job->op.n_channels);
+    const double done = (double)lw_rounds_all_outputs(&plan->rounds),
+                 part = done / ((double)job->n_outputs * (double)job->op.n_channels);
     const double outputs = done * (double)plan->op.n_values;
-    const int64_t bytes_read = (int64_t)(part * (double)plan->input_bytes), bytes_written = (int64_t)(part * (double)plan->output_bytes);
+    const int64_t bytes_read = (int64_t)(part * (double)plan->input_bytes),
+                  bytes_written = (int64_t)(part * (double)plan->output_bytes);
     char read[24], written[24];
     lw_report_stages(&run->report);
     const double elapsed = lw_report_elapsed(&run->report);

@@ -98,8 +98,9 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
     };
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)
-        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are not",
-                       number, values[0], (double)line->piece, values[1]);
+        return lw_fail(err, LW_EDATA,
+                       "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are not", number,
+                       values[0], (double)line->piece, values[1]);
     return LW_OK;
 }
 
@@ -219,10 +220,10 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     return rc;
 }
 
-/* A dense transform rounds as white noise, and tones that are fitted to it leave coefficients up to the detection limit around them,
- * and between these at most twice that. A sparse one tells a line's value from the noise down to its detection limit; and the sum at a
- * tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it takes: the others
- * are to it what its lines say, and zeros to the sum. */
+/* A dense transform rounds as white noise, and tones that are fitted to it leave coefficients up to the detection limit around
+ * them, and between these at most twice that. A sparse one tells a line's value from the noise down to its detection limit; and the
+ * sum at a tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it
+ * takes: the others are to it what its lines say, and zeros to the sum. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
@@ -244,8 +245,8 @@ static void compare(const struct lines *lines, const struct channel *channel, co
     if (request_of(lines->verify)->has_pieces)
         snprintf(piece, sizeof piece, "piece %" PRId64 ", ", channel->piece);
     lw_verify_count(report, error > 0 ? error / allowed : error,
-                    "%schannel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", piece, channel->number, line->index,
-                    creal(line->value), cimag(line->value), creal(truth), cimag(truth));
+                    "%schannel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", piece, channel->number,
+                    line->index, creal(line->value), cimag(line->value), creal(truth), cimag(truth));
 }
 
 /* ---- tones between the indices, of which each is in the sums of all others ------------------------------------------- */
@@ -341,7 +342,8 @@ static int check_lines(struct lines *lines, struct lw_verify_row *report, struct
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines->n && rc == LW_OK; begin = end) {
         const struct line *const first = &lines->all[begin];
-        for (end = begin + 1; end < lines->n && lines->all[end].channel == first->channel && lines->all[end].piece == first->piece; end++)
+        for (end = begin + 1; end < lines->n && lines->all[end].channel == first->channel && lines->all[end].piece == first->piece;
+             end++)
             ;
         rc = check_channel(lines, begin, end, raw, x, report, err);
     }

@@ -107,7 +107,8 @@ static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
         if (was_as_stored(verify, i))
-            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not as "
+            return lw_fail(err, LW_EDATA,
+                           "the result was made by an earlier version, which took %.500s as it is stored, and not as "
                            "its attributes say: make it again, or verify it with that version",
                            lw_dataset_name(&verify->job.inputs[i]).text);
     return LW_OK;
@@ -293,8 +294,8 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         return rc;
     }
     if ((rc = read_notes(verify, err)) || (rc = open_as_stored(verify, err)) ||
-        (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
-        (rc = check_packing(verify, err)) || (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
+        (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) || (rc = check_packing(verify, err)) ||
+        (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);

@@ -47,7 +47,8 @@ static bool is_inside(const struct lw_verify *verify, const struct peak *peak)
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t lead = verify->job.search.lead;
     return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
-           peak->row >= lead && peak->row < lead + verify->job.search.n_wanted && peak->column >= 0 && peak->column < shape->output_columns;
+           peak->row >= lead && peak->row < lead + verify->job.search.n_wanted && peak->column >= 0 &&
+           peak->column < shape->output_columns;
 }
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
@@ -131,7 +132,8 @@ static void check_neighbours(const struct table *table, const struct lw_verify_s
                              int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
     struct lw_verify *const verify = table->verify;
-    const double its = y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
+    const double its =
+        y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
     struct neighbours found = {0};
     char where[160], other[160];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);

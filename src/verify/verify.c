@@ -59,11 +59,14 @@ static int fail_incomplete(const char *file, struct lw_error *err)
     struct lw_journal_progress progress;
     struct lw_error none;
     char result[LW_MAX_PATH], done[160] = "";
-    snprintf(result, sizeof result, "%.*s", (int)(strlen(file) - (ends_with(file, LW_PART_SUFFIX) ? strlen(LW_PART_SUFFIX) : 0)), file);
+    snprintf(result, sizeof result, "%.*s", (int)(strlen(file) - (ends_with(file, LW_PART_SUFFIX) ? strlen(LW_PART_SUFFIX) : 0)),
+             file);
     if (lw_journal_progress(result, &progress, &none) == LW_OK)
         snprintf(done, sizeof done, " (%s are done)", progress.done);
-    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same command "
-                   "again", file, done);
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same command "
+                   "again",
+                   file, done);
 }
 
 /* A result that is not there may have been begun. */
@@ -106,7 +109,8 @@ static void tell_sample(const struct lw_verify_row *row, char text[120])
     if (row->n_checked >= row->n_all)
         snprintf(text, 120, "; all there are");
     else
-        snprintf(text, 120, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all, ceil(log(0.05) / log1p(-part)));
+        snprintf(text, 120, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all,
+                 ceil(log(0.05) / log1p(-part)));
 }
 
 static void print_row(const struct lw_verify_row *row)

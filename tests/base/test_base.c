@@ -58,10 +58,26 @@ static void check_halves(void)
     static const struct {
         double number;
         uint16_t half;
-    } cases[] = {{1, 0x3c00}, {-2, 0xc000}, {1.0 / 3, 0x3555}, {65504, 0x7bff}, {65519.999999999, 0x7bff}, {65520, 0x7c00},
-                 {-1e300, 0xfc00}, {INFINITY, 0x7c00}, {-INFINITY, 0xfc00}, {0x1p-14, 0x0400}, {0x1.ff8p-15, 0x03ff},
-                 {0x1.ffcp-15, 0x0400}, {0x1p-24, 0x0001}, {0x1p-25, 0x0000}, {0x1.0000000000001p-25, 0x0001}, {-1e-300, 0x8000},
-                 {1 + 0x1p-11, 0x3c00}, {1 + 0x1p-11 + 0x1p-52, 0x3c01}, {1 + 0x1.8p-10 - 0x1p-52, 0x3c01}, {1 + 0x1.8p-10, 0x3c02}};
+    } cases[] = {{1, 0x3c00},
+                 {-2, 0xc000},
+                 {1.0 / 3, 0x3555},
+                 {65504, 0x7bff},
+                 {65519.999999999, 0x7bff},
+                 {65520, 0x7c00},
+                 {-1e300, 0xfc00},
+                 {INFINITY, 0x7c00},
+                 {-INFINITY, 0xfc00},
+                 {0x1p-14, 0x0400},
+                 {0x1.ff8p-15, 0x03ff},
+                 {0x1.ffcp-15, 0x0400},
+                 {0x1p-24, 0x0001},
+                 {0x1p-25, 0x0000},
+                 {0x1.0000000000001p-25, 0x0001},
+                 {-1e-300, 0x8000},
+                 {1 + 0x1p-11, 0x3c00},
+                 {1 + 0x1p-11 + 0x1p-52, 0x3c01},
+                 {1 + 0x1.8p-10 - 0x1p-52, 0x3c01},
+                 {1 + 0x1.8p-10, 0x3c02}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint16_t half = lw_half_of_double(cases[i].number), rounded = lw_half_of_float((float)cases[i].number);
         CHECK(half == cases[i].half, "%.17g became %#x", cases[i].number, half);

@@ -31,8 +31,19 @@ static void check_texts(void)
     expect_text("2016-12-31T23:59:60", "2017-01-01T00:00:00");
     expect_text("0001-01-01T00:00:00.000000000000000001", "0001-01-01T00:00:00.000000000000000001");
     expect_text("2015-09-14T09:50:45.1234567890123456789", "2015-09-14T09:50:45.123456789012345678");
-    static const char *const wrong[] = {"", "2015", "2015-13-01", "2015-02-29", "1900-02-29", "2015-09-31", "2015-09-14T", "2015-09-14T24:00",
-                                        "2015-09-14T09:60", "2015-09-14T09:50:45.5x", "2015-09-14T09:50+1", "2015-9-14", "1126259462",
+    static const char *const wrong[] = {"",
+                                        "2015",
+                                        "2015-13-01",
+                                        "2015-02-29",
+                                        "1900-02-29",
+                                        "2015-09-31",
+                                        "2015-09-14T",
+                                        "2015-09-14T24:00",
+                                        "2015-09-14T09:60",
+                                        "2015-09-14T09:50:45.5x",
+                                        "2015-09-14T09:50+1",
+                                        "2015-9-14",
+                                        "1126259462",
                                         "9969-12-31T23:59:59"};
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)
         expect_text(wrong[w], NULL);
@@ -100,7 +111,8 @@ static void check_gps(void)
     for (int64_t second = 0; second < 2000000000; second += 86399) {
         const struct lw_instant utc = lw_instant_from_gps((struct lw_instant){second, 5});
         const struct lw_instant back = lw_instant_to_gps(utc);
-        CHECK(back.seconds == second && back.attoseconds == 5, "%lld there and back is %lld", (long long)second, (long long)back.seconds);
+        CHECK(back.seconds == second && back.attoseconds == 5, "%lld there and back is %lld", (long long)second,
+              (long long)back.seconds);
     }
 }
 

@@ -140,10 +140,22 @@ static void test_escape(void)
     static const struct {
         const char *text, *keep, *shown;
     } cases[] = {
-        {"plain text, 100 %s", "", "plain text, 100 %s"}, {"", "", ""},
-        {"\x1b[31m\a\x7f", "", "\\x1b[31m\\x07\\x7f"}, {"two\nlines\t", "\n", "two\nlines\\x09"}, {"two\nlines", "", "two\\x0alines"},
-        {"gr\xc3\xb6\xc3\x9f" "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0", "", "gr\xc3\xb6\xc3\x9f" "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0"},
-        {"\xc2\x9b" "2J", "", "\\xc2\\x9b2J"}, {"\xff\xc3", "", "\\xff\\xc3"}, {"\xe2\x98", "", "\\xe2\\x98"}, {"\x9b", "", "\\x9b"},
+        {"plain text, 100 %s", "", "plain text, 100 %s"},
+        {"", "", ""},
+        {"\x1b[31m\a\x7f", "", "\\x1b[31m\\x07\\x7f"},
+        {"two\nlines\t", "\n", "two\nlines\\x09"},
+        {"two\nlines", "", "two\\x0alines"},
+        {"gr\xc3\xb6\xc3\x9f"
+         "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0",
+         "",
+         "gr\xc3\xb6\xc3\x9f"
+         "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0"},
+        {"\xc2\x9b"
+         "2J",
+         "", "\\xc2\\x9b2J"},
+        {"\xff\xc3", "", "\\xff\\xc3"},
+        {"\xe2\x98", "", "\\xe2\\x98"},
+        {"\x9b", "", "\\x9b"},
     };
     char shown[64];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

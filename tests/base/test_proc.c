@@ -65,7 +65,8 @@ static void check_version_1(void)
     expect("list1", "v1", INT64_MAX);
     put("v1/memory/slurm/memory.limit_in_bytes", "6000\n");
     put("v1/memory/slurm/memory.usage_in_bytes", "5900\n");
-    put("v1/memory/slurm/memory.stat", "cache 5000\ninactive_file 1\nactive_file 1\ntotal_inactive_file 3000\ntotal_active_file 700\n");
+    put("v1/memory/slurm/memory.stat",
+        "cache 5000\ninactive_file 1\nactive_file 1\ntotal_inactive_file 3000\ntotal_active_file 700\n");
     expect("list1", "v1", 3800);
     expect("no list", "v1", INT64_MAX);
     expect("list1", "no mount", INT64_MAX);

@@ -52,7 +52,8 @@ __global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left
     }
 }
 
-/* Blocks of cufft_crop: where segments are few, so many share one that the device is full, each thread with four samples or more. */
+/* Blocks of cufft_crop: where segments are few, so many share one that the device is full, each thread with four samples or
+ * more. */
 inline dim3 cufft_crop_grid(int n_segments, int n_filters, int hop, int threads)
 {
     const int64_t rows = (int64_t)n_segments * n_filters, wanted = (8192 + rows - 1) / rows;
@@ -144,8 +145,8 @@ struct CufftCut {
     size_t row_bytes() const { return pitch * value; }
 };
 
-/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters; beyond these two only
- * where the spectra of all filters leave room for the rest. */
+/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters; beyond these two
+ * only where the spectra of all filters leave room for the rest. */
 inline int cufft_length(const RivalOls &c, int step)
 {
     int64_t n = 512;

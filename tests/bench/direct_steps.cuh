@@ -1,5 +1,5 @@
-/* direct_steps.cuh - the two steps below the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: what tiles and registers
- * gain. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
+/* direct_steps.cuh - the two steps below the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: what tiles and
+ * registers gain. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
 #ifndef DIRECT_STEPS_CUH
 #define DIRECT_STEPS_CUH
 

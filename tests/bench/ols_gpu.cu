@@ -326,7 +326,9 @@ static Result measure(const Case &c, const Ours &ours, const Pool &p, double bud
     r.error = check_case(c, p, p.y);
     r.ms = {0, 0};
     if (budget_ms > 0) {
-        const auto run = [&](int i) { launch(c, ours, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes)); };
+        const auto run = [&](int i) {
+            launch(c, ours, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes));
+        };
         r.ms = time_run(run, p.stream, budget_ms, !ours.is_long);
     }
     return r;
@@ -454,15 +456,18 @@ static std::vector<Case> all_cases()
     }
     cases.push_back({"uint8 [2^20 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 20, LW_UINT8, LW_TIME_SLOW, 1, 257});
     cases.push_back({"uint8 [2^18 x 832] time slow M=257 F=8", false, false, false, 832, 1 << 18, LW_UINT8, LW_TIME_SLOW, 8, 257});
-    cases.push_back({"float32 [2^18 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 1, 257});
-    cases.push_back({"float32 [2^18 x 832] time slow M=257 F=8", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 8, 257});
+    cases.push_back(
+        {"float32 [2^18 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 1, 257});
+    cases.push_back(
+        {"float32 [2^18 x 832] time slow M=257 F=8", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 8, 257});
     for (const int64_t m : {513, 1025})
         for (const int f : {1, 8}) {
             char name[64];
             snprintf(name, sizeof name, "float32 [2^18 x 832] time slow M=%lld F=%d", (long long)m, f);
             cases.push_back({name, false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, f, m});
         }
-    cases.push_back({"int16 [3840 x 2^16] time fast M=257 F=1", false, false, false, 3840, 1 << 16, LW_INT16, LW_TIME_FAST, 1, 257});
+    cases.push_back(
+        {"int16 [3840 x 2^16] time fast M=257 F=1", false, false, false, 3840, 1 << 16, LW_INT16, LW_TIME_FAST, 1, 257});
     return cases;
 }
 
@@ -639,8 +644,9 @@ static int run_check()
                             char path[40];
                             ++n_runs;
                             if (r.unwritten > 0 || !(r.error < (is_double ? 1e-14 : 2e-6))) {
-                                printf("WRONG stored %d double %d signal %d layout %d M %lld F %d %s: error %.2e unwritten %.0f\n", stored,
-                                       is_double, signal, layout, (long long)m, c.n_filters, path_text(ours, path), r.error, r.unwritten);
+                                printf("WRONG stored %d double %d signal %d layout %d M %lld F %d %s: error %.2e unwritten %.0f\n",
+                                       stored, is_double, signal, layout, (long long)m, c.n_filters, path_text(ours, path), r.error,
+                                       r.unwritten);
                                 ++wrong;
                             }
                         }

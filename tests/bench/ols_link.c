@@ -182,10 +182,12 @@ static void report(struct bench *b, int n_filters, double in, double out, double
     const double n_in = 1e-9 * (double)b->in_bytes * N_BLOCKS, n_out = 1e-9 * (double)b->out_bytes * N_BLOCKS;
     if (lw_comm_rank(b->comm) > 0)
         return;
-    printf("link ranks %d F %d M %d (%s): in %.1f GB/s, out %.1f GB/s, both %.1f + %.1f GB/s, engine %.1f + %.1f GB/s: %.1f%% of the "
-           "slower direction, %.1f%% of both; %.2f Gsamples/s a rank\n", lw_comm_size(b->comm), n_filters,
-           (int)b->spec.ols.n_taps, b->plan.text, n_in / in, n_out / out, n_in / both, n_out / both, n_in / engine,
-           n_out / engine, 100 * slower / engine, 100 * both / engine, 1e-9 * (double)b->count * N_BLOCKS * n_filters / engine);
+    printf(
+        "link ranks %d F %d M %d (%s): in %.1f GB/s, out %.1f GB/s, both %.1f + %.1f GB/s, engine %.1f + %.1f GB/s: %.1f%% of the "
+        "slower direction, %.1f%% of both; %.2f Gsamples/s a rank\n",
+        lw_comm_size(b->comm), n_filters, (int)b->spec.ols.n_taps, b->plan.text, n_in / in, n_out / out, n_in / both, n_out / both,
+        n_in / engine, n_out / engine, 100 * slower / engine, 100 * both / engine,
+        1e-9 * (double)b->count * N_BLOCKS * n_filters / engine);
     fflush(stdout);
 }
 

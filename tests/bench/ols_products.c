@@ -84,7 +84,8 @@ static double *make_taps(int64_t n_filters, int64_t n_taps, int parts)
     return taps;
 }
 
-/* ---- one block ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one block
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 struct block {
     struct lw_op *op;
@@ -188,7 +189,8 @@ static void measure_bank(const struct bench *bench, bool is_complex, int64_t n)
                     .search = {.products = all[i].products, .threshold = is_complex ? 4.799 : 4.417, .every = 1000,
                                .values = LW_BLOCK_MAX | LW_BLOCK_RMS}},
         };
-        snprintf(name, sizeof name, "%s 2^%.3g, F = %d, M = %d: %s", is_complex ? "c2c" : "r2r", log2((double)n), F, M, all[i].name);
+        snprintf(name, sizeof name, "%s 2^%.3g, F = %d, M = %d: %s", is_complex ? "c2c" : "r2r", log2((double)n), F, M,
+                 all[i].name);
         measure(bench, name, &spec, n);
     }
     free(taps);
@@ -216,7 +218,8 @@ static void measure_record(const struct bench *bench, enum lw_layout layout, int
                     .post.every = cases[i].every},
         };
         snprintf(name, sizeof name, "int16 %s 2^%.3g, F = %d, M = %d, D = %d to %s",
-                 layout == LW_TIME_FAST ? "[3840] x" : "x [3840]", log2((double)n), cases[i].n_filters, M, cases[i].every, cases[i].result == LW_INT16 ? "int16" : "float32");
+                 layout == LW_TIME_FAST ? "[3840] x" : "x [3840]", log2((double)n), cases[i].n_filters, M, cases[i].every,
+                 cases[i].result == LW_INT16 ? "int16" : "float32");
         measure(bench, name, &spec, n);
     }
     free(taps);
@@ -232,7 +235,8 @@ int main(int argc, char **argv)
     while (lw_engines[e] && strcmp(lw_engines[e]->name, "cuda") != 0)
         e++;
     stop_if(!lw_engines[e], "this build has no CUDA engine");
-    stop_if(bench.n_repetitions < 1 || bench.n_repetitions > MOST_REPETITIONS || n < 1, "the numbers are not as the usage has them");
+    stop_if(bench.n_repetitions < 1 || bench.n_repetitions > MOST_REPETITIONS || n < 1,
+            "the numbers are not as the usage has them");
     stop_if(lw_engines[e]->create(&spec, &bench.engine, &err), err.message);
     if (argc <= 3) {
         measure_bank(&bench, true, n);

@@ -61,7 +61,8 @@ static void test_window(void)
     for (int64_t n = 1; n < 40; n++)
         for (int64_t m = 0; m < n; m++) {
             const double w = lw_kaiser_window(6, m, n), mirrored = lw_kaiser_window(6, n - 1 - m, n);
-            CHECK(w > 0 && w <= 1 && fabs(w - mirrored) < 1e-14, "sample %d of %d is %g, its mirror %g", (int)m, (int)n, w, mirrored);
+            CHECK(w > 0 && w <= 1 && fabs(w - mirrored) < 1e-14, "sample %d of %d is %g, its mirror %g", (int)m, (int)n, w,
+                  mirrored);
         }
     CHECK(lw_kaiser_window(6, 20, 41) == 1, "the middle is %g", lw_kaiser_window(6, 20, 41));
     CHECK(fabs(lw_kaiser_window(6, 0, 41) - 1 / bessel_by_integral(6)) < 1e-15, "the end is %g", lw_kaiser_window(6, 0, 41));
@@ -136,8 +137,9 @@ static void test_boxcar(void)
                 double sum = 0;
                 for (int j = i - width / 2; j < i - width / 2 + width; j++)
                     sum += j >= 0 && j < N ? x[j] : 0;
-                CHECK(same(x, N, padded, n, i) == sum && same(x, N, alone, width, i) == sum, "width %d of %d, output %d: %g, %g, %g",
-                      width, n, i, same(x, N, padded, n, i), same(x, N, alone, width, i), sum);
+                CHECK(same(x, N, padded, n, i) == sum && same(x, N, alone, width, i) == sum,
+                      "width %d of %d, output %d: %g, %g, %g", width, n, i, same(x, N, padded, n, i), same(x, N, alone, width, i),
+                      sum);
             }
         }
 }
@@ -199,8 +201,8 @@ static void test_chirp(void)
         }
 }
 
-/* M. Maggiore, Gravitational Waves, volume 1: eq. 4.21 has 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns, and eq. 4.40 2.2 kHz
- * for the last orbit of one Sun. The wave's phase grows by the frequency that its time left stands for. */
+/* M. Maggiore, Gravitational Waves, volume 1: eq. 4.21 has 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns, and eq. 4.40 2.2
+ * kHz for the last orbit of one Sun. The wave's phase grows by the frequency that its time left stands for. */
 static void test_inspiral(void)
 {
     static double taps[2 * MOST_TAPS];
@@ -217,7 +219,8 @@ static void test_inspiral(void)
             continue;
         const double complex here = taps[2 * m] - I * taps[2 * m + 1], before = taps[2 * m + 2] - I * taps[2 * m + 3];
         const double frequency = carg(here / before) / (2 * PI);        /* in the middle between two samples */
-        CHECK(fabs(lw_inspiral_time_left(chirp_mass, frequency) / (tau + 0.5) - 1) < 1e-3, "%d samples before the end %g", tau, frequency);
+        CHECK(fabs(lw_inspiral_time_left(chirp_mass, frequency) / (tau + 0.5) - 1) < 1e-3, "%d samples before the end %g", tau,
+              frequency);
     }
 }
 

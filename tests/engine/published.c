@@ -151,8 +151,12 @@ static struct attempt try_once(const struct trial *trial, const struct lw_engine
 {
     const struct scene *const scene = &trial->scene;
     const struct lw_sfft_spec spec = {
-        .n = scene->n, .is_real = scene->is_real, .sparsity = scene->n_wanted > 0 ? scene->n_wanted : scene->n_lines,
-        .min_magnitude = scene->least * (double)scene->n, .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE, .seed = trial->seed,
+        .n = scene->n,
+        .is_real = scene->is_real,
+        .sparsity = scene->n_wanted > 0 ? scene->n_wanted : scene->n_lines,
+        .min_magnitude = scene->least * (double)scene->n,
+        .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE,
+        .seed = trial->seed,
     };
     struct attempt attempt = {.engine = open_engine(type, n_threads)};
     struct lw_published_plan plan;

@@ -75,7 +75,8 @@ static bool settle(const struct trial *trial, const struct aim *aim, struct tria
         search_truth_free(truth);
         trial_free(data);
     }
-    printf("search: not tried, as no threshold of %lld crossings parts its outputs: %s\n", (long long)aim->wanted, trial_text(&t, text));
+    printf("search: not tried, as no threshold of %lld crossings parts its outputs: %s\n", (long long)aim->wanted,
+           trial_text(&t, text));
     n_unsettled++;
     return false;
 }

@@ -30,7 +30,8 @@ static double noise_of(const struct search_truth *truth, int64_t filter, int64_t
     const struct trial *const t = &truth->data->trial;
     const double *const noise = truth->data->noise;
     int64_t stretch = 0;
-    while (t->search.stretch > 0 && stretch + 1 < t->search.n_stretches && i >= t->search.first_stretch + (stretch + 1) * t->search.stretch)
+    while (t->search.stretch > 0 && stretch + 1 < t->search.n_stretches &&
+           i >= t->search.first_stretch + (stretch + 1) * t->search.stretch)
         stretch++;
     return noise ? noise[(stretch * t->n_channels + channel) * t->n_filters + filter] : 1;
 }

@@ -1,11 +1,14 @@
 /* fault.c - a library to preload: one call of the program fails.
  *
- *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted; KIND:K+: that and all that follow. The kinds:
- *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
+ *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted; KIND:K+: that and all that follow.
+ *                        The kinds: memory (what the program itself allocates, not its libraries), open, read, short-read (half of
+ *                          what
  *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
- *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
+ *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files,
+ *                          through MPI,
  *                        which has taken part in them all the same); or held- and one of these: the call succeeds, but first it
- *                        makes the file FAULT_HELD and waits until somebody removes it, at most a minute; attributes, attribute: HDF5, asked to list them, or to read one, crashes;
+ *                        makes the file FAULT_HELD and waits until somebody removes it, at most a minute; attributes, attribute:
+ *                          HDF5, asked to list them, or to read one, crashes;
  *                        start: SIGTERM comes before the program starts itself once more
  *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
@@ -59,7 +62,8 @@ __attribute__((constructor)) static void set_up(void)
     const char *const what = getenv("FAULT"), *const rank = getenv("FAULT_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
     const bool is_held = what && strncmp(what, "held-", 5) == 0;
     fault.held = is_held ? getenv("FAULT_HELD") : NULL;
-    if (!what || sscanf(what + (is_held ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 || (rank && strcmp(rank, mine ? mine : "0") != 0))
+    if (!what || sscanf(what + (is_held ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 ||
+        (rank && strcmp(rank, mine ? mine : "0") != 0))
         return;
     fault.last = what[strlen(what) - 1] == '+' ? LONG_MAX : fault.wanted;
     fault.file = getenv("FAULT_FILE") ? getenv("FAULT_FILE") : "";
@@ -122,7 +126,8 @@ static bool hits_caller(const char *kind, void *caller, int error)
     return fault.is_on && strcmp(fault.kind, kind) == 0 && at >= fault.begin && at < fault.end && is_hit(error);
 }
 
-/* ---- memory: all of the program's own comes from lw_alloc, which calls this; the CUDA runtime, linked into the program, does not */
+/* ---- memory: all of the program's own comes from lw_alloc, which calls this; the CUDA runtime, linked into the program, does
+ * not */
 
 void *__libc_memalign(size_t alignment, size_t bytes);      /* glibc's own name, since dlsym allocates */
 

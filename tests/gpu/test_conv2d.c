@@ -1,5 +1,6 @@
 /* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by
- * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. And what is chosen. */
+ * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. And what is
+ * chosen. */
 #include "gpu.h"
 
 #include "gpu/conv2d/bands.h"
@@ -157,7 +158,8 @@ static void *run(const struct task *t)
                           NULL) == cudaSuccess &&
           cudaMemcpyAsync(&flag, seen, sizeof flag, cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
           cudaStreamSynchronize(NULL) == cudaSuccess, "the device failed");
-    CHECK(flag == t->has_bad, "pixels that are not finite: %s were met, %s exist", flag ? "some" : "none", t->has_bad ? "some" : "none");
+    CHECK(flag == t->has_bad, "pixels that are not finite: %s were met, %s exist", flag ? "some" : "none",
+          t->has_bad ? "some" : "none");
     void *const all[] = {input, output, memory, setup, seen};
     for (int i = 0; i < 5; i++)
         cudaFree(all[i]);
@@ -249,8 +251,8 @@ static void try_aligned(enum lw_precision precision, const struct lw_conv2d_tile
     }
 }
 
-/* Large enough that blocks which walk over tiles take several each, on a device of up to 132 multiprocessors; at the sides and elsewhere
- * all that a tile may meet. */
+/* Large enough that blocks which walk over tiles take several each, on a device of up to 132 multiprocessors; at the sides and
+ * elsewhere all that a tile may meet. */
 static void try_tile(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
 {
     const bool is_large = tile->columns == 256;
@@ -289,19 +291,24 @@ static void try_precision(enum lw_precision precision, bool is_complex)
 /* The fastest as measured on an H200: a few tiles leave most of the device idle, whatever a tile takes in a large image. */
 static void test_choice(void)
 {
-    static const struct { int64_t side, kernel; bool is_separable; enum lw_conv2d_method method; int64_t rows, columns; } cases[] = {
-        {256, 31, false, LW_CONV2D_TILES, 128, 64}, {512, 31, false, LW_CONV2D_TILES, 128, 64},
-        {512, 7, false, LW_CONV2D_UNROLLED, 0, 0}, {1536, 7, false, LW_CONV2D_TILES, 128, 64},
-        {2048, 7, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 7, false, LW_CONV2D_UNROLLED, 0, 0},
-        {4096, 5, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, false, LW_CONV2D_TILES, 128, 64},
-        {1024, 31, false, LW_CONV2D_TILES, 128, 64}, {1024, 63, false, LW_CONV2D_TILES, 128, 256},
-        {512, 63, false, LW_CONV2D_BANDS, 1024, 512}, {2048, 63, false, LW_CONV2D_TILES, 128, 256},
-        {16384, 31, false, LW_CONV2D_TILES, 224, 256}, {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
-        {16384, 7, true, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, true, LW_CONV2D_PRODUCT, 0, 0},
-        {512, 15, true, LW_CONV2D_TILES, 128, 64}, {3072, 15, true, LW_CONV2D_PRODUCT, 0, 0},
-        {1024, 23, true, LW_CONV2D_TILES, 128, 64}, {4096, 23, true, LW_CONV2D_PRODUCT, 0, 0},
-        {2048, 31, true, LW_CONV2D_TILES, 224, 256}, {16384, 31, true, LW_CONV2D_TILES, 224, 256},
-        {16384, 63, true, LW_CONV2D_TILES, 224, 256}, {16384, 63, false, LW_CONV2D_TILES, 224, 256},
+    static const struct {
+        int64_t side, kernel;
+        bool is_separable;
+        enum lw_conv2d_method method;
+        int64_t rows, columns;
+    } cases[] = {
+        {256, 31, false, LW_CONV2D_TILES, 128, 64},      {512, 31, false, LW_CONV2D_TILES, 128, 64},
+        {512, 7, false, LW_CONV2D_UNROLLED, 0, 0},       {1536, 7, false, LW_CONV2D_TILES, 128, 64},
+        {2048, 7, false, LW_CONV2D_UNROLLED, 0, 0},      {4096, 7, false, LW_CONV2D_UNROLLED, 0, 0},
+        {4096, 5, false, LW_CONV2D_UNROLLED, 0, 0},      {4096, 9, false, LW_CONV2D_TILES, 128, 64},
+        {1024, 31, false, LW_CONV2D_TILES, 128, 64},     {1024, 63, false, LW_CONV2D_TILES, 128, 256},
+        {512, 63, false, LW_CONV2D_BANDS, 1024, 512},    {2048, 63, false, LW_CONV2D_TILES, 128, 256},
+        {16384, 31, false, LW_CONV2D_TILES, 224, 256},   {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
+        {16384, 7, true, LW_CONV2D_UNROLLED, 0, 0},      {4096, 9, true, LW_CONV2D_PRODUCT, 0, 0},
+        {512, 15, true, LW_CONV2D_TILES, 128, 64},       {3072, 15, true, LW_CONV2D_PRODUCT, 0, 0},
+        {1024, 23, true, LW_CONV2D_TILES, 128, 64},      {4096, 23, true, LW_CONV2D_PRODUCT, 0, 0},
+        {2048, 31, true, LW_CONV2D_TILES, 224, 256},     {16384, 31, true, LW_CONV2D_TILES, 224, 256},
+        {16384, 63, true, LW_CONV2D_TILES, 224, 256},    {16384, 63, false, LW_CONV2D_TILES, 224, 256},
         {4096, 127, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 127, false, LW_CONV2D_BANDS, 1024, 2304},
         {4096, 255, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 255, false, LW_CONV2D_BANDS, 1024, 2304},
     };
@@ -331,8 +338,8 @@ static void test_choice(void)
     }
 }
 
-/* test_gpu_conv2d [STEP]: only every STEP-th trial, for compute-sanitizer and emulated devices; at most 3, and each length of columns has
- * one. */
+/* test_gpu_conv2d [STEP]: only every STEP-th trial, for compute-sanitizer and emulated devices; at most 3, and each length of
+ * columns has one. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)

@@ -298,7 +298,8 @@ static void check_recovery(const struct lw_engine *engine, double unit)
     struct lw_sfft_layout *layout = NULL;
     struct lw_sfft_solver *solver = NULL;
     CHECK(lw_sfft_layout_create(&plan, &layout, &err) == LW_OK &&
-              engine->ops->sparse->create((struct lw_engine *)(uintptr_t)engine, layout, &solver, &err) == LW_OK, "%s", err.message);
+              engine->ops->sparse->create((struct lw_engine *)(uintptr_t)engine, layout, &solver, &err) == LW_OK,
+          "%s", err.message);
     const struct lw_sfft_device_signal signal = {{LW_FLOAT64, true, false}, copied(x, N * sizeof *x)};
     struct lw_sfft_result result;
     CHECK(lw_cuda_sfft_enqueue(solver, 0, &signal, NULL, &err) == LW_OK &&

@@ -1,4 +1,5 @@
-/* Boxes of samples as real numbers: of chunks and of none, by threads and by the format, with steps, and across a gap between files. */
+/* Boxes of samples as real numbers: of chunks and of none, by threads and by the format, with steps, and across a gap between
+ * files. */
 #include "io/examine.h"
 #include "io/read/box.h"
 #include "io_test.h"
@@ -30,7 +31,8 @@ static void write_real(hid_t dataset, const char *name, double value)
 }
 
 /* @param start  in seconds, of samples of 1 Hz; negative: nothing is said of times */
-static void write_file(const char *file, int n_dims, const hsize_t *dims, const hsize_t *chunk, const int16_t *samples, double start)
+static void write_file(const char *file, int n_dims, const hsize_t *dims, const hsize_t *chunk, const int16_t *samples,
+                       double start)
 {
     const hid_t created = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), list = H5Pcreate(H5P_DATASET_CREATE);
     const hid_t space = H5Screate_simple(n_dims, dims, NULL);
@@ -137,7 +139,8 @@ static void test_gap(struct lw_comm *comm, const char *folder)
         return;
     const struct lw_boxes_spec spec = {.info = lw_reader_info(reader), .files = reader, .is_pooled = true};
     const struct lw_sample_box box = {.count = {COUNT, 1, 1, 1}, .step = {STEP, 1, 1, 1}};
-    CHECK((rc = lw_boxes_open(&spec, &boxes, &err)) == LW_OK && (rc = lw_boxes_read(boxes, &box, 1, values, &err)) == LW_OK, "%s", err.message);
+    CHECK((rc = lw_boxes_open(&spec, &boxes, &err)) == LW_OK && (rc = lw_boxes_read(boxes, &box, 1, values, &err)) == LW_OK, "%s",
+          err.message);
     for (int i = 0; i < COUNT && rc == LW_OK; i++) {
         const int at = i * STEP;
         if (at >= LENGTH && at < LENGTH + GAP)

@@ -1,5 +1,5 @@
-/* Damaged FITS files, compressed ones, too, and NumPy's arrays: whatever bytes are flipped, cut or put elsewhere, the file is refused
- * with 65, or read within its bounds.
+/* Damaged FITS files, compressed ones, too, and NumPy's arrays: whatever bytes are flipped, cut or put elsewhere, the file is
+ * refused with 65, or read within its bounds.
  *
  *     test_damaged_arrays [RUNS [SEED]] */
 #include "../check.h"
@@ -62,16 +62,39 @@ static void add_samples(struct content *to, int n)
 
 static void make_fits(struct content *to)
 {
-    static const char *const primary[] = {"SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    2",
-                                          "NAXIS1  =                   20", "NAXIS2  =                   13", "BSCALE  =              2.5D-01",
-                                          "BZERO   =                 -3.0", "BLANK   =                   -1", "OBJECT  = 'It''s &'",
-                                          "CONTINUE  'M51'", "BUNIT   = 'Jy/beam'", "CTYPE1  = 'FREQ'", "CRVAL1  =               1.4E9",
-                                          "CDELT1  =               1.0E6", "CTYPE2  = 'TIME'", "CDELT2  =                 0.5",
-                                          "HIERARCH ESO DET NAME = 'x'", "EXTEND  =                    T", "END", NULL};
-    static const char *const extension[] = {"XTENSION= 'IMAGE'", "BITPIX  =                  -32", "NAXIS   =                    3",
-                                            "NAXIS1  =                    5", "NAXIS2  =                    7", "NAXIS3  =                    3",
-                                            "PCOUNT  =                    0", "GCOUNT  =                    1", "EXTNAME = 'SCI'",
-                                            "EXTVER  =                    2", "INHERIT =                    T", "END", NULL};
+    static const char *const primary[] = {"SIMPLE  =                    T",
+                                          "BITPIX  =                   16",
+                                          "NAXIS   =                    2",
+                                          "NAXIS1  =                   20",
+                                          "NAXIS2  =                   13",
+                                          "BSCALE  =              2.5D-01",
+                                          "BZERO   =                 -3.0",
+                                          "BLANK   =                   -1",
+                                          "OBJECT  = 'It''s &'",
+                                          "CONTINUE  'M51'",
+                                          "BUNIT   = 'Jy/beam'",
+                                          "CTYPE1  = 'FREQ'",
+                                          "CRVAL1  =               1.4E9",
+                                          "CDELT1  =               1.0E6",
+                                          "CTYPE2  = 'TIME'",
+                                          "CDELT2  =                 0.5",
+                                          "HIERARCH ESO DET NAME = 'x'",
+                                          "EXTEND  =                    T",
+                                          "END",
+                                          NULL};
+    static const char *const extension[] = {"XTENSION= 'IMAGE'",
+                                            "BITPIX  =                  -32",
+                                            "NAXIS   =                    3",
+                                            "NAXIS1  =                    5",
+                                            "NAXIS2  =                    7",
+                                            "NAXIS3  =                    3",
+                                            "PCOUNT  =                    0",
+                                            "GCOUNT  =                    1",
+                                            "EXTNAME = 'SCI'",
+                                            "EXTVER  =                    2",
+                                            "INHERIT =                    T",
+                                            "END",
+                                            NULL};
     to->n = 0;
     add_header(to, primary);
     add_samples(to, 20 * 13 * 2);
@@ -79,21 +102,42 @@ static void make_fits(struct content *to)
     add_samples(to, 5 * 7 * 3 * 4);
 }
 
-/* Two tiles of 30 int16 pixels in Rice's code, in blocks that count zeros, of equal pixels and as they are; any bytes decode somehow. */
+/* Two tiles of 30 int16 pixels in Rice's code, in blocks that count zeros, of equal pixels and as they are; any bytes decode
+ * somehow. */
 static void make_tiles(struct content *to)
 {
-    static const char *const primary[] = {"SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0",
-                                          "END", NULL};
-    static const char *const table[] = {"XTENSION= 'BINTABLE'", "BITPIX  =                    8", "NAXIS   =                    2",
-                                        "NAXIS1  =                   24", "NAXIS2  =                    2", "PCOUNT  =                  900",
-                                        "GCOUNT  =                    1", "TFIELDS =                    3", "TTYPE1  = 'COMPRESSED_DATA'",
-                                        "TFORM1  = '1PB(400)'", "TTYPE2  = 'ZSCALE'", "TFORM2  = '1D'", "TTYPE3  = 'ZZERO'",
-                                        "TFORM3  = '1D'", "ZIMAGE  =                    T", "ZBITPIX =                  -32",
-                                        "ZNAXIS  =                    2", "ZNAXIS1 =                   10", "ZNAXIS2 =                    5",
-                                        "ZTILE1  =                   10", "ZTILE2  =                    3", "ZCMPTYPE= 'RICE_1'",
-                                        "ZNAME1  = 'BYTEPIX'", "ZVAL1   =                    2", "ZNAME2  = 'BLOCKSIZE'",
-                                        "ZVAL2   =                   16", "ZQUANTIZ= 'SUBTRACTIVE_DITHER_1'", "ZDITHER0=                    3",
-                                        "END", NULL};
+    static const char *const primary[] = {"SIMPLE  =                    T", "BITPIX  =                    8",
+                                          "NAXIS   =                    0", "END", NULL};
+    static const char *const table[] = {"XTENSION= 'BINTABLE'",
+                                        "BITPIX  =                    8",
+                                        "NAXIS   =                    2",
+                                        "NAXIS1  =                   24",
+                                        "NAXIS2  =                    2",
+                                        "PCOUNT  =                  900",
+                                        "GCOUNT  =                    1",
+                                        "TFIELDS =                    3",
+                                        "TTYPE1  = 'COMPRESSED_DATA'",
+                                        "TFORM1  = '1PB(400)'",
+                                        "TTYPE2  = 'ZSCALE'",
+                                        "TFORM2  = '1D'",
+                                        "TTYPE3  = 'ZZERO'",
+                                        "TFORM3  = '1D'",
+                                        "ZIMAGE  =                    T",
+                                        "ZBITPIX =                  -32",
+                                        "ZNAXIS  =                    2",
+                                        "ZNAXIS1 =                   10",
+                                        "ZNAXIS2 =                    5",
+                                        "ZTILE1  =                   10",
+                                        "ZTILE2  =                    3",
+                                        "ZCMPTYPE= 'RICE_1'",
+                                        "ZNAME1  = 'BYTEPIX'",
+                                        "ZVAL1   =                    2",
+                                        "ZNAME2  = 'BLOCKSIZE'",
+                                        "ZVAL2   =                   16",
+                                        "ZQUANTIZ= 'SUBTRACTIVE_DITHER_1'",
+                                        "ZDITHER0=                    3",
+                                        "END",
+                                        NULL};
     static const unsigned char rows[2][24] = {{0, 0, 1, 144, 0, 0, 0, 0, 63, 240}, {0, 0, 1, 144, 0, 0, 1, 200, 63, 240}};
     to->n = 0;
     add_header(to, primary);

@@ -178,7 +178,8 @@ static void check_list(struct lw_comm *comm, const char *folder, const char *wan
     struct lw_reader *reader = NULL;
     snprintf(name, sizeof name, "%s/many.h5:%s", folder, wanted);
     const int rc = lw_reader_open(comm, name, &reader, &err);
-    CHECK(rc == LW_EDATA && !reader && strstr(err.message, "; the file has 32 datasets"), "%s: code %d: %s", wanted, rc, err.message);
+    CHECK(rc == LW_EDATA && !reader && strstr(err.message, "; the file has 32 datasets"), "%s: code %d: %s", wanted, rc,
+          err.message);
     const char *const near = strstr(err.message, "; did you mean ");
     CHECK(suggested ? near && strcmp(near, suggested) == 0 : !near, "%s: %s", wanted, err.message);
     CHECK(strncmp(err.list, first_lines, strlen(first_lines)) == 0, "%s: %s", wanted, err.list);

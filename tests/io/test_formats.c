@@ -38,8 +38,8 @@ static void check_known(const char *path, const char *name)
 {
     const struct lw_format *format = NULL;
     struct lw_error err = {0};
-    CHECK(lw_formats_find(path, NULL, &format, &err) == LW_OK && format && strcmp(format->name, name) == 0, "%s is not %s: %s", path,
-          name, err.message);
+    CHECK(lw_formats_find(path, NULL, &format, &err) == LW_OK && format && strcmp(format->name, name) == 0, "%s is not %s: %s",
+          path, name, err.message);
 }
 
 /* @param says  what the message begins with: the names of all formats may follow */

@@ -240,7 +240,8 @@ static void check_refused(const char *path, const char *says)
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------------- */
 
-/* A channel of three records; the second begins so many samples later than the first ends, the third in the middle of the second. */
+/* A channel of three records; the second begins so many samples later than the first ends, the third in the middle of the
+ * second. */
 static void add_broken(const char *name, int number, int late)
 {
     struct recipe recipe = usual;
@@ -280,8 +281,8 @@ static void check_gap(void)
     begin_file();
     add_broken("ABC    HHZXY", 0, 20);
     struct lw_file_stretch *const stretches = find_stretches("/XY.ABC..HHZ", &info);
-    CHECK(info.dims[0] == 200 && info.n_stretches == 2 && info.n_missing == 20, "%" PRId64 " samples, %" PRId64 " stretches, %" PRId64
-          " missing", info.dims[0], info.n_stretches, info.n_missing);
+    CHECK(info.dims[0] == 200 && info.n_stretches == 2 && info.n_missing == 20,
+          "%" PRId64 " samples, %" PRId64 " stretches, %" PRId64 " missing", info.dims[0], info.n_stretches, info.n_missing);
     if (stretches) {
         check_stretch(&stretches[0], 0, 100, "2024-02-29T12:00:00");
         check_stretch(&stretches[1], 100, 100, "2024-02-29T12:00:01.2");
@@ -303,7 +304,8 @@ static void check_overlap(void)
     begin_file();
     add_broken("ABC    HHZXY", 0, -10);
     struct lw_file_stretch *const stretches = find_stretches("/XY.ABC..HHZ", &info);
-    CHECK(info.n_stretches == 2 && info.n_missing == -10, "%" PRId64 " stretches, %" PRId64 " missing", info.n_stretches, info.n_missing);
+    CHECK(info.n_stretches == 2 && info.n_missing == -10, "%" PRId64 " stretches, %" PRId64 " missing", info.n_stretches,
+          info.n_missing);
     if (stretches)
         check_stretch(&stretches[1], 100, 100, "2024-02-29T12:00:00.9");
     lw_free(stretches);
@@ -320,8 +322,8 @@ static void check_common(void)
     add_broken("ABC    HHNXY", 10, 20);
     add_broken("ABC    HHZXY", 20, 7);
     struct lw_file_stretch *const stretches = find_stretches("", &info);
-    CHECK(info.n_dims == 2 && info.dims[0] == 3 && info.dims[1] == 187 && info.n_stretches == 2 && info.n_missing == 20, "[%" PRId64 " x %"
-          PRId64 "] in %" PRId64, info.dims[0], info.dims[1], info.n_stretches);
+    CHECK(info.n_dims == 2 && info.dims[0] == 3 && info.dims[1] == 187 && info.n_stretches == 2 && info.n_missing == 20,
+          "[%" PRId64 " x %" PRId64 "] in %" PRId64, info.dims[0], info.dims[1], info.n_stretches);
     if (stretches) {
         check_stretch(&stretches[0], 0, 100, "2024-02-29T12:00:00");
         check_stretch(&stretches[1], 100, 87, "2024-02-29T12:00:01.2");
@@ -329,7 +331,8 @@ static void check_common(void)
     lw_free(stretches);
     int rc = LW_OK;
     char *const samples = read_all(&lw_format_mseed, &info, &rc, NULL);
-    const int64_t at[3] = {120, 100, 113};      /* the sample of each channel, gaps left aside, that the second stretch begins with */
+    const int64_t at[3] = {120, 100, 113};      /* the sample of each channel, gaps left aside, that the second stretch begins
+                                                   with */
     for (int64_t c = 0; samples && c < 3; c++)
         for (int64_t i = 0; i < 87; i++) {
             const int64_t sample = at[c] + i;

@@ -438,7 +438,8 @@ static void check_listed_bytes(struct made *made)
     make(made, &plan);
     write_made("made.sf", made);
     int64_t wanted = plan.n_rows * data_bytes(&plan);
-    CHECK(lw_formats_find("made.sf", NULL, &format, &err) == LW_OK && format->list("made.sf", check_row_bytes, &wanted, &err) == LW_OK,
+    CHECK(lw_formats_find("made.sf", NULL, &format, &err) == LW_OK &&
+              format->list("made.sf", check_row_bytes, &wanted, &err) == LW_OK,
           "%s", err.message);
 }
 

@@ -130,7 +130,8 @@ static long bytes_of(const char *path)
     return stat(path, &status) == 0 ? (long)status.st_size : -1;
 }
 
-/* A file that is made anew while it is kept: what is there stays as it is until the new one takes its place, and nobody else gets in. */
+/* A file that is made anew while it is kept: what is there stays as it is until the new one takes its place, and nobody else gets
+ * in. */
 static void check_replace(const char *folder)
 {
     char file[300], part[LW_MAX_PATH];

@@ -30,8 +30,8 @@ static void check_hyperslab(const struct lw_extent *extent, const int64_t *first
         int64_t in_piece = 0;
         for (int64_t r = 0; r < lw_runs_in_piece(&runs, piece); r++) {
             const struct lw_run run = lw_runs_get(&runs, piece, r);
-            CHECK(run.bytes >= 0 && run.memory >= 0 && run.memory + run.bytes <= bytes, "run of %d bytes at %d of %d", (int)run.bytes,
-                  (int)run.memory, (int)bytes);
+            CHECK(run.bytes >= 0 && run.memory >= 0 && run.memory + run.bytes <= bytes, "run of %d bytes at %d of %d",
+                  (int)run.bytes, (int)run.memory, (int)bytes);
             CHECK(runs.parts == 1 || run.bytes == 0 || run.file / piece_bytes == (run.file + run.bytes - 1) / piece_bytes,
                   "%d bytes at %d cross a border", (int)run.bytes, (int)run.file);
             for (int64_t i = run.memory; i < run.memory + run.bytes; i++) {

@@ -111,7 +111,8 @@ static void check_samples(const struct recipe *recipe, enum lw_scalar scalar)
     CHECK(lw_format_segy.recognise("file.sgy", &is_one, &err) == LW_OK && is_one, "format %d is recognised", recipe->code);
     char *const samples = rc ? NULL : read_all(&lw_format_segy, &info, &rc, &err);
     double numbers[TRACES * SAMPLES];
-    CHECK(samples && lw_format_read_numbers(&lw_format_segy, &info, numbers, &err) == LW_OK, "format %d: %s", recipe->code, err.message);
+    CHECK(samples && lw_format_read_numbers(&lw_format_segy, &info, numbers, &err) == LW_OK, "format %d: %s", recipe->code,
+          err.message);
     if (!samples)
         return;
     for (int64_t i = 0; i < TRACES * SAMPLES; i++) {
@@ -296,20 +297,24 @@ static void check_contradictions(void)
     int rc = LW_OK;
     make_file(&usual);
     put(trace_field(&usual, 3, 115), SAMPLES + 1, 2, true);
-    check_refused("a trace has 37 samples by its binary header (bytes 3221-3222), and 38 by the header of trace 3 (bytes 115-116); of 5 "
-                  "traces looked at, 1 say otherwise than the file; --format SEG-Y takes what the binary header says");
+    check_refused(
+        "a trace has 37 samples by its binary header (bytes 3221-3222), and 38 by the header of trace 3 (bytes 115-116); of 5 "
+        "traces looked at, 1 say otherwise than the file; --format SEG-Y takes what the binary header says");
     CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[1] == SAMPLES, "%s", err.message);
     make_file(&usual);
     put(binary(3221), 20, 2, true);
     check_refused("--format SEG-Y takes what the traces say, which fits the file's size");
-    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES, "%s", err.message);
+    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES, "%s",
+          err.message);
     char *const samples = read_all(&lw_format_segy, &info, &rc, &err);
     CHECK(samples && lw_type_number(info.type, samples, SAMPLES) == value_of(&usual, bits_of(&usual, 1, 0)), "%s", err.message);
     free(samples);
     make_file(&usual);
     put(trace_field(&usual, 2, 117), 501, 2, true);
-    check_refused("samples are 500 us apart by its binary header (bytes 3217-3218), and 501 us by the header of trace 2 (bytes 117-118)");
-    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_EDATA && describe_hinted("", 1000, &info, &err) == LW_OK, "--sample-rate says which");
+    check_refused(
+        "samples are 500 us apart by its binary header (bytes 3217-3218), and 501 us by the header of trace 2 (bytes 117-118)");
+    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_EDATA && describe_hinted("", 1000, &info, &err) == LW_OK,
+          "--sample-rate says which");
 }
 
 static void check_refusals(void)

@@ -13,7 +13,8 @@
 enum { MOST_FILES = 12, MOST_SAMPLES = 400 };
 
 /* Of files without gaps. */
-static int join_files(const struct lw_dataset_info *files, int64_t n, bool last_stands, struct lw_sequence *out, struct lw_error *err)
+static int join_files(const struct lw_dataset_info *files, int64_t n, bool last_stands, struct lw_sequence *out,
+                      struct lw_error *err)
 {
     struct lw_piece *const pieces = calloc((size_t)n, sizeof *pieces);
     struct lw_infos infos = {0};
@@ -91,7 +92,8 @@ static void check_axis(const struct lw_sequence *sequence, const int64_t *first,
 }
 
 /* Of each file, the samples that those before it have. */
-static void check_overlaps(const struct lw_sequence *sequence, const int64_t *first, const int64_t *n, const int *order, int n_files)
+static void check_overlaps(const struct lw_sequence *sequence, const int64_t *first, const int64_t *n, const int *order,
+                           int n_files)
 {
     int64_t end = first[order[0]], o = 0;
     for (int f = 0; f < n_files; f++) {
@@ -201,7 +203,8 @@ static void check_names(void)
         snprintf(infos[f].file, sizeof infos[f].file, "%s", names[f]);
     }
     CHECK(join_files(infos, 3, false, &sequence, &err) == LW_OK, "%s", err.message);
-    CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 && sequence.parts[2].first == 23,
+    CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 &&
+              sequence.parts[2].first == 23,
           "the order of names");
     lw_sequence_release(&sequence);
 }
@@ -252,14 +255,19 @@ static void check_recorder(void)
     } cases[] = {
         {{{"detector", "H1"}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
         {{{NULL}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
-        {{{NULL}, {"detector", "H1"}, {"detector", "L1"}}, {0}, "'day/file-1.h5' and 'day/file-2.h5' are not one axis: the detector is H1 in"},
+        {{{NULL}, {"detector", "H1"}, {"detector", "L1"}},
+         {0},
+         "'day/file-1.h5' and 'day/file-2.h5' are not one axis: the detector is H1 in"},
         {{{"station", "A"}, {"detector", "H1"}, {"station", "B"}}, {0}, "'day/file-0.h5' and 'day/file-2.h5'"},
         {{{"detector", "unknown"}, {"detector", " H1 "}, {"detector", "H1"}}, {0}, NULL},
         {{{"channel", "A VERY LONG NAME OF A CHANNEL, WHICH DIFFERS AT ITS END 1"},
-          {"channel", "A VERY LONG NAME OF A CHANNEL, WHICH DIFFERS AT ITS END 2"}, {NULL}}, {0}, "the channel"},
+          {"channel", "A VERY LONG NAME OF A CHANNEL, WHICH DIFFERS AT ITS END 2"},
+          {NULL}},
+         {0},
+         "the channel"},
         {{{NULL}}, {10, 10.001, 10}, NULL},
         {{{NULL}}, {10, 0, 10.01}, "the pointing is 10.00000 +50.00000 degrees"},
-        {{{NULL}}, {10, 10 + 0.417807, 10 + 2 * 0.417807}, NULL},     /* 100 s of a sky that turns */
+        {{{NULL}}, {10, 10 + 0.417807, 10 + 2 * 0.417807}, NULL}, /* 100 s of a sky that turns */
         {{{NULL}}, {359.9, 0.317807, 0.735614}, NULL},
     };
     struct lw_period period;
@@ -275,8 +283,8 @@ static void check_recorder(void)
             lw_recorder_point(&infos[f].recorder, cases[c].ra[f], cases[c].ra[f] > 0 ? 50 : 0);
         }
         const int code = join_files(infos, 3, false, &sequence, &err);
-        CHECK(code == (cases[c].says ? LW_EDATA : LW_OK) && (!cases[c].says || strstr(err.message, cases[c].says)), "case %d: %d, '%s'",
-              (int)c, code, err.message);
+        CHECK(code == (cases[c].says ? LW_EDATA : LW_OK) && (!cases[c].says || strstr(err.message, cases[c].says)),
+              "case %d: %d, '%s'", (int)c, code, err.message);
         if (code == LW_OK)
             lw_sequence_release(&sequence);
     }

@@ -198,8 +198,8 @@ static void check_metadata(struct made *made)
     format->visit_attributes(&info, note_attribute, text);
     CHECK(strcmp(text, "source_name=J0000-00 telescope_id=4 src_raj=53431.9 ") == 0, "attributes %s", text);
     double values[20 * 16];
-    CHECK(lw_format_read_numbers(format, &info, values, &err) == LW_OK && values[17] == made->bytes[made->n - 15 - 20 * 16 + 17], "%g",
-          values[17]);
+    CHECK(lw_format_read_numbers(format, &info, values, &err) == LW_OK && values[17] == made->bytes[made->n - 15 - 20 * 16 + 17],
+          "%g", values[17]);
 }
 
 /* Frequencies one by one; a barycentric time; a count of spectra. */

@@ -571,7 +571,8 @@ static int start_long(struct lw_comm *comm, const char *file, bool opens, struct
 {
     struct mixed mixed;
     describe_mixed(&mixed);
-    const struct lw_writer_spec spec = {.file = file, .datasets = mixed.datasets, .n_datasets = LONG_TABLE + 1, .pool = pool, .can_resume = true};
+    const struct lw_writer_spec spec = {
+        .file = file, .datasets = mixed.datasets, .n_datasets = LONG_TABLE + 1, .pool = pool, .can_resume = true};
     *writer = NULL;
     return (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
 }
@@ -619,7 +620,8 @@ static void check_rows_resumed(struct lw_comm *comm, const char *file)
 
     CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
     if (lw_comm_rank(comm) == 0)
-        CHECK(lw_writer_recall(writer, LONG_TABLE, SOME + 1, see_rows, NULL, &err) == LW_EDATA && strstr(err.message, "does not hold"),
+        CHECK(lw_writer_recall(writer, LONG_TABLE, SOME + 1, see_rows, NULL, &err) == LW_EDATA &&
+                  strstr(err.message, "does not hold"),
               "more rows than there are: %s", err.message);
     lw_writer_destroy(writer);
     CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);

@@ -178,11 +178,13 @@ static void test_quantities(void)
     static const struct {
         const char *text;
         double value;
-    } durations[] = {{"0.1s", 0.1}, {"20ms", 0.02}, {"20 ms", 0.02}, {"500us", 5e-4}, {"500\xc2\xb5s", 5e-4}, {"500\xce\xbcs", 5e-4},
-                     {"10ns", 1e-8}, {"2min", 120}, {"1h", 3600}, {"1.5h", 5400}, {"3d", 259200}, {"7", 7}, {"-2.5", -2.5},
-                     {"1e3ms", 1}, {"1.001ms", 1.001e-3}, {"0.3us", 3e-7}, {"+.5s", 0.5}, {"1e-3", 1e-3}},
-      frequencies[] = {{"4kHz", 4000}, {"4KHz", 4000}, {"1.2 MHz", 1.2e6}, {"500 Hz", 500}, {"500", 500}, {"5mHz", 0.005},
-                       {"1.001kHz", 1001}, {"2.4GHz", 2.4e9}, {"1.9THz", 1.9e12}, {"0", 0}, {"4096.000001", 4096.000001}};
+    } durations[] = {{"0.1s", 0.1},          {"20ms", 0.02}, {"20 ms", 0.02}, {"500us", 5e-4}, {"500\xc2\xb5s", 5e-4},
+                     {"500\xce\xbcs", 5e-4}, {"10ns", 1e-8}, {"2min", 120},   {"1h", 3600},    {"1.5h", 5400},
+                     {"3d", 259200},         {"7", 7},       {"-2.5", -2.5},  {"1e3ms", 1},    {"1.001ms", 1.001e-3},
+                     {"0.3us", 3e-7},        {"+.5s", 0.5},  {"1e-3", 1e-3}},
+      frequencies[] = {{"4kHz", 4000},     {"4KHz", 4000},  {"1.2 MHz", 1.2e6},          {"500 Hz", 500},
+                       {"500", 500},       {"5mHz", 0.005}, {"1.001kHz", 1001},          {"2.4GHz", 2.4e9},
+                       {"1.9THz", 1.9e12}, {"0", 0},        {"4096.000001", 4096.000001}};
     for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
         check_quantity(lw_parse_duration, durations[i].text, LW_PARSE_OK, durations[i].value);
     for (size_t i = 0; i < sizeof frequencies / sizeof *frequencies; i++)
@@ -191,8 +193,9 @@ static void test_quantities(void)
     check_quantity(lw_parse_duration, "1e308d", LW_PARSE_TOO_LARGE, 0);
     check_quantity(lw_parse_duration, "1e9999", LW_PARSE_TOO_LARGE, 0);
     check_quantity(lw_parse_frequency, "1e308kHz", LW_PARSE_TOO_LARGE, 0);
-    static const char *const malformed[] = {"", "s", "Hz", " 1s", "1 ", "1s ", "1ss", "1 m s", "nan", "inf", "infs", "0x1d", "1m", "1S",
-                                            "1sec", "1h30min", "1e", "--1s", "1,5s", "hz", "4khz", "4Mhz", "1kHzs", "1xs", "k"};
+    static const char *const malformed[] = {"",     "s",    "Hz",   " 1s",  "1 ",    "1s ",  "1ss",     "1 m s", "nan",
+                                            "inf",  "infs", "0x1d", "1m",   "1S",    "1sec", "1h30min", "1e",    "--1s",
+                                            "1,5s", "hz",   "4khz", "4Mhz", "1kHzs", "1xs",  "k"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         check_quantity(lw_parse_duration, malformed[i], LW_PARSE_MALFORMED, 0);
         check_quantity(lw_parse_frequency, malformed[i], LW_PARSE_MALFORMED, 0);
@@ -244,7 +247,8 @@ static void test_range(void)
     check_range("1e3", LW_PARSE_OK, 1000, 1001, -1);
     check_range("0:1e3", LW_PARSE_OK, 0, 1000, -1);
     check_range("9223372036854775807", LW_PARSE_TOO_LARGE, 0, 0, 0);
-    static const char *const malformed[] = {"", "-5", "5 ", "1.5", "a:b", "1:5:2:", "1:5:2:3", ":::", "-1:5", "1:-5", "1-5", "1:5 ", " 1:5"};
+    static const char *const malformed[] = {"",    "-5",   "5 ",   "1.5", "a:b",  "1:5:2:", "1:5:2:3",
+                                            ":::", "-1:5", "1:-5", "1-5", "1:5 ", " 1:5"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         check_range(malformed[i], LW_PARSE_MALFORMED, 0, 0, 0);
 }
@@ -577,18 +581,22 @@ static void test_within(void)
         CHECK(lw_options_create(own_table, &options, &err) == LW_OK, "create");
         CHECK(lw_options_set(options, "wait", cases[i].text, "--wait", &err) == LW_OK, "%s", err.message);
         const char *const own = lw_options_text(options, "wait");
-        CHECK(own && cases[i].own ? strcmp(own, cases[i].own) == 0 : own == cases[i].own, "%s: '%s'", cases[i].text, own ? own : "");
+        CHECK(own && cases[i].own ? strcmp(own, cases[i].own) == 0 : own == cases[i].own, "%s: '%s'", cases[i].text,
+              own ? own : "");
         CHECK(lw_options_int(options, "wait-most") == cases[i].most && lw_options_flag(options, "wait-hard") == cases[i].hard, "%s",
               cases[i].text);
         char *const text = lw_options_resolved(options, "", NULL);
         CHECK(text && strcmp(text, cases[i].resolved) == 0, "%s: '%s'", cases[i].text, text);
         lw_free(text);
-        CHECK(lw_options_set(options, "wait", "a,most=x", "--wait", &err) == LW_EUSAGE && strstr(err.message, "--wait, most: 'x'"), "%s",
+        CHECK(lw_options_set(options, "wait", "a,most=x", "--wait", &err) == LW_EUSAGE && strstr(err.message, "--wait, most: 'x'"),
+              "%s", err.message);
+        CHECK(lw_options_set(options, "wait", "a,most=", "--wait", &err) == LW_EUSAGE && strstr(err.message, "empty"), "%s",
               err.message);
-        CHECK(lw_options_set(options, "wait", "a,most=", "--wait", &err) == LW_EUSAGE && strstr(err.message, "empty"), "%s", err.message);
-        CHECK(lw_options_set(options, "wait-most", "4", "job.ini:1", &err) == LW_OK && lw_options_int(options, "wait-most") == 4, "by itself");
+        CHECK(lw_options_set(options, "wait-most", "4", "job.ini:1", &err) == LW_OK && lw_options_int(options, "wait-most") == 4,
+              "by itself");
         CHECK(lw_options_set(options, "old", "any", "job.ini:1", &err) == LW_OK, "%s", err.message);
-        CHECK(lw_options_set(options, "mode", "valid", "job.ini:1", &err) == LW_OK && lw_options_choice(options, "mode") == 1, "a former choice");
+        CHECK(lw_options_set(options, "mode", "valid", "job.ini:1", &err) == LW_OK && lw_options_choice(options, "mode") == 1,
+              "a former choice");
         char *typed[] = {(char[]){"--wait=b"}};
         int used;
         CHECK(lw_options_parse(options, 1, typed, &used, &err) == LW_OK && lw_options_int(options, "wait-most") == 9, "typed anew");

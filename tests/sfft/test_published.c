@@ -90,7 +90,8 @@ static void check_bins(int64_t n, int64_t n_buckets, int64_t half, bool is_real)
         memset(memory[way > 0], 0x7f, sizeof memory[0]);
         lw_cpu_published_bin(&bins, &signal);
         for (int l = 0; way > 0 && l < LOOPS; l++)
-            CHECK(memcmp(planes[0][l], planes[1][l], (size_t)n_buckets * sizeof **planes[0]) == 0, "other bits by %d threads", 1 + way);
+            CHECK(memcmp(planes[0][l], planes[1][l], (size_t)n_buckets * sizeof **planes[0]) == 0, "other bits by %d threads",
+                  1 + way);
     }
     for (int l = 0; l < LOOPS; l++) {
         for (int64_t b = 0; b < n_buckets; b += 1 + n_buckets / 50) {
@@ -243,8 +244,8 @@ static void check_plans(void)
         {.votes = 5, .location_loops = 4}, {.location_loops = 40, .estimation_loops = 40}, {.comb = 4096}, {.n_buckets = 101},
         {.n_buckets = 32}, {.n_buckets = 500000},
     };
-    static const char *const named[] = {"--location-loops 4,votes=5", "--location-loops 40", "--comb 4096", "--buckets 101", "--buckets 32",
-                                        "500000 buckets"};
+    static const char *const named[] = {
+        "--location-loops 4,votes=5", "--location-loops 40", "--comb 4096", "--buckets 101", "--buckets 32", "500000 buckets"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK(lw_published_plan_make(&spec, &refused[i], 0, &plan, &err) == LW_ECONFIG, "choice %zu is not refused", i);
         CHECK(strstr(err.message, named[i]) != NULL, "%s", err.message);

@@ -20,7 +20,8 @@ static void check_products(void)
         for (uint64_t i = 0; i < 20000; i++) {
             const int64_t a = i % 7 == 0 ? n - 1 : lw_random_below(1, i, n), b = i % 11 == 0 ? n - 1 : lw_random_below(2, i, n);
             const int64_t expected = (int64_t)((wide)a * b % n), got = lw_mod_multiply(a, b, n);
-            CHECK(got == expected, "%" PRId64 " x %" PRId64 " mod %" PRId64 " is %" PRId64 ", not %" PRId64, a, b, n, expected, got);
+            CHECK(got == expected, "%" PRId64 " x %" PRId64 " mod %" PRId64 " is %" PRId64 ", not %" PRId64, a, b, n, expected,
+                  got);
         }
     }
 }

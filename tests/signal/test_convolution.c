@@ -31,10 +31,11 @@ static void try_window(const struct lw_convolution *whole, int64_t begin, int64_
 {
     const struct lw_excerpt part = lw_convolution_excerpt(whole, begin, end);
     const int64_t length = part.end - part.begin;
-    bool is_right = part.n_wanted == 0 ? part.n_outputs == 0 : (part.begin >= 0 && part.begin < part.end && part.end <= whole->n_samples &&
-                     part.lead == min(part.first + part.lead, whole->margin) &&
-                     part.n_outputs - part.lead - part.n_wanted ==
-                         min(whole->n_outputs - part.first - part.lead - part.n_wanted, whole->margin));
+    bool is_right = part.n_wanted == 0 ? part.n_outputs == 0
+                                       : (part.begin >= 0 && part.begin < part.end && part.end <= whole->n_samples &&
+                                          part.lead == min(part.first + part.lead, whole->margin) &&
+                                          part.n_outputs - part.lead - part.n_wanted ==
+                                              min(whole->n_outputs - part.first - part.lead - part.n_wanted, whole->margin));
     for (int64_t o = 0; o < whole->n_outputs; o++) {
         const int64_t time = o + whole->look_ahead - whole->reference;
         const bool is_wanted = (time >= begin || begin == 0) && (time < end || end == whole->n_samples);
@@ -45,8 +46,9 @@ static void try_window(const struct lw_convolution *whole, int64_t begin, int64_
         for (int64_t m = 0; m < whole->n_taps; m++)
             is_right = is_right && source(whole->boundary, part.first + o + whole->look_ahead - m, whole->n_samples, 0) ==
                                        source(whole->boundary, o + part.look_ahead - m, length, part.begin);
-    CHECK(is_right, "window %d..%d of %d samples, %d taps, ahead %d, reference %d, boundary %s", (int)begin, (int)end, (int)whole->n_samples,
-          (int)whole->n_taps, (int)whole->look_ahead, (int)whole->reference, lw_boundary_text(whole->boundary));
+    CHECK(is_right, "window %d..%d of %d samples, %d taps, ahead %d, reference %d, boundary %s", (int)begin, (int)end,
+          (int)whole->n_samples, (int)whole->n_taps, (int)whole->look_ahead, (int)whole->reference,
+          lw_boundary_text(whole->boundary));
 }
 
 /* @param which  a mode, a boundary and a reference tap, of so many taps */

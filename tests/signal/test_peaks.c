@@ -289,7 +289,8 @@ static void test_describe(void)
 
 static int64_t floor_of(int64_t i, int64_t length) { return i >= 0 ? i / length : -1 - (-1 - i) / length; }
 
-/* Number of output i counted from the data's first sample; what is less than half a stretch at an end counts to what is beside it. */
+/* Number of output i counted from the data's first sample; what is less than half a stretch at an end counts to what is beside
+ * it. */
 static int64_t natural_stretch(int64_t length, int64_t before, int64_t n, int64_t i)
 {
     const int64_t first = floor_of(before, length), last = floor_of(before + n - 1, length);
@@ -317,8 +318,8 @@ static void check_range(const struct lw_search *search, int64_t before, int64_t 
         n_own = n;
     }
     lw_search_stretch_range(search, n, stretch, &begin, &end);
-    CHECK(begin == first && end - begin == n_own, "length %d, %d before, %d outputs: stretch %d is %d .. %d, not %d of %d", (int)search->stretch,
-          (int)before, (int)n, (int)stretch, (int)begin, (int)end, (int)first, (int)n_own);
+    CHECK(begin == first && end - begin == n_own, "length %d, %d before, %d outputs: stretch %d is %d .. %d, not %d of %d",
+          (int)search->stretch, (int)before, (int)n, (int)stretch, (int)begin, (int)end, (int)first, (int)n_own);
 }
 
 static void check_stretches(int64_t length, int64_t before, int64_t n)
@@ -327,11 +328,13 @@ static void check_stretches(int64_t length, int64_t before, int64_t n)
     lw_search_part(&search, length, before, n);
     for (int64_t i = 0; i < n; i++) {
         const int64_t number = lw_search_stretch(&search, i), end = lw_search_stretch_end(&search, i);
-        CHECK(number == natural_stretch(length, before, n, i), "length %d, %d before, %d outputs: output %d is in stretch %d", (int)length,
-              (int)before, (int)n, (int)i, (int)number);
+        CHECK(number == natural_stretch(length, before, n, i), "length %d, %d before, %d outputs: output %d is in stretch %d",
+              (int)length, (int)before, (int)n, (int)i, (int)number);
         CHECK(end > i && (end >= n ? number == search.n_stretches - 1
-                                   : natural_stretch(length, before, n, end - 1) == number && natural_stretch(length, before, n, end) > number),
-              "length %d, %d before, %d outputs: the stretch of output %d ends at %d", (int)length, (int)before, (int)n, (int)i, (int)end);
+                                   : natural_stretch(length, before, n, end - 1) == number &&
+                                         natural_stretch(length, before, n, end) > number),
+              "length %d, %d before, %d outputs: the stretch of output %d ends at %d", (int)length, (int)before, (int)n, (int)i,
+              (int)end);
     }
     CHECK(search.n_stretches == natural_stretch(length, before, n, n - 1) + 1, "%d stretches", (int)search.n_stretches);
     for (int64_t k = 0; k < search.n_stretches; k++)
@@ -351,12 +354,14 @@ static void test_noise_of_stretches(void)
 {
     const double noise[] = {1, 10, 2};
     struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 5, .cluster = 30};
-    struct lw_crossing crossings[] = {{.index = 9, .re = 8}, {.index = 10, .re = 60}, {.index = 19, .re = 70}, {.index = 20, .re = 15}};
+    struct lw_crossing crossings[] = {
+        {.index = 9, .re = 8}, {.index = 10, .re = 60}, {.index = 19, .re = 70}, {.index = 20, .re = 15}};
     struct lw_peak peaks[4];
     lw_search_part(&search, 10, 0, 30);
     const struct lw_peaks_spec spec = {.search = &search, .n_channels = 1, .n_filters = 1, .end = 30};
     const int64_t n = lw_peaks_pick(&spec, crossings, 4, peaks);
-    CHECK(n == 1 && peaks[0].index == 9 && peaks[0].snr == 8, "%d peaks, the first at %d of %g", (int)n, (int)peaks[0].index, peaks[0].snr);
+    CHECK(n == 1 && peaks[0].index == 9 && peaks[0].snr == 8, "%d peaks, the first at %d of %g", (int)n, (int)peaks[0].index,
+          peaks[0].snr);
 }
 
 int main(void)

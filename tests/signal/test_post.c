@@ -61,8 +61,8 @@ static void test_lengths(struct lw_post post, int64_t n)
         const int64_t before = lw_post_outputs(post, n, 0, cut), behind = lw_post_outputs(post, n, cut, n - cut);
         CHECK(before + behind == lw_post_length(post, n), "n %lld cut at %lld: %lld and %lld outputs", (long long)n,
               (long long)cut, (long long)before, (long long)behind);
-        CHECK(cut == n || before == lw_divide_up(cut, lw_post_every(post)) * lw_post_rate(post), "n %lld cut at %lld: the second block begins at output %lld",
-              (long long)n, (long long)cut, (long long)before);
+        CHECK(cut == n || before == lw_divide_up(cut, lw_post_every(post)) * lw_post_rate(post),
+              "n %lld cut at %lld: the second block begins at output %lld", (long long)n, (long long)cut, (long long)before);
     }
 }
 
@@ -109,7 +109,8 @@ static void test_refusals(void)
     struct lw_error err = {0};
     CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 1}, 1, &err) == LW_ECONFIG, "a derivative of one sample passes");
     CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 1}, 2, &err) == LW_OK, "a derivative of two samples fails");
-    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 9}, 9, &err) == LW_ECONFIG, "a derivative of one that is kept passes");
+    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 9}, 9, &err) == LW_ECONFIG,
+          "a derivative of one that is kept passes");
     CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 9}, 10, &err) == LW_OK, "a derivative of two that are kept fails");
     CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64, 1}, 1, &err) == LW_OK, "interpolating one sample fails");
     CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64, 1}, INT64_MAX / 64, &err) == LW_ECONFIG, "too many outputs pass");

@@ -68,8 +68,8 @@ static void check_rest(struct lw_grid grid, int n_ranks, enum lw_split split, in
         lw_rounds_limit(&rounds, left[run % 2], n_left);
     }
     for (int64_t i = 0; i < grid.n_outputs * grid.n_channels; i++)
-        CHECK(seen[i] == 1, "output %d computed %d times: %d of %d ranks' rounds done, channels %d/%d", (int)i, seen[i], (int)n_done,
-              n_ranks, (int)grid.n_channels, (int)grid.channel_unit);
+        CHECK(seen[i] == 1, "output %d computed %d times: %d of %d ranks' rounds done, channels %d/%d", (int)i, seen[i],
+              (int)n_done, n_ranks, (int)grid.n_channels, (int)grid.channel_unit);
     free(seen);
 }
 

@@ -39,7 +39,8 @@ static double sigma_of(enum lw_precision precision, bool is_complex, int64_t n, 
         singles[i] = (float)values[i];
     for (int part = 2; part >= 0; part--) {
         const int64_t first = cuts[part], its = cuts[part + 1] - first;
-        const void *const from = precision == LW_SINGLE ? (const void *)(singles + parts * first) : (const void *)(values + parts * first);
+        const void *const from =
+            precision == LW_SINGLE ? (const void *)(singles + parts * first) : (const void *)(values + parts * first);
         const struct lw_spread_values v = {precision, is_complex, from, its, 1, 1, leaves_out ? leaves_out + first : NULL, 0};
         lw_spread_count(&v, counted, 0);
     }
@@ -90,10 +91,11 @@ static void truths(void)
         double n_finite;
         make(N, cases[k].part, cases[k].height);
         for (int precision = LW_SINGLE; precision <= LW_DOUBLE; precision++) {
-            const double sigma = sigma_of((enum lw_precision)precision, false, N, NULL, &n_finite), wanted = by_definition(N, false);
+            const double sigma = sigma_of((enum lw_precision)precision, false, N, NULL, &n_finite),
+                         wanted = by_definition(N, false);
             CHECK(fabs(sigma - 1) < cases[k].within, "pulses of %g in %g: sigma %g", cases[k].height, cases[k].part, sigma);
-            CHECK(fabs(sigma / wanted - 1) < 5e-4, "pulses of %g in %g: sigma %.8g, by definition %.8g", cases[k].height, cases[k].part,
-                  sigma, wanted);
+            CHECK(fabs(sigma / wanted - 1) < 5e-4, "pulses of %g in %g: sigma %.8g, by definition %.8g", cases[k].height,
+                  cases[k].part, sigma, wanted);
             CHECK(n_finite == N, "%g of %d values", n_finite, N);
         }
     }
@@ -191,7 +193,8 @@ static void check_abreast(enum lw_precision precision, bool is_complex, int firs
     memset(together, 0, sizeof together);
     for (int i = 0; i < n * PLACES; i++)
         marks[i] = uniform() < 0.1;
-    const struct lw_spread_values all = {precision, is_complex, from + first * bytes, PLACES, ACROSS, n, skips ? marks : NULL, PLACES};
+    const struct lw_spread_values all = {precision, is_complex, from + first * bytes, PLACES,
+                                         ACROSS,    n,          skips ? marks : NULL, PLACES};
     lw_spread_count(&all, together, bins);
     for (int k = 0; k < n; k++) {
         int64_t begin, end, least = 0, most = bins;

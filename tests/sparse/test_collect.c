@@ -1,5 +1,5 @@
-/* Samples of a sparse run on the rank that needs them, against the formula that made the file: for every gap from "reads are free" to
- * "bandwidth is free", for few and many I/O threads and none, contiguous and in chunks, all channels at a time or some, and all
+/* Samples of a sparse run on the rank that needs them, against the formula that made the file: for every gap from "reads are free"
+ * to "bandwidth is free", for few and many I/O threads and none, contiguous and in chunks, all channels at a time or some, and all
  * samples of a channel. A file that has been cut off fails on all ranks. */
 #include "../check.h"
 #include "base/memory.h"
@@ -163,8 +163,8 @@ static void check_values(const struct lw_sparse *run, const struct way *way, con
                     wrong += !is_same(values[2 * place + part], number_of(way->first_channel + way->step * channel,
                                                                           FIRST + lw_sfft_stage_sample(stage, d, i), part));
     }
-    CHECK(wrong == 0, "%s %s %s threads, gap %" PRId64 ", rank %d of %d: %" PRId64 " of %" PRId64 " samples are wrong", way->dataset,
-          way->io, way->threads, lw_sparse_gap(run), run->rank, run->n_ranks, wrong, place);
+    CHECK(wrong == 0, "%s %s %s threads, gap %" PRId64 ", rank %d of %d: %" PRId64 " of %" PRId64 " samples are wrong",
+          way->dataset, way->io, way->threads, lw_sparse_gap(run), run->rank, run->n_ranks, wrong, place);
 }
 
 static void check_collect(struct lw_sparse *run, const struct way *way, const struct lw_sfft_layout *layout, int n_attempts)

@@ -99,9 +99,10 @@ static void run(struct lw_comm *comm, const char *input, const char *output, boo
     struct lw_error err = {0};
     static const char *const stages[LW_REPORT_STAGES] = {"read", "halo", "compute", "write"};
     struct watch silent = {.comm = comm, .rounds = &plan.rounds}, failing = silent;
-    CHECK(lw_setup_open(comm, &lw_job_ols, options, NULL, &setup, &err) == LW_OK && lw_plan_make_for(&setup, &plan, &err) == LW_OK &&
-              lw_result_begin(&setup, "test", &result, &err) == LW_OK && lw_result_create(&result, NULL, &err) == LW_OK &&
-              lw_report_open(&report, comm, stages, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_setup_open(comm, &lw_job_ols, options, NULL, &setup, &err) == LW_OK &&
+              lw_plan_make_for(&setup, &plan, &err) == LW_OK && lw_result_begin(&setup, "test", &result, &err) == LW_OK &&
+              lw_result_create(&result, NULL, &err) == LW_OK && lw_report_open(&report, comm, stages, &err) == LW_OK,
+          "%s", err.message);
     struct lw_loop_spec spec = {.setup = &setup, .plan = &plan, .writer = result.writer, .report = &report};
     lw_listeners_add(&spec.listeners, watch, &silent);
     lw_listeners_add(&spec.listeners, watch, &failing);

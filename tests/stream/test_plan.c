@@ -92,11 +92,11 @@ static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
     lw_limits_find(comm, &threads, INT64_C(1) << 36, 0, &spec.limits);
     CHECK(lw_plan_make(&spec, &most, &err) == LW_OK, "%s", err.message);
     const int64_t parts = least.rounds.slice / 1000;
-    CHECK(parts < 8 && least.compute_seconds > 0.99 * most.compute_seconds * 8 / (double)parts, "slices of %d parts take %g s, large ones %g s",
-          (int)parts, least.compute_seconds, most.compute_seconds);
+    CHECK(parts < 8 && least.compute_seconds > 0.99 * most.compute_seconds * 8 / (double)parts,
+          "slices of %d parts take %g s, large ones %g s", (int)parts, least.compute_seconds, most.compute_seconds);
     CHECK(least.round_seconds > 5e-5 * (double)least.rounds.n_rounds && least.round_seconds > 1000 * most.round_seconds,
-          "%d rounds take %g s of their own, %d take %g s", (int)least.rounds.n_rounds, least.round_seconds, (int)most.rounds.n_rounds,
-          most.round_seconds);
+          "%d rounds take %g s of their own, %d take %g s", (int)least.rounds.n_rounds, least.round_seconds,
+          (int)most.rounds.n_rounds, most.round_seconds);
 }
 
 static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)

@@ -1,5 +1,6 @@
 /* Sinks: two products of one slot, a bank of filters and an array that holds every third output of each channel, handed over
- * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. The rows of a table stand run by run, whatever rank has them. */
+ * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. The rows of a table stand run by
+ * run, whatever rank has them. */
 #include "../check.h"
 #include "io/read/reader.h"
 #include "io/write/table_rows.h"

@@ -1,9 +1,9 @@
-/* decoupled.cuh - the overlap-save kernel for long segments and several filters, time fast: 12288 = 12 x 1024 points in one block, or
- * 24576 = 24 x 1024 in the two of a cluster, whose warps hardly ever wait for each other.
+/* decoupled.cuh - the overlap-save kernel for long segments and several filters, time fast: 12288 = 12 x 1024 points in one block,
+ * or 24576 = 24 x 1024 in the two of a cluster, whose warps hardly ever wait for each other.
  *
- * Each of a block's twelve warps has a transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies, between which
- * values go from warp to warp through an exchange set in shared memory. There are two sets, and what fills one (`put`) runs an exchange
- * ahead of what empties it (`take`):
+ * Each of a block's twelve warps has a transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies, between
+ * which values go from warp to warp through an exchange set in shared memory. There are two sets, and what fills one (`put`) runs
+ * an exchange ahead of what empties it (`take`):
  *
  *     put           forward: samples, radix 12           filter f: product, 1024 points back
  *     take          forward: 1024 points, the spectrum   filter f: radix 12, outputs
@@ -12,10 +12,10 @@
  * A warp waits twice an exchange: before it fills a set, until all have emptied it, for which they had the time of a product and a
  * radix 32, and before it empties one, until all have filled it, for which they had the time of a whole exchange.
  *
- * Thread t of all that hold a segment has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of P groups would
- * (see gpu/device/fft.cuh), P = 12 or 24. A butterfly is for the samples, or outputs, n + 1024 j, j < P. Neighbouring lanes have
- * neighbouring butterflies, a warp 32 of them a turn; in the last turn only eight (four) warps have any, as many of each scheduler.
- * Rows of 1024 outputs are dropped whole.
+ * Thread t of all that hold a segment has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of P groups
+ * would (see gpu/device/fft.cuh), P = 12 or 24. A butterfly is for the samples, or outputs, n + 1024 j, j < P. Neighbouring lanes
+ * have neighbouring butterflies, a warp 32 of them a turn; in the last turn only eight (four) warps have any, as many of each
+ * scheduler. Rows of 1024 outputs are dropped whole.
  *
  * Two blocks. Block b has the bins that are b modulo 2, with warp r those that are 2 r + b modulo 24. Forward, both blocks load all
  * samples, and nothing goes between them: with u = exp(-2 pi i / 24576)
@@ -26,9 +26,9 @@
  * the warp of its number in the other block, which has said that its region there is free (`may_send`).
  *
  * Shared memory: the sets, 12 regions of 8704 bytes each, in which a warp also turns its 32 x 32 points; the twiddles of these;
- * of each butterfly w and w^2, w = exp(-2 pi i n / N); four counters; which exchange brought samples that are not finite; where each
- * warp is; two blocks: a counter of each warp and set for what it may send. Registers are for the spectrum, what is in work, and a
- * part of the next filter, which is asked for an exchange ahead. */
+ * of each butterfly w and w^2, w = exp(-2 pi i n / N); four counters; which exchange brought samples that are not finite; where
+ * each warp is; two blocks: a counter of each warp and set for what it may send. Registers are for the spectrum, what is in work,
+ * and a part of the next filter, which is asked for an exchange ahead. */
 #ifndef LW_GPU_OLS_KERNELS_DECOUPLED_CUH
 #define LW_GPU_OLS_KERNELS_DECOUPLED_CUH
 
@@ -110,7 +110,8 @@ template <class D> struct DecoupledSets {
 #ifdef LW_HAS_CLUSTERS
     LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
 
-    /* This warp's region of the set that it fills is free, and so is the peer's. In every exchange, so that they are counted alike. */
+    /* This warp's region of the set that it fills is free, and so is the peer's. In every exchange, so that they are counted
+     * alike. */
     LW_DEVICE void let_peer_send() const
     {
         if (arrives())
@@ -189,8 +190,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         sets.spoilt() = -1;
     }
     if constexpr (D::BLOCKS > 1) {
-        /* A thread each. racecheck takes those that have none for writers as well: for it, one begins all, and the kernel, in which the
-         * compiler then gives out registers otherwise, is 4% slower. */
+        /* A thread each. racecheck takes those that have none for writers as well: for it, one begins all, and the kernel, in which
+         * the compiler then gives out registers otherwise, is 4% slower. */
         constexpr int EACH = DecoupledSets<D>::ARRIVING == 1 ? 1 : 2 * D::WARPS;
         if (threadIdx.x < 2 * D::WARPS / EACH)
             for (int i = 0; i < EACH; ++i)
@@ -201,8 +202,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         __syncthreads();
 }
 
-/* v[turn][j]: sample n + 1024 j of the turn's butterflies; see load_segment. Of two blocks the sum or difference of this sample and the one
- * half a segment later. Returns whether a sample is not finite, one block: if CHECKED. */
+/* v[turn][j]: sample n + 1024 j of the turn's butterflies; see load_segment. Of two blocks the sum or difference of this sample and
+ * the one half a segment later. Returns whether a sample is not finite, one block: if CHECKED. */
 template <class D, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsPlace &p)
 {

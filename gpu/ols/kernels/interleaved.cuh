@@ -208,7 +208,8 @@ LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const Inter
 }
 
 template <class F, int W, class Stored>
-LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t, int p)
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
+                        int p)
 {
     if (hop.prefetched)
         read_tile<F, W, Stored>(v, tile, a, hop, t, p);
@@ -217,7 +218,8 @@ LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, con
 }
 
 template <class F, int W>
-LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t, int p)
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
+                        int p)
 {
     /* These four are all that this kernel is for. */
     switch (a.input_scalar) {

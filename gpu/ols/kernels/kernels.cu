@@ -119,7 +119,8 @@ static void count_strides(OlsArgs *a, const OlsKernel *k)
 static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const int rows_each = (int)plan->channel_unit;
-    const int64_t channel = block->input_pitch ? block->input_pitch : a->input_row, outputs = block->best_pitch ? block->best_pitch : a->count;
+    const int64_t channel = block->input_pitch ? block->input_pitch : a->input_row,
+                  outputs = block->best_pitch ? block->best_pitch : a->count;
     a->pairs_hops = k->paired && rows_each == 1;
     a->input_pitch = rows_each * channel;
     a->output_pitch = rows_each * outputs;

@@ -1,6 +1,7 @@
 /* kernels.h - the CUDA engine's convolution kernels: which one suits a job, its filter bank, its launch. C.
  *
- *     lw_cuda_ols_choose (pure, gpu/ols/choose.h) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates nothing)
+ *     lw_cuda_ols_choose (pure, gpu/ols/choose.h) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates
+ *       nothing)
  *
  * One kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block: x is the block's
  * input, M - 1 samples of halo before its own, so o = 0 is the block's first output. It reads the stored samples and
@@ -113,7 +114,8 @@ struct lw_cuda_ols_block {
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs on the axis (of the series), >= 0 */
     int64_t more;                       /* of a search: outputs behind them whose samples are there, too */
-    int64_t best_pitch;                 /* of a search, [n_channels][axis]: from one channel of the best to the next; 0: they are packed */
+    int64_t best_pitch;                 /* of a search, [n_channels][axis]: from one channel of the best to the next; 0: they are
+                                           packed */
     int64_t input_pitch;                /* of a part: samples from one channel of the input to the next; [axis][channel]: channels
                                            of an axis sample; 0: the input is packed */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */

@@ -40,7 +40,8 @@ struct OlsArgs {
     int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
     int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
     int sample_bytes;               /* of the input */
-    int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each of them takes, one a pass: see OlsWalk */
+    int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each of them takes, one a pass: see
+                                       OlsWalk */
     int n_whole, share, n_larger;
     struct lw_post_args post;       /* epilogues of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count
                                        outputs (time slow: reals); and of gpu/ols/kernels/thinned.cuh */
@@ -100,7 +101,8 @@ struct OlsKernels {
     int n;
 };
 
-extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192, lw_ols_f12288, lw_ols_f24576;
+extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192, lw_ols_f12288,
+    lw_ols_f24576;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
 extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
 extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_slow_f, lw_ols_thinned_time_slow_d;

@@ -2,7 +2,8 @@
  *
  *   FindCrossings   each thread takes the largest of its outputs (of their squares where they are complex) from its registers, and
  *                   compares that with the limit, once a filter. Only where a thread of the warp meets it, the outputs are looked
- *                   at one by one, and those of a sign that is not sought left out. Nothing is stored but crossings, and no barrier is
+ *                   at one by one, and those of a sign that is not sought left out. Nothing is stored but crossings, and no barrier
+ *                     is
  *                   needed
  *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
  *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
@@ -324,14 +325,16 @@ LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &pla
             const int64_t k = F::T * (m + j) * place.pitch;
             const C c = v[m + j];
             const Real strength = SQUARED ? fma(c.x, c.x, c.y * c.y) * scale : scaled_square(c, scale);
-            improve(strength, before.s[j], place.strengths + F::T * m + j, place.values[0] + k, place.numbers[0] + k, C{c.y, c.x}, f);
+            improve(strength, before.s[j], place.strengths + F::T * m + j, place.values[0] + k, place.numbers[0] + k, C{c.y, c.x},
+                    f);
         }
     }
 }
 
 /* The outputs of a pair. SIGNED: y scale is compared, whose scale is negative for the negative sign. */
 template <class F, bool SIGNED, class C, class Real>
-LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard, int f)
+LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard,
+                            int f)
 {
     using Vector = Strengths<Real>;
 #pragma unroll
@@ -353,8 +356,8 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
     }
 }
 
-/* All outputs of a filter. Outputs are about the inverse of their scale, at most N times that: such scales are far from where squares
- * are lost, and save a multiplication. */
+/* All outputs of a filter. Outputs are about the inverse of their scale, at most N times that: such scales are far from where
+ * squares are lost, and save a multiplication. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
                             typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)

@@ -2,7 +2,8 @@
  * that global memory is accessed WIDTH values at a time; its pitch of WIDTH + 1 values makes the column accesses free of bank
  * conflicts. The same memory serves the teams' exchanges, between barriers.
  *
- * Rows: a team of threads takes one row, as in gpu/ols/kernels/time_fast.cuh: the row's spectrum stays in registers while the filters go by.
+ * Rows: a team of threads takes one row, as in gpu/ols/kernels/time_fast.cuh: the row's spectrum stays in registers while the
+ * filters go by.
  *
  * Numbers on the way back have re and im swapped from the product to the last step, see gpu/device/fft.cuh. */
 #include "gpu/ols/long/split.h"

@@ -3,11 +3,12 @@
  * Directly, a thread makes one sum: bucket b of one loop, whose samples lie anywhere in the signal; the index of the first is
  * a product modulo n, the others are B sigma further on. Grid: (buckets / THREADS, loops).
  *
- * By columns, where n and B are powers of two: seen as rows of B samples, the signal has all samples of a bucket in one column, since its
- * taps are B apart and sigma B modulo n is a multiple of B. A block brings some columns to shared memory, a line of 128 bytes of each
- * row or half of one, and makes the sums of all loops from them, COLUMNS of each loop side by side: nothing of the signal is read twice, and nothing in
- * pieces. The taps of a bucket are fetched side by side, too, since threads that are neighbours have buckets far apart. The reads of
- * samples by a quarter of a warp are of as many columns, so no bank has two. It pays where the loops take much of the signal.
+ * By columns, where n and B are powers of two: seen as rows of B samples, the signal has all samples of a bucket in one column,
+ * since its taps are B apart and sigma B modulo n is a multiple of B. A block brings some columns to shared memory, a line of 128
+ * bytes of each row or half of one, and makes the sums of all loops from them, COLUMNS of each loop side by side: nothing of the
+ * signal is read twice, and nothing in pieces. The taps of a bucket are fetched side by side, too, since threads that are
+ * neighbours have buckets far apart. The reads of samples by a quarter of a warp are of as many columns, so no bank has two. It
+ * pays where the loops take much of the signal.
  *
  * By rows, a thread first fetches one sample, by an index of its own, into the order of the window: neighbouring threads write
  * neighbouring places, and the loads of a whole row are under way at once. Then a thread makes one sum of a row, coalesced. On

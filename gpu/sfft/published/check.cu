@@ -1,10 +1,10 @@
 /* check.cu - what the lines leave in the loop that checks, and the lines that are reported.
  *
- * First some blocks take the lines' shares, hooked into lists when the lines were found, out of their buckets: a thread a bucket, in the
- * order of their frequencies, whatever the order in which they were hooked in, and blocks of buckets are summed. Beside these, a
- * warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the median of the
- * energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place that it has among
- * them, to memory of the host. */
+ * First some blocks take the lines' shares, hooked into lists when the lines were found, out of their buckets: a thread a bucket,
+ * in the order of their frequencies, whatever the order in which they were hooked in, and blocks of buckets are summed. Beside
+ * these, a warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the
+ * median of the energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place
+ * that it has among them, to memory of the host. */
 #include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/select.cuh"
 #include "gpu/sfft/published/share.cuh"
@@ -188,7 +188,8 @@ template <bool HAS_ROOM> __global__ void __launch_bounds__(SELECT_THREADS) finis
 {
     extern __shared__ double shared[];
     if (blockIdx.x == 0)
-        find_value(Values<HAS_ROOM>(device.rest, device.n_buckets, shared), (int)(device.n_buckets / 2), &device.outcome->figures.median);
+        find_value(Values<HAS_ROOM>(device.rest, device.n_buckets, shared), (int)(device.n_buckets / 2),
+                   &device.outcome->figures.median);
     else if (blockIdx.x == 1)
         take_sums(device, *device.outcome);
     else

@@ -1,7 +1,7 @@
 /* cutoff.cu - energies of buckets, and the largest of them.
  *
- * By selection, a block a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the places
- * and the bits of those beyond.
+ * By selection, a block a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the
+ * places and the bits of those beyond.
  *
  * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
 #include "gpu/sfft/published/launch.cuh"
@@ -54,7 +54,8 @@ template <bool HAS_ROOM> __global__ void __launch_bounds__(THREADS) select_bucke
     if (is_median)
         find_value(values, (int)(device.n_buckets / 2), &device.control->median);
     else
-        list_largest(values, (int)device.n_selected, device.places + loop * device.n_selected, device.chosen + loop * device.n_words);
+        list_largest(values, (int)device.n_selected, device.places + loop * device.n_selected,
+                     device.chosen + loop * device.n_words);
 }
 
 __global__ void __launch_bounds__(THREADS) select_teeth(lw_published_device device)

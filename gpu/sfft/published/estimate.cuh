@@ -1,4 +1,5 @@
-/* estimate.cuh - candidates to lines, by medians over all loops; by all threads of a block, candidates and strong ones in shared memory.
+/* estimate.cuh - candidates to lines, by medians over all loops; by all threads of a block, candidates and strong ones in shared
+ * memory.
  *
  * First two threads a candidate, each with every other loop, leave out those that are weak in most loops, which are nearly all that
  * were elected by chance. Then a group of threads a candidate: thread l computes what loop l says and, from shared memory, its rank

@@ -14,8 +14,8 @@ struct Launch {
 };
 
 template <class... Parameters>
-cudaError_t launch_kernel(const lw_published_device &device, const Launch &launch, void (*kernel)(lw_published_device, Parameters...),
-                          Parameters... arguments)
+cudaError_t launch_kernel(const lw_published_device &device, const Launch &launch,
+                          void (*kernel)(lw_published_device, Parameters...), Parameters... arguments)
 {
     const int bytes = (int)launch.shared_bytes;
     if (bytes > 0) {

@@ -1,8 +1,8 @@
 /* launch.h - the published sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
  *
- * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken in a fixed order, a bucket's by one thread in
- * that of the window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is filled in
- * any order, it is sorted before it matters. */
+ * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken in a fixed order, a bucket's by one thread
+ * in that of the window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is
+ * filled in any order, it is sorted before it matters. */
 #ifndef LW_GPU_SFFT_PUBLISHED_LAUNCH_H
 #define LW_GPU_SFFT_PUBLISHED_LAUNCH_H
 
@@ -69,7 +69,8 @@ struct lw_published_device {
 
     const struct lw_published_device_loop *loops;   /* [n_loops] */
     const double *taps;                             /* [2 half + 1] */
-    int column_bytes;                               /* of each row of B samples, for the bins by columns; 0: those are not made so */
+    int column_bytes;                               /* of each row of B samples, for the bins by columns; 0: those are not made
+                                                       so */
     int taps_pitch;                                 /* ceil((2 half + 1) / B), up to whole sectors of 32 bytes */
     const double *bucket_taps;                      /* [n_buckets][taps_pitch] taps of each bucket, for the bins by columns */
     const double2 *roots;                           /* as lw_published_roots makes them, and */
@@ -94,7 +95,8 @@ struct lw_published_device {
     struct lw_published_device_line *ordered;       /* [capacity] lines, strongest first, */
     int64_t *frequencies;                           /* [capacity] and theirs */
     struct lw_published_device_share *shares;       /* [capacity][3 or, of a real signal, 6] */
-    int *first_shares;                              /* [n_buckets] 1 + the number of a share; 0: none, before the lines are shared */
+    int *first_shares;                              /* [n_buckets] 1 + the number of a share; 0: none, before the lines are
+                                                       shared */
     double *rest;                                   /* [n_buckets] energies that the lines leave in the loop that checks */
     double *sums;                                   /* [3][n_sums] of a block's buckets: energy before and after, and the largest */
     int64_t n_sums;

@@ -1,6 +1,7 @@
 /* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response.
  *
- * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same result. */
+ * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same
+ * result. */
 #ifndef LW_GPU_SFFT_PUBLISHED_PLACE_CUH
 #define LW_GPU_SFFT_PUBLISHED_PLACE_CUH
 

@@ -1,11 +1,11 @@
 /* select.cuh - the value of a rank among many, by selection; a block of 1024 threads does it.
  *
  * Numbers that are not negative are in the order of their bits; of equal ones the first counts as the largest. A pass counts, in
- * shared memory, how many of the values begin with the same exponent and five more bits; four bins a thread, which reach 128 octaves
- * down from the largest value, and a scan over the block from the top finds where the value looked for is. Unless few enough begin
- * like it, the next digit is looked at likewise, 12 bits of the value, and in the end of the place. Then these few are listed and
- * compared with each other. Values are read from memory once where a block's shared memory holds them all. Loops are short rather
- * than unrolled: a block runs through most of this once, and waits for instructions as long as for values. */
+ * shared memory, how many of the values begin with the same exponent and five more bits; four bins a thread, which reach 128
+ * octaves down from the largest value, and a scan over the block from the top finds where the value looked for is. Unless few
+ * enough begin like it, the next digit is looked at likewise, 12 bits of the value, and in the end of the place. Then these few are
+ * listed and compared with each other. Values are read from memory once where a block's shared memory holds them all. Loops are
+ * short rather than unrolled: a block runs through most of this once, and waits for instructions as long as for values. */
 #ifndef LW_GPU_SFFT_PUBLISHED_SELECT_CUH
 #define LW_GPU_SFFT_PUBLISHED_SELECT_CUH
 
@@ -65,8 +65,8 @@ LW_DEVICE int scan(int value)
 /* The beginning of a value: its exponent and five bits more. */
 LW_DEVICE int begin_of(unsigned long long bits) { return (int)(bits >> BEGIN); }
 
-/* Values that a block selects from: thread t has t, t + THREADS, ...; in shared memory if it HAS_ROOM, with zeros after them up to a
- * whole number of SELECT_PART, which are never among the largest. */
+/* Values that a block selects from: thread t has t, t + THREADS, ...; in shared memory if it HAS_ROOM, with zeros after them up to
+ * a whole number of SELECT_PART, which are never among the largest. */
 template <bool HAS_ROOM> struct Values {
     const double *values;
     int count, top;                     /* top: the beginning of the thread's largest */
@@ -277,8 +277,8 @@ struct Near {
     LW_DEVICE bool is_speaker() const { return entry() < count && threadIdx.x % NEAR_PARTNERS == 0; }
 };
 
-/* List the values at the cut, and call take(marks, place of the first) for each thread's parts: bit j of `marks` says whether the value
- * at that place + j THREADS is beyond the cut. All threads of the block take part. */
+/* List the values at the cut, and call take(marks, place of the first) for each thread's parts: bit j of `marks` says whether the
+ * value at that place + j THREADS is beyond the cut. All threads of the block take part. */
 template <bool HAS_ROOM, class Take>
 LW_DEVICE void split(const Values<HAS_ROOM> &values, const Cut &cut, Near &near, Take take)
 {

@@ -1,5 +1,5 @@
-/* transform.cu - the transforms of all loops, each by the 8 blocks of a cluster (gpu/sfft/transform.cuh), with the energies of those
- * that locate. */
+/* transform.cu - the transforms of all loops, each by the 8 blocks of a cluster (gpu/sfft/transform.cuh), with the energies of
+ * those that locate. */
 #include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/transform.cuh"
@@ -49,6 +49,7 @@ int lw_published_transforms(int64_t n_buckets)
 cudaError_t lw_published_transform(const lw_published_device *device, cudaStream_t stream)
 {
     const int64_t points = device->n_buckets / PARTS;
-    const Launch launch = {dim3((unsigned)(device->n_loops * PARTS)), (int)(points / POINTS), 2 * transform_bytes(points), stream, PARTS};
+    const Launch launch = {dim3((unsigned)(device->n_loops * PARTS)), (int)(points / POINTS), 2 * transform_bytes(points), stream,
+                           PARTS};
     return launch_kernel(*device, launch, transform);
 }

@@ -2,8 +2,8 @@
  *
  * Nothing is counted in memory. A frequency with `needed` votes of L loops has one from a loop 0 .. L - needed, so a thread takes a
  * frequency of a bucket chosen by such a loop and asks the other loops, in order, whether they chose its bucket: most frequencies
- * are out after two misses. It is the first of its loops that elects a frequency, so none is listed twice. What loops chose is a bit
- * a bucket, in shared memory if it fits. Grid: (pieces of buckets, loops 0 .. L - needed).
+ * are out after two misses. It is the first of its loops that elects a frequency, so none is listed twice. What loops chose is a
+ * bit a bucket, in shared memory if it fits. Grid: (pieces of buckets, loops 0 .. L - needed).
  *
  * A loop sends permuted frequency p of another one to ratio p mod n, where ratio is sigma of the one times the inverse of the
  * other's: the frequency itself is only computed once it is elected. A block lists what it elects in shared memory, and makes lines
@@ -13,7 +13,8 @@
 
 namespace {
 
-constexpr int THREADS = ESTIMATE_THREADS, MOST_BLOCKS = 198;            /* in x: with two loops three for each multiprocessor of an H200 */
+constexpr int THREADS = ESTIMATE_THREADS, MOST_BLOCKS = 198;            /* in x: with two loops three for each multiprocessor of an
+                                                                           H200 */
 constexpr int ROUND = 4;                                /* pieces of buckets between barriers */
 constexpr int64_t MOST_SHARED = 32 << 10;               /* bytes of bits, beside what is static */
 
@@ -29,8 +30,8 @@ struct Ballot {
 template <bool IS_POWER> struct Permuted {
     int64_t at;
 
-    /* The first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)): negative for b = 0. The quotient may be wrong by one; the
-     * rest is right modulo 2^64, and small. */
+    /* The first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)): negative for b = 0. The quotient may be wrong by one;
+     * the rest is right modulo 2^64, and small. */
     LW_DEVICE static int64_t first_of(const lw_published_device &device, int64_t b)
     {
         const double part = (double)device.n / (2 * (double)device.n_buckets);

@@ -29,8 +29,8 @@ void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double v
 void lw_fits_put_text(struct lw_fits_cards *cards, const char *keyword, const char *text);
 
 /** An attribute: as a card of its own where its name is a keyword, as HIERARCH card where it is made of capitals and fits, else in
- * HISTORY as "name = value"; a text of several lines follows its name, each line indented. A line that is cut ends with a backslash in
- * the last column and goes on in the next card. */
+ * HISTORY as "name = value"; a text of several lines follows its name, each line indented. A line that is cut ends with a backslash
+ * in the last column and goes on in the next card. */
 #define LW_FITS_INDENT "  "
 void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribute *attribute);
 

@@ -1,8 +1,8 @@
 /* fits.c - images and cubes of FITS files (FITS Standard 4.0).
  *
- * A path names a unit (HDU): FILE:/2 by its number, the primary one being 0, FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER; without
- * one the first image is taken. BSCALE, BZERO and BLANK are followed (io/archive/values.h says in which type); 64-bit integers are
- * given as float64. */
+ * A path names a unit (HDU): FILE:/2 by its number, the primary one being 0, FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER;
+ * without one the first image is taken. BSCALE, BZERO and BLANK are followed (io/archive/values.h says in which type); 64-bit
+ * integers are given as float64. */
 #include "io/archive/fits/image.h"
 #include "io/archive/fits/origin.h"
 #include "io/archive/fits/tiles.h"
@@ -30,8 +30,8 @@ static int check_complete(const struct lw_fits_walk *walk, struct lw_error *err)
     bool is_complete = true;
     lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete);
     return is_complete ? LW_OK
-                       : lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end",
-                                 walk->file);
+                       : lw_fail(err, LW_EDATA,
+                                 "'%s' is incomplete: the run of lapwing that was to make it did not come to its end", walk->file);
 }
 
 /* Go to the unit of a path. */
@@ -45,7 +45,8 @@ static int find_unit(const char *file, const char *path, struct lw_fits_walk *wa
 }
 
 /* Go to the image of a dataset. */
-static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk *walk, struct lw_fits_image *image, struct lw_error *err)
+static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk *walk, struct lw_fits_image *image,
+                        struct lw_error *err)
 {
     struct lw_values *const values = &image->flat.values;
     const int rc = find_unit(info->file, info->path, walk, image, err);
@@ -177,7 +178,8 @@ static void relay_tiles(const struct lw_listing *dataset, void *context)
     snprintf(row.storage, sizeof row.storage, "tiles ");
     for (int a = tiling->n_axes - 1; a >= 0; a--) {
         const size_t used = strlen(row.storage);
-        snprintf(row.storage + used, sizeof row.storage - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ", tiling->tile[a]);
+        snprintf(row.storage + used, sizeof row.storage - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ",
+                 tiling->tile[a]);
     }
     const size_t used = strlen(row.storage);
     snprintf(row.storage + used, sizeof row.storage - used, "], %s", tiling->code_text);
@@ -349,7 +351,8 @@ static void visit_unit(const struct lw_fits_unit *unit, lw_attribute_fn *visit, 
         lw_fits_card(unit, c, &card);
         if (card.kind == LW_FITS_NOTHING || is_structural(card.keyword))
             continue;
-        struct lw_attribute attribute = {.name = card.keyword, .kind = LW_ATTRIBUTE_INT, .integer = card.integer, .real = card.real};
+        struct lw_attribute attribute = {
+            .name = card.keyword, .kind = LW_ATTRIBUTE_INT, .integer = card.integer, .real = card.real};
         if (card.kind == LW_FITS_TEXT) {
             next = join_text(unit, c, &card, text, sizeof text);
             attribute.kind = LW_ATTRIBUTE_TEXT;

@@ -33,8 +33,8 @@ static unsigned char take_quad(struct bits *bits)
 {
     static const struct {
         unsigned char length, code, quad;
-    } codes[] = {{4, 8, 3}, {4, 9, 5}, {4, 10, 10}, {4, 11, 12}, {4, 12, 15}, {5, 26, 6}, {5, 27, 7}, {5, 28, 9}, {5, 29, 11}, {5, 30, 13},
-                 {6, 62, 0}, {6, 63, 14}};
+    } codes[] = {{4, 8, 3},  {4, 9, 5},  {4, 10, 10}, {4, 11, 12}, {4, 12, 15}, {5, 26, 6},
+                 {5, 27, 7}, {5, 28, 9}, {5, 29, 11}, {5, 30, 13}, {6, 62, 0},  {6, 63, 14}};
     unsigned code = take(bits, 3);
     int length = 3;
     if (code < 4)
@@ -152,7 +152,8 @@ static uint64_t rounded(uint64_t value, struct rounding to)
 
 static struct rounding rounding_of(int power)
 {
-    return power < 0 ? (struct rounding){1, 0} : (struct rounding){(uint64_t)1 << power, power > 0 ? (uint64_t)1 << (power - 1) : 0};
+    return power < 0 ? (struct rounding){1, 0}
+                     : (struct rounding){(uint64_t)1 << power, power > 0 ? (uint64_t)1 << (power - 1) : 0};
 }
 
 /* The first half of the elements to the even places, the second to the odd ones. */
@@ -169,8 +170,8 @@ static void unshuffle(uint64_t *at, int64_t n, int64_t step, uint64_t *second)
 
 static uint64_t toward_zero(uint64_t value, uint64_t by) { return is_negative(value) ? value + by : value - by; }
 
-/* The sum h0 and the differences along rows, columns and both, of 2 x 2 places, to their values. What was dropped of the sums' lowest
- * bits is in those of the differences. @param power  of the bits that both differences are multiples of */
+/* The sum h0 and the differences along rows, columns and both, of 2 x 2 places, to their values. What was dropped of the sums'
+ * lowest bits is in those of the differences. @param power  of the bits that both differences are multiples of */
 static void invert_four(uint64_t *at, int64_t pitch, int power, int shift)
 {
     const struct rounding one = rounding_of(power + 1), none = rounding_of(power);
@@ -231,7 +232,8 @@ static void invert(uint64_t *a, int64_t rows, int64_t columns, uint64_t *second)
 
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
-static bool take_coefficients(struct bits *bits, const unsigned char planes[3], int64_t rows, int64_t columns, uint64_t *a, void *scratch)
+static bool take_coefficients(struct bits *bits, const unsigned char planes[3], int64_t rows, int64_t columns, uint64_t *a,
+                              void *scratch)
 {
     const int64_t upper = (rows + 1) / 2, left = (columns + 1) / 2;
     const struct quadrant quadrants[] = {{a, columns, upper, left}, {a + left, columns, upper, columns / 2},

@@ -1,5 +1,5 @@
-/* hcompress.h - the code HCOMPRESS_1 of tiles (FITS Standard 4.0, section 10.4.4): the H-transform of R. White (1992), whose coefficients
- * are stored as quadtrees, one for each bit of each quadrant. Pure.
+/* hcompress.h - the code HCOMPRESS_1 of tiles (FITS Standard 4.0, section 10.4.4): the H-transform of R. White (1992), whose
+ * coefficients are stored as quadtrees, one for each bit of each quadrant. Pure.
  *
  *     | magic DD 99 | rows, columns, scale: int32 | sum of all: int64 | planes of the quadrants: 3 bytes | quadtrees | signs |
  *

@@ -223,7 +223,8 @@ static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *
         unit->data_offset = at + LW_FITS_BLOCK;
         return LW_OK;
     }
-    return fail_unit(walk, unit, end == walk->file_bytes ? "is cut short: it has no END" : "has no END in its first 36864 cards", err);
+    return fail_unit(walk, unit, end == walk->file_bytes ? "is cut short: it has no END" : "has no END in its first 36864 cards",
+                     err);
 }
 
 static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)

@@ -45,14 +45,16 @@ void lw_fits_end(struct lw_fits_walk *walk);
 bool lw_fits_int(const struct lw_fits_unit *unit, const char *keyword, int64_t *value);
 bool lw_fits_real(const struct lw_fits_unit *unit, const char *keyword, double *value);
 bool lw_fits_logical(const struct lw_fits_unit *unit, const char *keyword, bool *value);
-bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *text, size_t size);     /* cut; without blanks at its end */
+bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *text,
+                  size_t size); /* cut; without blanks at its end */
 
 /** The same of keywords with a number behind: "NAXIS" and 1. */
 bool lw_fits_int_of(const struct lw_fits_unit *unit, const char *keyword, int number, int64_t *value);
 bool lw_fits_real_of(const struct lw_fits_unit *unit, const char *keyword, int number, double *value);
 bool lw_fits_text_of(const struct lw_fits_unit *unit, const char *keyword, int number, char *text, size_t size);
 
-/** Bytes that a column takes in a row, by its TFORM: "1664E", "D", "1PB(40)". -1: none that the standard knows (its table 18), or too many.
+/** Bytes that a column takes in a row, by its TFORM: "1664E", "D", "1PB(40)". -1: none that the standard knows (its table 18), or
+ * too many.
  * @param count  set, 1 where it is left out */
 int64_t lw_fits_column_bytes(const char *form, int64_t *count, char *type);
 

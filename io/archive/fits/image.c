@@ -104,7 +104,8 @@ static void find_values(const struct lw_fits_unit *unit, int bitpix, struct lw_v
     lw_fits_real(unit, "BZERO", &zero);
     *values = (struct lw_values){.number = number_of(bitpix), .is_swapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
     values->has_blank = bitpix > 0 && (lw_fits_int(unit, "BLANK", &values->blank) || lw_fits_int(unit, "ZBLANK", &values->blank));
-    values->is_about_middle = !values->has_blank && scale == 1 && ((bitpix == 16 && zero == 32768) || (bitpix == 8 && zero == -128));
+    values->is_about_middle =
+        !values->has_blank && scale == 1 && ((bitpix == 16 && zero == 32768) || (bitpix == 8 && zero == -128));
     values->is_scaled = !values->is_about_middle && (scale != 1 || zero != 0);
     values->scale = scale;
     values->zero = zero;
@@ -130,8 +131,9 @@ static int check_room(const struct lw_fits_unit *unit, int64_t file_bytes, const
     int64_t end;
     if (!__builtin_add_overflow(unit->data_offset, unit->data_bytes, &end) && end <= file_bytes)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%s' is cut short: unit %d has %" PRId64 " bytes from byte %" PRId64 " on, and the file has %" PRId64,
-                   file, unit->number, unit->data_bytes, unit->data_offset, file_bytes);
+    return lw_fail(err, LW_EDATA,
+                   "'%s' is cut short: unit %d has %" PRId64 " bytes from byte %" PRId64 " on, and the file has %" PRId64, file,
+                   unit->number, unit->data_bytes, unit->data_offset, file_bytes);
 }
 
 static int find_tiled(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
@@ -148,7 +150,8 @@ static int find_tiled(const struct lw_fits_walk *walk, struct lw_fits_image *out
 int lw_fits_find_image(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
 {
     const struct lw_fits_unit *const unit = walk->unit;
-    *out = (struct lw_fits_image){.unit = unit->number, .is_tiled = is_tiled(unit), .flat = {.offset = unit->data_offset, .file_bytes = walk->file_bytes}};
+    *out = (struct lw_fits_image){
+        .unit = unit->number, .is_tiled = is_tiled(unit), .flat = {.offset = unit->data_offset, .file_bytes = walk->file_bytes}};
     if (out->is_tiled)
         return find_tiled(walk, out, err);
     find_values(unit, unit->bitpix, &out->flat.values);

@@ -9,7 +9,8 @@
 /* Of a result that is not complete, F. */
 #define LW_FITS_COMPLETE "LAPWDONE"
 
-/* Dimensions are in C's order: NAXIS1 is the last one. Where FITS has more than LW_MAX_DIMS, the slowest of length 1 are left out. */
+/* Dimensions are in C's order: NAXIS1 is the last one. Where FITS has more than LW_MAX_DIMS, the slowest of length 1 are left
+ * out. */
 struct lw_fits_image {
     int unit;
     bool is_tiled;                      /* compressed, in a table: offset and byte order of `flat` say nothing */

@@ -90,8 +90,10 @@ static void note_line(char *line, struct lw_said *said)
     *equals = '\0';
     const double number = strtod(value, &end);
     const bool is_number = end > value && !*end;
-    lw_said_add(&(struct lw_attribute){.name = line, .kind = is_number ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value, .real = number},
-                said);
+    lw_said_add(
+        &(struct lw_attribute){
+            .name = line, .kind = is_number ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value, .real = number},
+        said);
 }
 
 int lw_fits_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)

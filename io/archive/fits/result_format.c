@@ -4,8 +4,9 @@
  *     IMAGE extension   each further array, named after it
  *     BINTABLE          each table that grows, at the end of the file
  *
- * Headers are written and the file gets its full length before the first sample comes; numbers are big-endian, see struct lw_extent.
- * An array's own attributes and what its input says of itself become cards, and HISTORY where their names are no keywords. */
+ * Headers are written and the file gets its full length before the first sample comes; numbers are big-endian, see struct
+ * lw_extent. An array's own attributes and what its input says of itself become cards, and HISTORY where their names are no
+ * keywords. */
 #include "io/write/structure.h"
 
 #include "base/integers.h"
@@ -53,8 +54,9 @@ static int check_dataset(const struct lw_writer_dataset *dataset, struct lw_erro
     if (!is_array(dataset))
         return dataset->grows ? LW_OK : lw_fail(err, LW_ECONFIG, "%s: FITS results have no such tables; write HDF5", dataset->path);
     if (find_stored(dataset->type).bitpix == 0)
-        return lw_fail(err, LW_ECONFIG, "%s would be of %s, which FITS images have not: choose another --output-type, or write HDF5",
-                       dataset->path, lw_type_text(dataset->type, type));
+        return lw_fail(err, LW_ECONFIG,
+                       "%s would be of %s, which FITS images have not: choose another --output-type, or write HDF5", dataset->path,
+                       lw_type_text(dataset->type, type));
     return LW_OK;
 }
 
@@ -395,15 +397,16 @@ static int check_arrays(const struct lw_result_file *result, const struct lw_wri
         if (!is_array(dataset))
             continue;
         if (!walk->unit || !is_same(walk->unit, dataset))
-            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than that of this run", result->part,
-                           dataset->path);
+            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than that of this run",
+                           result->part, dataset->path);
         extents[d] = make_extent(dataset, walk->unit->data_offset);
         rc = lw_fits_next(walk, err);
     }
     return rc;
 }
 
-static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
+static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                 struct lw_error *err)
 {
     struct lw_fits_walk walk;
     int rc = lw_fits_begin(result->part, &walk, err);
@@ -478,8 +481,8 @@ static int add_table(const struct lw_result_file *result, struct lw_growing *tab
     return rc;
 }
 
-static int overwrite_card(const struct lw_result_file *result, const struct lw_fits_unit *unit, const char *start, const char card[81],
-                          struct lw_error *err)
+static int overwrite_card(const struct lw_result_file *result, const struct lw_fits_unit *unit, const char *start,
+                          const char card[81], struct lw_error *err)
 {
     for (int64_t c = 0; c < unit->n_cards; c++)
         if (memcmp(unit->cards + c * LW_FITS_CARD, start, strlen(start)) == 0)
@@ -487,8 +490,8 @@ static int overwrite_card(const struct lw_result_file *result, const struct lw_f
     return lw_fail(err, LW_EIO, "'%s' has lost its card %s while it was written", result->part, start);
 }
 
-static int overwrite_attributes(const struct lw_result_file *result, const struct lw_structure_end *end, const struct lw_fits_unit *unit,
-                                struct lw_error *err)
+static int overwrite_attributes(const struct lw_result_file *result, const struct lw_structure_end *end,
+                                const struct lw_fits_unit *unit, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int a = 0; a < end->n_attributes && rc == LW_OK; a++) {

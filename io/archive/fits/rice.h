@@ -1,5 +1,6 @@
-/* rice.h - Rice's code as FITS has it (FITS Standard 4.0, section 10.4.1): the first pixel as it is; then, in blocks, differences of
- * neighbours, folded to positive numbers, whose lower `fs` bits stand as they are and whose upper ones are counted in zeros. Pure. */
+/* rice.h - Rice's code as FITS has it (FITS Standard 4.0, section 10.4.1): the first pixel as it is; then, in blocks, differences
+ * of neighbours, folded to positive numbers, whose lower `fs` bits stand as they are and whose upper ones are counted in zeros.
+ * Pure. */
 #ifndef LW_IO_ARCHIVE_FITS_RICE_H
 #define LW_IO_ARCHIVE_FITS_RICE_H
 

@@ -87,8 +87,8 @@ static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
 }
 
 /* Where the code of a tile is by one of the columns, if there is some; 0 bytes: none. A descriptor is count and offset. */
-static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset, int64_t *bytes,
-                     struct lw_error *err)
+static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset,
+                     int64_t *bytes, struct lw_error *err)
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
     const int width = column->is_wide ? 8 : 4;
@@ -97,11 +97,13 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     *bytes = 0;
     if (column->offset < 0)
         return LW_OK;
-    if ((rc = lw_bytes_read(tiles->fd, descriptor, tiling->table_offset + tile * tiling->row_bytes + column->offset, 2 * width, err)))
+    if ((rc = lw_bytes_read(tiles->fd, descriptor, tiling->table_offset + tile * tiling->row_bytes + column->offset, 2 * width,
+                            err)))
         return rc;
     *bytes = lw_field_signed(descriptor, width, true);
     *offset = lw_field_signed(descriptor + width, width, true);
-    if (*bytes < 0 || __builtin_mul_overflow(*bytes, (int64_t)column->element_bytes, bytes) || *bytes > most_code_bytes(tiling) || *offset < 0 || *offset > tiling->heap_bytes - *bytes)
+    if (*bytes < 0 || __builtin_mul_overflow(*bytes, (int64_t)column->element_bytes, bytes) || *bytes > most_code_bytes(tiling) ||
+        *offset < 0 || *offset > tiling->heap_bytes - *bytes)
         return fail_tile(tile, "claims a code that is too long or not in the heap", err);
     *offset += tiling->heap_offset;
     return LW_OK;
@@ -129,7 +131,8 @@ static void unshuffle(const unsigned char *from, int64_t n, int width, unsigned 
 }
 
 /* Big-endian numbers of the tile, of any width that fits their count, to place->bytes. */
-static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width, struct lw_error *err)
+static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
+                  struct lw_error *err)
 {
     size_t got = (size_t)bytes;
     if (code == LW_TILE_PLAIN) {
@@ -155,8 +158,9 @@ static int decode_integers(const struct lw_fits_tiles *tiles, struct place *plac
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
     int width;
     if (tiling->code == LW_TILE_PLIO)
-        return lw_plio_decode(place->code, bytes, n, place->integers) ? LW_OK
-                                                                      : fail_tile(tile, "is damaged: its line list (PLIO) is none", err);
+        return lw_plio_decode(place->code, bytes, n, place->integers)
+                   ? LW_OK
+                   : fail_tile(tile, "is damaged: its line list (PLIO) is none", err);
     if (tiling->code == LW_TILE_HCOMPRESS)
         return lw_hcompress_decode(place->code, bytes, n, (int64_t *)(void *)place->bytes, place->numbers, place->integers)
                    ? LW_OK
@@ -193,8 +197,8 @@ static void narrow(const struct lw_fits_tiles *tiles, struct place *place, int64
     }
 }
 
-static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes,
-                         int64_t n, struct lw_error *err)
+static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place, enum lw_tile_code code, int64_t tile,
+                         int64_t bytes, int64_t n, struct lw_error *err)
 {
     const int64_t own = lw_number_bytes(tiles->values.number);
     int width;
@@ -240,7 +244,8 @@ static double step(struct walk *walk)
     return number;
 }
 
-static int find_scale(const struct lw_fits_tiles *tiles, int64_t tile, double *scale, double *zero, int64_t *blank, struct lw_error *err)
+static int find_scale(const struct lw_fits_tiles *tiles, int64_t tile, double *scale, double *zero, int64_t *blank,
+                      struct lw_error *err)
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
     int32_t own_blank;
@@ -369,7 +374,8 @@ static void common(const struct wanted *wanted, const struct extent *extent, int
 }
 
 /* A row of the tile, along axis 1, to where its samples go. */
-static void copy_row(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const char *numbers, int64_t n, int64_t element)
+static void copy_row(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const char *numbers, int64_t n,
+                     int64_t element)
 {
     const struct lw_box *const box = wanted->box;
     const int64_t at = element / box->run * box->pitch + element % box->run;
@@ -380,7 +386,8 @@ static void copy_row(const struct lw_fits_tiles *tiles, const struct wanted *wan
                           (char *)box->into + at * (int64_t)lw_type_bytes(lw_values_type(&tiles->values)), 1);
 }
 
-static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent, const char *numbers)
+static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent,
+                      const char *numbers)
 {
     const int n_axes = tiles->tiling.n_axes;
     int64_t low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES], rows = 1;

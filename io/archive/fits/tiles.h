@@ -1,7 +1,7 @@
 /* tiles.h - samples of images that are compressed by tiles: found, decoded and put to their places, by any number of threads.
  *
- * Tiles of few bytes are decoded side by side. Large ones are decoded one at a time, and the last one is kept, since the pieces that
- * threads read may be smaller. */
+ * Tiles of few bytes are decoded side by side. Large ones are decoded one at a time, and the last one is kept, since the pieces
+ * that threads read may be smaller. */
 #ifndef LW_IO_ARCHIVE_FITS_TILES_H
 #define LW_IO_ARCHIVE_FITS_TILES_H
 

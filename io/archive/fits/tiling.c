@@ -25,7 +25,8 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
         if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
             return fail(unit, file, "has tiles that are empty or larger than the image", err);
         if (__builtin_mul_overflow(out->tile_pixels, out->tile[a], &out->tile_pixels) || out->tile_pixels > LW_TILE_MOST_PIXELS)
-            return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack", err);
+            return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack",
+                        err);
         out->n_tiles[a] = lw_divide_up(out->axes[a], out->tile[a]);
         if (__builtin_mul_overflow(all, out->n_tiles[a], &all))
             return fail(unit, file, "claims more tiles than 64 bits can count", err);
@@ -60,8 +61,10 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
     while (c < sizeof codes / sizeof *codes && strcmp(out->code_text, codes[c].text) != 0)
         c++;
     if (c == sizeof codes / sizeof *codes)
-        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are "
-                       "read: expand it with funpack", file, unit->number, out->code_text);
+        return lw_fail(err, LW_EDATA,
+                       "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are "
+                       "read: expand it with funpack",
+                       file, unit->number, out->code_text);
     out->code = codes[c].code;
     const int64_t bytes = parameter(unit, "BYTEPIX", 4);
     out->rice_block = parameter(unit, "BLOCKSIZE", 32);
@@ -69,7 +72,8 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
         return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not know", err);
     out->rice_bytes = (int)bytes;
     if (out->code == LW_TILE_HCOMPRESS && parameter(unit, "SMOOTH", 0) != 0)
-        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not done here: expand it with funpack", err);
+        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not done here: expand it with funpack",
+                    err);
     return LW_OK;
 }
 
@@ -88,15 +92,20 @@ static void place_column(const char *name, const char *form, int64_t offset, str
         const char *name;
         struct lw_tile_column *column;
         const char *types;
-    } known[] = {{"COMPRESSED_DATA", &out->data, "PQ"}, {"GZIP_COMPRESSED_DATA", &out->exact, "PQ"}, {"UNCOMPRESSED_DATA", &out->plain, "PQ"},
-                 {"ZSCALE", &out->scales, "D"}, {"ZZERO", &out->zeros, "D"}, {"ZBLANK", &out->blanks, "J"}};
+    } known[] = {{"COMPRESSED_DATA", &out->data, "PQ"},
+                 {"GZIP_COMPRESSED_DATA", &out->exact, "PQ"},
+                 {"UNCOMPRESSED_DATA", &out->plain, "PQ"},
+                 {"ZSCALE", &out->scales, "D"},
+                 {"ZZERO", &out->zeros, "D"},
+                 {"ZBLANK", &out->blanks, "J"}};
     int64_t count;
     char type;
     if (lw_fits_column_bytes(form, &count, &type) <= 0)
         return;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(name, known[k].name) == 0 && strchr(known[k].types, type))
-            *known[k].column = (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
+            *known[k].column =
+                (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
 }
 
 static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
@@ -169,8 +178,8 @@ int lw_fits_find_tiling(const struct lw_fits_unit *unit, const char *file, struc
     out->bitpix = (int)bitpix;
     out->n_axes = (int)n_axes;
     int rc;
-    if ((rc = find_tiles(unit, file, out, err)) || (rc = find_code(unit, file, out, err)) || (rc = find_columns(unit, file, out, err)) ||
-        (rc = find_heap(unit, file, out, err)))
+    if ((rc = find_tiles(unit, file, out, err)) || (rc = find_code(unit, file, out, err)) ||
+        (rc = find_columns(unit, file, out, err)) || (rc = find_heap(unit, file, out, err)))
         return rc;
     find_quantization(unit, out);
     if (out->dither_seed < 1 || out->dither_seed > 10000)

@@ -20,7 +20,10 @@ enum { MOST_RATIO = 1032, HEAD_BYTES = 128 << 10, LEAST_ROOM = 128 << 10, LEAST_
 static const char first[] = "SIMPLE  =";
 enum { FIRST_BYTES = sizeof first - 1 };
 
-static bool is_packed(const unsigned char *bytes, int64_t n) { return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8; }
+static bool is_packed(const unsigned char *bytes, int64_t n)
+{
+    return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
+}
 
 static int64_t file_bytes(int fd)
 {
@@ -39,7 +42,8 @@ struct target {
 
 static int fail_memory(const char *file, int64_t bytes, struct lw_error *err)
 {
-    return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes that '%.600s' unpacks to: %s", bytes, file, strerror(errno));
+    return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes that '%.600s' unpacks to: %s", bytes, file,
+                   strerror(errno));
 }
 
 static void close_target(struct target *target)
@@ -70,7 +74,8 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
 /* The first guess at the room: what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
 static int64_t first_room(const unsigned char *packed, int64_t n)
 {
-    const int64_t told = (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
+    const int64_t told =
+        (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
     return lw_max64(LEAST_ROOM, lw_min64(lw_min64(told, LW_FITS_MOST_UNPACKED), n * MOST_RATIO));
 }
 
@@ -81,21 +86,24 @@ static int unpack_members(const char *file, const unsigned char *packed, int64_t
     int rc = grow(file, target, first_room(packed, n), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
         size_t taken = 0, made = 0;
-        switch (lw_gunzip_member(gunzip, packed + at, (size_t)(n - at), target->memory + target->used, (size_t)(target->room - target->used),
-                                 &taken, &made)) {
+        switch (lw_gunzip_member(gunzip, packed + at, (size_t)(n - at), target->memory + target->used,
+                                 (size_t)(target->room - target->used), &taken, &made)) {
         case LW_GUNZIP_DONE:
             at += (int64_t)taken;
             target->used += (int64_t)made;
             break;
         case LW_GUNZIP_FULL:
             if (target->room >= LW_FITS_MOST_UNPACKED)
-                return lw_fail(err, LW_EDATA, "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
+                return lw_fail(err, LW_EDATA,
+                               "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
                                file, LW_FITS_MOST_UNPACKED >> 30);
             rc = grow(file, target, lw_min64(2 * target->room, LW_FITS_MOST_UNPACKED), err);
             break;
         case LW_GUNZIP_DAMAGED:
-            return lw_fail(err, LW_EDATA, "'%.600s' is damaged: what was put through gzip from its byte %" PRId64 " on cannot be unpacked, or has "
-                           "another checksum", file, at);
+            return lw_fail(err, LW_EDATA,
+                           "'%.600s' is damaged: what was put through gzip from its byte %" PRId64 " on cannot be unpacked, or has "
+                           "another checksum",
+                           file, at);
         }
     }
     return rc;
@@ -154,7 +162,8 @@ int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, s
     if (rc)
         return rc;
     *bytes = file_bytes(*fd);
-    *is_unpacked = *bytes >= LEAST_PACKED && pread(*fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_packed(head, sizeof head);
+    *is_unpacked =
+        *bytes >= LEAST_PACKED && pread(*fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_packed(head, sizeof head);
     if (*is_unpacked && (rc = open_packed(file, fd, bytes, err))) {
         close(*fd);
         *fd = -1;

@@ -184,7 +184,8 @@ enum lw_fits_fate lw_fits_move(const struct lw_attribute *attribute, const struc
     if (attribute->kind != LW_ATTRIBUTE_INT && attribute->kind != LW_ATTRIBUTE_REAL)
         return LW_FITS_MOVED;
     const double before = attribute->kind == LW_ATTRIBUTE_INT ? (double)attribute->integer : attribute->real;
-    const double after = is_polynomials_limit(keyword) ? before / every_of(map, n_dims, 1) : move(keyword, &parts, map, n_dims, before);
+    const double after =
+        is_polynomials_limit(keyword) ? before / every_of(map, n_dims, 1) : move(keyword, &parts, map, n_dims, before);
     if (after != before) {
         out->kind = LW_ATTRIBUTE_REAL;
         out->real = after;

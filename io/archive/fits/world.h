@@ -6,12 +6,13 @@
  *     CRPIXj, LTVj        the pixel of the result
  *     CDELTj, CDi_j       times every of j;  PCi_j times every of j / every of i
  *     LTMj_i              divided by every of j
- *     A_p_q, B_p_q, ...   SIP's polynomials of pixels, of axes that are thinned out alike: times every^(p + q - 1); A_DMAX divided by it
+ *     A_p_q, B_p_q, ...   SIP's polynomials of pixels, of axes that are thinned out alike: times every^(p + q - 1); A_DMAX divided
+ *       by it
  *     CNPIXj              that of the result's pixels: (CNPIXj + first + 1/2) / every - 1/2
  *     XPIXELSZ, SECPIX... sizes of pixels: times every
  *
- * What stands in polynomials or projections of world coordinates (PVi_m, TNX, AMDX, PLTSCALE) stays as it is. What cannot be told for
- * the result's pixels is left out:
+ * What stands in polynomials or projections of world coordinates (PVi_m, TNX, AMDX, PLTSCALE) stays as it is. What cannot be told
+ * for the result's pixels is left out:
  *
  *     CPDISj, DPj, CQDISi, D2IMDISj, ...          distortions that are looked up in units of the file which a result has not
  *     CTYPEi that ends with -TAB, with its PSi_m, CRVALi, ...     likewise, coordinates

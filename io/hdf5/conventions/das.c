@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- AP Sensing: /DAS [time x distance] beside groups whose values are datasets. The distance of a channel is that of the beginning
- * of its gauge. */
+/* ---- AP Sensing: /DAS [time x distance] beside groups whose values are datasets. The distance of a channel is that of the
+ * beginning of its gauge. */
 
 static void find_ap_distance(struct lw_subject *subject)
 {
@@ -45,8 +45,8 @@ const struct lw_convention lw_convention_apsensing = {
     .describe = describe_ap,
 };
 
-/* ---- Geothermal Data Repository: the DAS-RCN metadata of IRIS with the arrays of PRODML. The place of the first channel is not given:
- * distances begin at 0. */
+/* ---- Geothermal Data Repository: the DAS-RCN metadata of IRIS with the arrays of PRODML. The place of the first channel is not
+ * given: distances begin at 0. */
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
@@ -161,8 +161,8 @@ const struct lw_convention lw_convention_silixa = {
     .describe = describe_silixa,
 };
 
-/* ---- Terra15's Treble: [time x distance] in /data_product/data, or, of version 4, in the group that the attribute data_product names.
- * The times tell the rate: the attribute dT is that of the computer, off by as much as 1 in 1000. */
+/* ---- Terra15's Treble: [time x distance] in /data_product/data, or, of version 4, in the group that the attribute data_product
+ * names. The times tell the rate: the attribute dT is that of the computer, off by as much as 1 in 1000. */
 
 static bool is_terra15_data(hid_t file, const char *path)
 {

@@ -1,5 +1,5 @@
-/* fbh5.c - filterbanks in HDF5 as blimpy writes them (FBH5, of Breakthrough Listen): /data [time x IF x channel], whose attributes are
- * the keywords of SIGPROC's headers; /mask beside it is none of the data. One IF is left out as a dimension by the reader. */
+/* fbh5.c - filterbanks in HDF5 as blimpy writes them (FBH5, of Breakthrough Listen): /data [time x IF x channel], whose attributes
+ * are the keywords of SIGPROC's headers; /mask beside it is none of the data. One IF is left out as a dimension by the reader. */
 #include "io/hdf5/conventions/convention.h"
 
 #include <stdio.h>

@@ -81,7 +81,8 @@ static int64_t find_period(const struct lw_subject *subject, const struct zone *
     double overlap = 100;
     if (!lw_subject_real(subject, "../@Overlap", &overlap))
         lw_subject_real(subject, "../@BlockOverlap", &overlap);
-    const double period = zone->extent[2] != 0 ? rint(zone->block_s / zone->step_s) : rint((double)zone->rows / (1 + overlap / 100));
+    const double period =
+        zone->extent[2] != 0 ? rint(zone->block_s / zone->step_s) : rint((double)zone->rows / (1 + overlap / 100));
     return period >= 1 && period <= (double)zone->rows ? (int64_t)period : 0;
 }
 

@@ -48,8 +48,8 @@ static int fail_name(hid_t file, const char *file_name, const char *test, struct
     for (int s = 0; s < LW_MOST_QUALITIES; s++)
         for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
-    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name, test,
-                   known);
+    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name,
+                   test, known);
 }
 
 static void add_bits(int s, uint64_t bits, struct lw_qualities *out)
@@ -91,8 +91,10 @@ int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struc
     char test[64];
     *out = (struct lw_qualities){0};
     if (!lw_place_exists(file, "", series[0].path))
-        return lw_fail(err, LW_EDATA, "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another "
-                       "file", name, series[0].path);
+        return lw_fail(err, LW_EDATA,
+                       "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another "
+                       "file",
+                       name, series[0].path);
     if (add_number(tests, out))
         return LW_OK;
     for (const char *at = tests; ; at++) {

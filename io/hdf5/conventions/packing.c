@@ -152,8 +152,8 @@ static int read_range(const struct subject *subject, double range[2], H5T_class_
     return LW_OK;
 }
 
-/* Limits of packed integers that are floating-point numbers are those of the values (NetCDF User's Guide). Rounding moves them, while
- * stored numbers are whole. */
+/* Limits of packed integers that are floating-point numbers are those of the values (NetCDF User's Guide). Rounding moves them,
+ * while stored numbers are whole. */
 static int find_range(const struct subject *subject, struct lw_error *err)
 {
     struct lw_packing *const packing = subject->packing;

@@ -63,8 +63,9 @@ static bool is_plain(hid_t dataset)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
-    const bool plain = ((layout == H5D_COMPACT && lw_hdf5_is_all_there(dataset)) || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
-                       H5Pget_external_count(creation) == 0;
+    const bool plain =
+        ((layout == H5D_COMPACT && lw_hdf5_is_all_there(dataset)) || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
+        H5Pget_external_count(creation) == 0;
     H5Pclose(creation);
     return plain;
 }

@@ -8,8 +8,8 @@
  *
  * A rate that may well be a whole number of hertz is that number.
  *
- * Without a unit, numbers as large as the seconds, milliseconds, microseconds or nanoseconds since 1970 are these; other binary ones
- * are seconds. */
+ * Without a unit, numbers as large as the seconds, milliseconds, microseconds or nanoseconds since 1970 are these; other binary
+ * ones are seconds. */
 #ifndef LW_IO_HDF5_CONVENTIONS_TIMES_H
 #define LW_IO_HDF5_CONVENTIONS_TIMES_H
 

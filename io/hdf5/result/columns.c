@@ -130,7 +130,8 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
         for (int64_t i = 0; i < count; i++)
             memcpy(values + i * 8, rows + (i * table->n_columns + c) * 8, 8);
         if (lw_bytes_write(result->fd, values, table->at[c] + first * 8, count * 8, &reason) != LW_OK)
-            return lw_fail(err, LW_EIO, "cannot write '%.600s', columns of /%.60s: %.200s", result->part, table->name, reason.message);
+            return lw_fail(err, LW_EIO, "cannot write '%.600s', columns of /%.60s: %.200s", result->part, table->name,
+                           reason.message);
     }
     return LW_OK;
 }

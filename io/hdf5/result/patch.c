@@ -70,9 +70,11 @@ static int say_whether(hid_t object, const char *name, bool is, struct lw_error 
 static bool knows_unit(const char *unit)
 {
     static const char *const words[] = {
-        "strain", "nanostrain", "microstrain", "millistrain", "rad", "radian", "radians", "m", "mm", "um", "nm", "pm", "km", "s", "ms", "us",
-        "ns", "second", "meter", "meters", "Hz", "kHz", "count", "counts", "V", "mV", "Pa", "kPa", "K", "mK", "celsius", "degree",
-        "degrees", "deg", "dB", "e", "sqrt", "ϵ", "nϵ", "µϵ", "mϵ", "µm", "µs", "°C",      /* the last as DASCore writes them */
+        "strain", "nanostrain", "microstrain", "millistrain", "rad",    "radian",  "radians", "m",  "mm",
+        "um",     "nm",         "pm",          "km",          "s",      "ms",      "us",      "ns", "second",
+        "meter",  "meters",     "Hz",          "kHz",         "count",  "counts",  "V",       "mV", "Pa",
+        "kPa",    "K",          "mK",          "celsius",     "degree", "degrees", "deg",     "dB", "e",
+        "sqrt",   "ϵ",          "nϵ",          "µϵ",          "mϵ",     "µm",      "µs",      "°C",   /* as DASCore */
     };
     static const char between[] = "0123456789.+-*/^() ";
     bool knows = unit[0] != '\0';
@@ -99,7 +101,9 @@ static const char *text_of(const struct lw_writer_dataset *array, const char *na
 static int say_attributes(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     static const char *const names[][2] = {
-        {"gauge_length", "_attrs_gauge_length"}, {"gauge_length_units", "_attrs_gauge_length_units"}, {"data_category", "_attrs_data_category"},
+        {"gauge_length", "_attrs_gauge_length"},
+        {"gauge_length_units", "_attrs_gauge_length_units"},
+        {"data_category", "_attrs_data_category"},
     };
     const char *const unit = text_of(array, "unit");
     int rc = knows_unit(unit) ? say(group, "_attrs_data_units", unit, err) : LW_OK;
@@ -133,8 +137,8 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     return rc ? rc : say(group, name, array->dim_names[d], err);
 }
 
-/* With this layout of attributes and coordinates DASCore reads by h5py; without it by PyTables, which cannot read all attributes that
- * an array may have. */
+/* With this layout of attributes and coordinates DASCore reads by h5py; without it by PyTables, which cannot read all attributes
+ * that an array may have. */
 static int describe(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     char names[NAME_SIZE] = "";

@@ -1,9 +1,9 @@
 /* patch.h - the first array of a result once more, as what DASCore (https://dascore.org) calls a patch and reads without being told
  * anything: /waveforms/NAME of its format DASDAE, version 1, with a hard link to the array and with its coordinates.
  *
- * An array of the root group gets one whose samples have dates and whose channels lie in metres or have numbers, if the values of both
- * are written out. Times are whole nanoseconds there. A unit of the data that DASCore would refuse is left out; what the input says of
- * gauge length and category is there. */
+ * An array of the root group gets one whose samples have dates and whose channels lie in metres or have numbers, if the values of
+ * both are written out. Times are whole nanoseconds there. A unit of the data that DASCore would refuse is left out; what the input
+ * says of gauge length and category is there. */
 #ifndef LW_IO_HDF5_RESULT_PATCH_H
 #define LW_IO_HDF5_RESULT_PATCH_H
 

@@ -1,5 +1,5 @@
-/* scales.h - dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 wants them: each is a dataset
- * named as the dimension, in the group of what it belongs to.
+/* scales.h - dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 wants them: each is a
+ * dataset named as the dimension, in the group of what it belongs to.
  *
  * A scale that is short, or short beside its dataset, is written out, in chunks, shuffled and deflated: 1000 Hz take 0.1 bytes a
  * sample. Another one would take as long to write as the dataset (35 ns a value; tests/bench/results/files.md): it is what netCDF

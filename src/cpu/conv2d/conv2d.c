@@ -332,7 +332,8 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
 static void fetch_window_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane,
                              const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    const void *const stored = row < lw_cpu_needed_rows(&conv2d->shape, tile) ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
+    const void *const stored =
+        row < lw_cpu_needed_rows(&conv2d->shape, tile) ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
     if (stored)
         lw_cpu_fetch(stored, conv2d->shape.columns * (int64_t)lw_type_bytes(conv2d->spec.input));
 }

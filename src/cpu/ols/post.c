@@ -20,7 +20,8 @@ static int64_t n_weights(const struct lw_cpu_ols_shape *shape)
 
 static int64_t end_reals(const struct lw_op_spec *spec)
 {
-    return lw_post_folds(spec->ols.post) ? lw_post_end_taps(spec->ols.post, spec->ols.n_taps) * (spec->input.is_complex ? 2 : 1) : 0;
+    return lw_post_folds(spec->ols.post) ? lw_post_end_taps(spec->ols.post, spec->ols.n_taps) * (spec->input.is_complex ? 2 : 1)
+                                         : 0;
 }
 
 int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)

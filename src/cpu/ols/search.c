@@ -124,7 +124,8 @@ struct same_noise {
 };
 
 /* Those from output `begin` of the segment on. */
-static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int c, int64_t begin, int64_t end)
+static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int c, int64_t begin,
+                                    int64_t end)
 {
     const struct lw_search *const search = &ols->spec.ols.search;
     const struct lw_block *const block = &segment->slot->block;
@@ -138,7 +139,8 @@ static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct l
 static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            int filter, int c, const void *y)
 {
-    const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
+    const int64_t channel = segment->slot->block.channel + segment->channel + c,
+                  first = segment->slot->block.first + segment->first;
     const int64_t end = lw_min64(segment->n_outputs, segment->work->crossings_end - first);
     struct lw_cpu_outputs outputs = {
         .kernels = ols->shape.kernels,

@@ -24,7 +24,8 @@ static const double most_products = 1 << 25;
 /* A tone is kept if its energy is so many times the noise's, which is 3/8 behind a Hann window. */
 static const double significance = 20, hann_noise = 0.375;
 
-/* No tone moves further in one step, bins; and a fit ends when none moves by more than this, or than this part of what noise does. */
+/* No tone moves further in one step, bins; and a fit ends when none moves by more than this, or than this part of what noise
+ * does. */
 static const double longest_step = 0.3, enough = 1e-11, noise_enough = 1e-3;
 
 /* Energy that counts as rounding. */
@@ -285,7 +286,8 @@ static int compare_tones(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Leave out tones that noise may have made, and of two that have come together the weaker; whether there were any. Strongest first. */
+/* Leave out tones that noise may have made, and of two that have come together the weaker; whether there were any. Strongest
+ * first. */
 static bool prune(struct fit *fit)
 {
     const int64_t before = fit->n_tones;
@@ -301,7 +303,8 @@ static bool prune(struct fit *fit)
     return fit->n_tones < before;
 }
 
-/* ---- what the tones leave ------------------------------------------------------------------------------------------------------ */
+/* ---- what the tones leave
+ * ------------------------------------------------------------------------------------------------------ */
 
 static double weight_at(const struct fit *fit, int64_t f) { return lw_sfft_multiplicity(fit->spec, f); }
 
@@ -394,7 +397,8 @@ static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sff
     return tones->residual <= result->residual + rounding + (fit->energy > 0 ? of_noise / fit->energy : 0);
 }
 
-/* ---- all together ---------------------------------------------------------------------------------------------------------------- */
+/* ---- all together
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static bool move_all(struct fit *fit)
 {

@@ -22,7 +22,8 @@ enum { SENT_ROWS = 1 << 14 };
 enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
 
 /* The run ends where there are so many times max-peaks, or would be by the rate so far, which counts from a part of max-peaks on
- * and from so many peaks. It also ends where so many times max-peaks outputs cross the threshold, and one in CROWDED of all so far. */
+ * and from so many peaks. It also ends where so many times max-peaks outputs cross the threshold, and one in CROWDED of all so
+ * far. */
 enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
 
 /* Parts that wait to be done: each is split in two, by units, channels or filters. */
@@ -165,7 +166,10 @@ static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, con
     const struct lw_op_spec *const op = &candidates->spec.setup->job.op;
     const struct lw_search_request *const request = &candidates->spec.setup->job.search;
     return (struct lw_peaks_spec){
-        .search = candidates->search, .n_channels = op->n_channels, .n_filters = lw_op_filters(op), .is_image = lw_op_has_pixels(op),
+        .search = candidates->search,
+        .n_channels = op->n_channels,
+        .n_filters = lw_op_filters(op),
+        .is_image = lw_op_has_pixels(op),
         .first = lw_max64(part->first, request->lead),
         .end = lw_min64(part->first + part->count, request->lead + request->n_wanted),
     };
@@ -182,12 +186,14 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-static int fail_dense(struct lw_candidates *candidates, const struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+static int fail_dense(struct lw_candidates *candidates, const struct lw_slot *slot, const struct lw_part *part,
+                      struct lw_error *err)
 {
     const struct lw_slot_product *const product = &slot->products[candidates->product];
-    return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half of them "
-                   "beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster", product->n_rows,
-                   part->first, candidates->search->threshold, typical_snr(candidates, slot, product->most_rows));
+    return lw_fail(err, LW_EDATA,
+                   "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half of them "
+                   "beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
+                   product->n_rows, part->first, candidates->search->threshold, typical_snr(candidates, slot, product->most_rows));
 }
 
 static int64_t outputs_of(const struct lw_candidates *candidates, const struct lw_part *part)
@@ -280,8 +286,10 @@ static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, str
 
 static void warn_of_many(const struct lw_candidates *candidates)
 {
-    lw_log_warn("there are more than max-peaks=%" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
-                "that would have kept so many", candidates->spec.setup->job.search.most_peaks);
+    lw_log_warn("there are more than max-peaks=%" PRId64
+                " peaks already, so there will be no result; the run goes on to find the threshold "
+                "that would have kept so many",
+                candidates->spec.setup->job.search.most_peaks);
 }
 
 /* A threshold, a little above that of a bin, that keeps no more than `most` of the peaks that were counted. */
@@ -299,7 +307,8 @@ static double keeping_threshold(const struct lw_candidates *candidates, double m
 static double seen_part(const struct lw_candidates *candidates)
 {
     const struct lw_job *const job = &candidates->spec.setup->job;
-    return (double)candidates->n_seen / ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
+    return (double)candidates->n_seen /
+           ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
 }
 
 static bool is_hopeless(const struct lw_candidates *candidates)
@@ -313,9 +322,10 @@ static int fail_hopeless(const struct lw_candidates *candidates, struct lw_error
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     const double part = seen_part(candidates);
-    return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64 ": by this part, "
-                   "--threshold %.6g would have kept about so many; take that, or allow more with --threshold T,max-peaks=N", candidates->n_found,
-                   100 * part, most, keeping_threshold(candidates, (double)most * part));
+    return lw_fail(err, LW_EDATA,
+                   "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64 ": by this part, "
+                   "--threshold %.6g would have kept about so many; take that, or allow more with --threshold T,max-peaks=N",
+                   candidates->n_found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
 }
 
 /* Some rows to the table, unless there have been too many. */
@@ -355,9 +365,10 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
     char half[64] = "";
     if (candidates->n_part > 0 && candidates->n_crossings > 0)
         snprintf(half, sizeof half, ", half of them beyond %.4g", typical_snr(candidates, slot, candidates->n_crossings));
-    return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold %.6g would "
-                   "have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise", candidates->n_crossed,
-                   candidates->n_values, candidates->search->threshold, half, kept, most);
+    return lw_fail(err, LW_EDATA,
+                   "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold %.6g would "
+                   "have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise",
+                   candidates->n_crossed, candidates->n_values, candidates->search->threshold, half, kept, most);
 }
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
@@ -402,8 +413,10 @@ static int finish(const struct lw_candidates *candidates, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     if (candidates->n_found > most)
-        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no "
-                       "more than that, or allow more with --threshold T,max-peaks=N", candidates->n_found, most, keeping_threshold(candidates, (double)most));
+        return lw_fail(err, LW_EDATA,
+                       "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no "
+                       "more than that, or allow more with --threshold T,max-peaks=N",
+                       candidates->n_found, most, keeping_threshold(candidates, (double)most));
     lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
     return LW_OK;
 }

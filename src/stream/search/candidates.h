@@ -30,12 +30,14 @@ struct lw_candidates_spec {
 /** Host bytes that create allocates. */
 int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels);
 
-/** *out stays NULL where the operation has no crossings. The earlier run's rows are taken again: LW_EIO, LW_EDATA. Not collective. */
+/** *out stays NULL where the operation has no crossings. The earlier run's rows are taken again: LW_EIO, LW_EDATA. Not
+ * collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
 void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is legal */
 
 /** Take the peaks of a block that the engine has finished, before its slot is submitted again; an empty block takes part. NULL:
- * nothing is done. LW_EDATA where more outputs than any table holds cross the threshold in the least part of a block. Collective. */
+ * nothing is done. LW_EDATA where more outputs than any table holds cross the threshold in the least part of a block.
+ * Collective. */
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err);
 
 /** Rows of the table so far, on rank 0; LW_ROWS_TOO_MANY once there are more than are allowed. NULL: 0. */

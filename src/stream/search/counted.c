@@ -169,8 +169,8 @@ static void mark_signal(const struct line *line, unsigned char *skip, unsigned c
 
 /* ---- an image ------------------------------------------------------------------------------------------------------ */
 
-/* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no pixel
- * that does not count. */
+/* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no
+ * pixel that does not count. */
 struct columns {
     int32_t *alike, *good;
 };
@@ -193,7 +193,8 @@ static const char *row_of(const struct image *image, int64_t i)
     return (const char *)image->slot->input + (size_t)((image->c * rows + i) * image->conv2d->columns) * image->bytes;
 }
 
-/* Whether a pixel is as those left of it and, behind the first row that is taken, above it. Pixels beyond the sides are like any. */
+/* Whether a pixel is as those left of it and, behind the first row that is taken, above it. Pixels beyond the sides are like
+ * any. */
 static bool is_alike(const struct image *image, int64_t i, int64_t column)
 {
     const int64_t row = image->begin + i;
@@ -229,11 +230,13 @@ static void mark_row(const struct image *image, int64_t row, unsigned char *skip
     const bool skips = image->counted->skips_ends, is_end = row < rows.first || row >= rows.end;
     for (int64_t j = 0; j < c->output_columns; j++) {
         const bool reaches = skips && (is_end || j < columns.first || j >= columns.end);
-        skip[j] = reaches || image->columns.alike[j] >= lw_max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
+        skip[j] =
+            reaches || image->columns.alike[j] >= lw_max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
     }
 }
 
-static void mark_image(const struct lw_counted *counted, const struct lw_slot *slot, int64_t c, unsigned char *skip, int32_t *scratch)
+static void mark_image(const struct lw_counted *counted, const struct lw_slot *slot, int64_t c, unsigned char *skip,
+                       int32_t *scratch)
 {
     const struct lw_conv2d_spec *const conv2d = &counted->touch.job->op.conv2d;
     const int64_t before = counted->touch.op->before, width = conv2d->output_columns, newest = before + conv2d->kernel_rows - 1;

@@ -1,9 +1,11 @@
 /* counted.h - which outputs count for the noise: those that are made of recorded samples alone. These do not count:
  *
- *     - outputs that touch samples that do not count (touch.h): masked ones, with --nan zero those that are not finite, and those of gaps
- *       between files; with --masked-fraction F only where such samples are more than this part of all that the output is made of
- *     - outputs that reach beyond the ends (an image's sides), where the boundary makes the samples, so that they are of less noise; but
- *       where fewer than one in LW_COUNTED_ENDS outputs or more than half of them do, and behind boundary wrap, these count, too
+ *     - outputs that touch samples that do not count (touch.h): masked ones, with --nan zero those that are not finite, and those
+ *       of gaps between files; with --masked-fraction F only where such samples are more than this part of all that the output is
+ *         made of
+ *     - outputs that reach beyond the ends (an image's sides), where the boundary makes the samples, so that they are of less
+ *       noise; but where fewer than one in LW_COUNTED_ENDS outputs or more than half of them do, and behind boundary wrap, these
+ *         count, too
  *     - outputs of samples that are all alike, LW_COUNTED_ALIKE at least: nothing was recorded there
  *
  * The rest of a channel's outputs are noise and signals. */

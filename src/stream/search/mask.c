@@ -53,7 +53,8 @@ static void stop(struct lw_mask *mask)
 
 /* @param per  numbers, or bits, in an element of the mask
  * @return     whether the mask has a shape that fits */
-static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per, enum shape *shape)
+static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per,
+                      enum shape *shape)
 {
     const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
     const int last = info->n_dims - 1;
@@ -182,7 +183,8 @@ static int open_good_data(struct lw_comm *comm, const struct lw_reader *input, c
     return lw_good_data_read(comm, input, job->view.axis, job->search.good_data, &mask->bits, err);
 }
 
-int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out, struct lw_error *err)
+int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out,
+                 struct lw_error *err)
 {
     if (!job->search.mask && !job->search.good_data)
         return LW_OK;
@@ -274,14 +276,17 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
 /* A bit of a packed mask; samples beyond the ends are those that the boundary puts there. */
 static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
 {
-    const int64_t place = marks->part.begin + i, channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
-    const int64_t inside = place >= 0 && place < mask->n_samples ? place : lw_boundary_index(mask->boundary, place, mask->n_samples);
+    const int64_t place = marks->part.begin + i,
+                  channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
+    const int64_t inside =
+        place >= 0 && place < mask->n_samples ? place : lw_boundary_index(mask->boundary, place, mask->n_samples);
     const int64_t sample = mask->view.start + inside;
     if (inside < 0)
         return false;
     if (mask->shape == BY_SAMPLE)
         return bit_of(mask->bits, sample);
-    return mask->view.axis == 1 ? bit_of(mask->bits + channel * mask->pitch, sample) : bit_of(mask->bits + sample * mask->pitch, channel);
+    return mask->view.axis == 1 ? bit_of(mask->bits + channel * mask->pitch, sample)
+                                : bit_of(mask->bits + sample * mask->pitch, channel);
 }
 
 static bool is_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)

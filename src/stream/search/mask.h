@@ -1,9 +1,9 @@
 /* mask.h - samples that do not count: --mask FILE:/dataset, or those that --mask good-data=TESTS does not name (good.h).
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
- * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first in
- * the highest place (numpy.packbits), of which every rank keeps all in memory. Masked samples are made zero before the engine sees them; outputs of
- * which too much comes from masked samples become no peaks. */
+ * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first
+ * in the highest place (numpy.packbits), of which every rank keeps all in memory. Masked samples are made zero before the engine
+ * sees them; outputs of which too much comes from masked samples become no peaks. */
 #ifndef LW_STREAM_SEARCH_MASK_H
 #define LW_STREAM_SEARCH_MASK_H
 
@@ -13,9 +13,11 @@
 struct lw_plan;
 struct lw_mask;
 
-/** Open the dataset that the job's search names as its mask and look at its shape; *out stays NULL where there is none. Adds the dataset to the
- * job's inputs. Errors are those of lw_reader_open and lw_good_data_read, and LW_EDATA for a shape that does not fit. Collective. */
-int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out, struct lw_error *err);
+/** Open the dataset that the job's search names as its mask and look at its shape; *out stays NULL where there is none. Adds the
+ * dataset to the job's inputs. Errors are those of lw_reader_open and lw_good_data_read, and LW_EDATA for a shape that does not
+ * fit. Collective. */
+int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out,
+                 struct lw_error *err);
 void lw_mask_close(struct lw_mask *mask);                   /* NULL is legal */
 
 /** Host bytes that lw_mask_start allocates for such a plan; 0 for no mask. */

@@ -53,7 +53,8 @@ static const char *why_none(const struct lw_noise_said *said, int64_t i)
 {
     if (!said->n_finite)
         return "no segment that was looked at is finite, or they are 0";
-    return said->n_finite[i] > 0 ? "more than half of its outputs are 0" : "none of its outputs is finite and made of samples that differ";
+    return said->n_finite[i] > 0 ? "more than half of its outputs are 0"
+                                 : "none of its outputs is finite and made of samples that differ";
 }
 
 /* By rank 0. */
@@ -76,10 +77,11 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     if (search->stretch > 0)
         snprintf(where, sizeof where, " in the stretch from output %" PRId64 " on",
                  lw_max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
-    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
-                "a value of |y|, and searches it, too", job->ops->channel,
-                job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,
-                why_none(said, first), more);
+    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64
+                "%s is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
+                "a value of |y|, and searches it, too",
+                job->ops->channel, job->view.channels.begin + first % pairs / n_filters * job->view.channels.step,
+                first % n_filters, where, why_none(said, first), more);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)
@@ -87,7 +89,8 @@ int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct 
     struct lw_job *const job = &setup->job;
     struct lw_noise_said said = {0};
     const double start = lw_now();
-    const int rc = job->search.noise == LW_NOISE_RMS ? lw_noise_rms(setup, plan, &said, err) : lw_noise_clip(setup, plan, &said, err);
+    const int rc =
+        job->search.noise == LW_NOISE_RMS ? lw_noise_rms(setup, plan, &said, err) : lw_noise_clip(setup, plan, &said, err);
     if (rc == LW_OK) {
         lw_comm_broadcast(setup->comm, job->noise, n_sigmas(job) * (int64_t)sizeof *job->noise);
         tell(job, &said, lw_now() - start);

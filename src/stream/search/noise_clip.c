@@ -1,8 +1,8 @@
 /* noise_clip.c - --noise measured: sigma of signal/spread.h, over the outputs that counted.h lets count.
  *
- * Blocks of the filtered series come to the host and are counted (noise_count.h). The ranks' counts are added up, and the sigmas of their
- * pieces gathered. Neither ranks nor memory change a count: memory bounds the channels that are counted at a time, and the filters of a
- * pass depend on shapes alone. */
+ * Blocks of the filtered series come to the host and are counted (noise_count.h). The ranks' counts are added up, and the sigmas of
+ * their pieces gathered. Neither ranks nor memory change a count: memory bounds the channels that are counted at a time, and the
+ * filters of a pass depend on shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -23,8 +23,8 @@ enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
 /* Outputs of a channel and a filter that 32 bits count. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
 
-/* A piece is a block of a signal, which is at least so many times as long as its filters; of an image a square of so many pixels, or so
- * many times the kernel's length, about. */
+/* A piece is a block of a signal, which is at least so many times as long as its filters; of an image a square of so many pixels,
+ * or so many times the kernel's length, about. */
 enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS = 4 };
 
 /* Sigma of all counts where it differs by less than this from the median of the pieces, and where there are few. */
@@ -67,10 +67,12 @@ static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
-    const int64_t of_signal = lw_op_has_pixels(&job->op) ? 0 : lw_min64(lw_max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
+    const int64_t of_signal =
+        lw_op_has_pixels(&job->op) ? 0 : lw_min64(lw_max64(LW_NOISE_LENGTH, PIECE_TAPS * job->op.ols.n_taps), LONGEST_PIECE);
     const int64_t wanted = lw_op_has_pixels(&job->op) ? lw_min64(side_of(&job->op.conv2d), LONGEST_PIECE) : of_signal;
     const int64_t longest = search->stretch > 0 ? lw_round_up(lw_min64(search->stretch, job->n_outputs), unit) + unit : INT64_MAX;
-    const int64_t length = lw_min64(lw_round_up(wanted, unit), longest), first = begin / unit * unit, all = lw_divide_up(end - first, length);
+    const int64_t length = lw_min64(lw_round_up(wanted, unit), longest), first = begin / unit * unit,
+                  all = lw_divide_up(end - first, length);
     const int64_t outputs = lw_min64(length, job->n_outputs) * lw_op_width(&job->op);
     const int64_t of_stretch = lw_max64(1, lw_min64(lw_divide_up(LW_NOISE_OF_STRETCH, outputs), MOST_OUTPUTS / outputs));
     const int64_t count = search->stretch > 0 ? lw_min64(all, of_stretch) : count_blocks(job, all, outputs);
@@ -158,7 +160,8 @@ static int plan_clip(struct clip *clip, int first, struct lw_error *err)
     return n == all ? LW_OK : plan_filters(clip, first, (int)lw_min64(n, all - first), err);
 }
 
-static struct clip clip_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks, int n_threads)
+static struct clip clip_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
+                           int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .count.n_threads = n_threads > 0 ? n_threads : 1};
     if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block on its way */
@@ -245,8 +248,8 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
         lw_comm_collect(setup->comm, clip->sums, (end - first) * n, 0);
         for (int64_t i = first; i < end && lw_comm_rank(setup->comm) == 0; i++) {
             const int64_t at = place_of(clip, channel + i / its, i % its);
-            setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, range.first, clip->sums + (i - first) * n, n,
-                                                   clip->work, &said->n_finite[at]);
+            setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, range.first,
+                                                   clip->sums + (i - first) * n, n, clip->work, &said->n_finite[at]);
         }
     }
 }
@@ -322,7 +325,8 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
     snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
-             lw_min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op), job->ops->channel, stretches);
+             lw_min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op),
+             job->ops->channel, stretches);
 }
 
 static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)

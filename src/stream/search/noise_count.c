@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Where time is slow, so many channels beside each other are taken at a time, so that all is used that comes with a line of the cache. */
+/* Where time is slow, so many channels beside each other are taken at a time, so that all is used that comes with a line of the
+ * cache. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
 static int64_t n_filters(const struct lw_noise_count *count) { return lw_op_filters(&count->pass->spec); }
@@ -15,8 +16,8 @@ static int64_t n_cells(const struct lw_noise_count *count) { return count->cells
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* What a thread has for itself: the marks of channels, what marking takes, and of a piece of each the counts, 0 when it is done, and
- * sums. */
+/* What a thread has for itself: the marks of channels, what marking takes, and of a piece of each the counts, 0 when it is done,
+ * and sums. */
 struct scratch {
     unsigned char *skip;
     void *marking;
@@ -24,10 +25,16 @@ struct scratch {
     double *sums, *work;
 };
 
-static int64_t longest_block(const struct lw_noise_count *count) { return lw_min64(count->pass->blocks.length, count->pass->job->n_outputs); }
+static int64_t longest_block(const struct lw_noise_count *count)
+{
+    return lw_min64(count->pass->blocks.length, count->pass->job->n_outputs);
+}
 
 /* Channels that are taken together. */
-static int64_t n_together(const struct lw_noise_count *count) { return count->pass->spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
+static int64_t n_together(const struct lw_noise_count *count)
+{
+    return count->pass->spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1;
+}
 
 /* Of one channel. */
 static int64_t marks_bytes(const struct lw_noise_count *count)
@@ -43,7 +50,8 @@ static int64_t marking_bytes(const struct lw_noise_count *count)
 static int64_t scratch_bytes(const struct lw_noise_count *count)
 {
     const int64_t of_sums = count->bins * 2 * (int64_t)sizeof(double), of_counts = count->bins * (int64_t)sizeof(uint32_t);
-    return n_together(count) * marks_bytes(count) + marking_bytes(count) + lw_round_up(of_sums + n_together(count) * of_counts, LW_ALIGNMENT);
+    return n_together(count) * marks_bytes(count) + marking_bytes(count) +
+           lw_round_up(of_sums + n_together(count) * of_counts, LW_ALIGNMENT);
 }
 
 static struct scratch scratch_of(const struct lw_noise_count *count, int thread)
@@ -65,7 +73,8 @@ int64_t lw_noise_count_bytes(const struct lw_noise_count *count)
 
 int lw_noise_count_open(struct lw_noise_count *count, struct lw_error *err)
 {
-    if (!(count->counts = lw_alloc_array(n_bins(count, count->pass->group), sizeof *count->counts, "the counts of the noise", err)) ||
+    if (!(count->counts =
+              lw_alloc_array(n_bins(count, count->pass->group), sizeof *count->counts, "the counts of the noise", err)) ||
         !(count->scratch = lw_alloc_array(count->n_threads, (size_t)scratch_bytes(count), "the marks of outputs", err)))
         return LW_ESYSTEM;
     return LW_OK;
@@ -93,9 +102,10 @@ struct values {
     const unsigned char *skip;
 };
 
-/* Outputs [first, end) on the axis, and columns likewise, of those that count. @param pitch  from the counts of a channel to the next's */
-static void count_values(const struct lw_noise_count *count, const struct values *v, const int64_t rows[2], const int64_t columns[2],
-                         uint32_t *counts, int64_t pitch)
+/* Outputs [first, end) on the axis, and columns likewise, of those that count. @param pitch  from the counts of a channel to the
+ * next's */
+static void count_values(const struct lw_noise_count *count, const struct values *v, const int64_t rows[2],
+                         const int64_t columns[2], uint32_t *counts, int64_t pitch)
 {
     const struct lw_op_spec *const spec = &count->pass->spec;
     const struct lw_block *const block = &count->slot->block;
@@ -116,7 +126,8 @@ static void count_values(const struct lw_noise_count *count, const struct values
 }
 
 /* Sigma of a piece's counts, which are added to those of all and forgotten; -1: there are fewer than `least`. */
-static double take_piece(const struct lw_noise_count *count, const struct scratch *scratch, uint32_t *piece, double least, uint32_t *counts)
+static double take_piece(const struct lw_noise_count *count, const struct scratch *scratch, uint32_t *piece, double least,
+                         uint32_t *counts)
 {
     const struct lw_op_spec *const spec = &count->pass->spec;
     double n_finite;

@@ -1,5 +1,5 @@
-/* noise_count.h - the values of a pass' blocks, counted (signal/spread.h): those of a channel and a filter all together, and sigma of each
- * piece of a block, a cell, by itself. Outputs that counted.h leaves out do not count.
+/* noise_count.h - the values of a pass' blocks, counted (signal/spread.h): those of a channel and a filter all together, and sigma
+ * of each piece of a block, a cell, by itself. Outputs that counted.h leaves out do not count.
  *
  *     open -> begin -> block, block, ... -> counts and sigmas are there; begin again for other channels -> close */
 #ifndef LW_STREAM_SEARCH_NOISE_COUNT_H
@@ -16,8 +16,8 @@ struct lw_noise_cells {
 
 struct lw_noise_count {
     /* Set before open. */
-    const struct lw_noise_pass *pass;   /* borrowed; counts have its group of channels and its filters; it takes the sigmas of pieces, of
-                                           which half counts */
+    const struct lw_noise_pass *pass;   /* borrowed; counts have its group of channels and its filters; it takes the sigmas of
+                                           pieces, of which half counts */
     struct lw_noise_cells cells;
     struct lw_counted counted;
     struct lw_pool *pool;               /* borrowed; NULL: one thread does all */

@@ -11,10 +11,16 @@
 /* Blocks on their way at a time, at most. */
 enum { MOST_DEPTH = 4 };
 
-struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks)
+struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
+                                      int n_ranks)
 {
     return (struct lw_noise_pass){
-        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan, .depth = (int)lw_min64(MOST_DEPTH, plan->depth),
+        .job = job,
+        .engine = engine,
+        .n_ranks = n_ranks,
+        .spec = job->op,
+        .plan = *plan,
+        .depth = (int)lw_min64(MOST_DEPTH, plan->depth),
     };
 }
 
@@ -44,7 +50,10 @@ int64_t lw_noise_pass_rows(const struct lw_noise_pass *pass)
     return lw_divide_up(pass->blocks.count, pass->n_ranks) * pass->pieces;
 }
 
-int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels) { return n_channels * lw_op_filters(&pass->spec); }
+int64_t lw_noise_pass_pairs(const struct lw_noise_pass *pass, int64_t n_channels)
+{
+    return n_channels * lw_op_filters(&pass->spec);
+}
 
 static int64_t n_values(const struct lw_noise_pass *pass, int64_t n_channels)
 {
@@ -100,8 +109,8 @@ int lw_noise_pass_open(struct lw_noise_pass *pass, struct lw_setup *setup, struc
     if ((rc = lw_reader_select(setup->reader, &view, err)) || (rc = lw_window_create(&window, &pass->window, err)) ||
         (rc = setup->mask ? lw_mask_start(setup->mask, pass->job, &plan, err) : LW_OK))
         return rc;
-    return lw_pipeline_create(setup->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group, pass->depth, &pass->pipeline,
-                              err);
+    return lw_pipeline_create(setup->engine, &pass->spec, &pass->plan.op, largest_block(pass), pass->group, pass->depth,
+                              &pass->pipeline, err);
 }
 
 void lw_noise_pass_close(struct lw_noise_pass *pass)
@@ -166,8 +175,8 @@ static int collect_block(struct lw_noise_pass *pass, lw_noise_take_fn *take, voi
     return rc;
 }
 
-static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
-                       void *context, struct lw_error *err)
+static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,
+                       lw_noise_take_fn *take, void *context, struct lw_error *err)
 {
     struct reading reading;
     int rc = LW_OK;
@@ -185,8 +194,8 @@ static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64
     return rc;
 }
 
-int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
-                     void *context, struct lw_error *err)
+int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,
+                     lw_noise_take_fn *take, void *context, struct lw_error *err)
 {
     const int64_t n = n_values(pass, n_channels);
     for (int64_t i = 0; i < n; i++)

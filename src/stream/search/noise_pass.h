@@ -33,7 +33,8 @@ struct lw_noise_pass {
 };
 
 /** What a pass for a run starts from; the caller sets spec, plan.op, blocks, group and pieces. */
-struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks);
+struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
+                                      int n_ranks);
 
 /** Make the operation deliver every output of its filters, unscaled, in the computing precision. */
 void lw_noise_plain_series(struct lw_op_spec *spec);
@@ -55,10 +56,10 @@ void lw_noise_pass_close(struct lw_noise_pass *pass);
 /* Takes a block that has been made. */
 typedef int lw_noise_take_fn(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
 
-/** Make this rank's blocks of some channels; a block is read while those before it are computed. What `take` puts into `mine` comes to
- * rank 0. Collective. */
-int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels, lw_noise_take_fn *take,
-                     void *context, struct lw_error *err);
+/** Make this rank's blocks of some channels; a block is read while those before it are computed. What `take` puts into `mine` comes
+ * to rank 0. Collective. */
+int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,
+                     lw_noise_take_fn *take, void *context, struct lw_error *err);
 
 /** On rank 0: the median of the pieces that have a finite value, of a channel and filter of `n_channels`; 0 where there are none.
  * @param values  [rows of all ranks] overwritten

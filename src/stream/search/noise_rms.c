@@ -2,9 +2,9 @@
  *
  * Of the grid's whole segments number 8, 24, 40, .. are taken, one in 16; of fewer than 9 the middle one, and where there is no
  * whole one, what there is. Of a long signal, ONE_IN RUN^2 segments and more whose outputs behind all filters are no more than
- * RUN_OUTPUTS, they are taken in runs of RUN: the runs 8, 24, 40, .. . Where that makes more than MOST segments, or more than MOST_VALUES
- * values of all channels and filters together (but LEAST segments at least), so many are taken, evenly spaced. Segments with outputs
- * that are not finite do not count.
+ * RUN_OUTPUTS, they are taken in runs of RUN: the runs 8, 24, 40, .. . Where that makes more than MOST segments, or more than
+ * MOST_VALUES values of all channels and filters together (but LEAST segments at least), so many are taken, evenly spaced. Segments
+ * with outputs that are not finite do not count.
  *
  * Segments of an image, whole rows, are cut into pieces of COLUMNS columns (more, where that would be more than MOST_PIECES pieces;
  * columns that are left over do not count), and the median is that of the pieces. */
@@ -16,7 +16,16 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ONE_IN = 16, RUN = 8, RUN_OUTPUTS = 1 << 20, LEAST = 16, MOST = 1024, MOST_VALUES = 1 << 22, COLUMNS = 64, MOST_PIECES = 256 };
+enum {
+    ONE_IN = 16,
+    RUN = 8,
+    RUN_OUTPUTS = 1 << 20,
+    LEAST = 16,
+    MOST = 1024,
+    MOST_VALUES = 1 << 22,
+    COLUMNS = 64,
+    MOST_PIECES = 256
+};
 
 /* Outputs of a block, of all filters and channels, that an engine may have to keep. */
 #define MOST_OUTPUTS ((int64_t)1 << 25)
@@ -43,9 +52,11 @@ static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t le
     const int64_t all = job->n_outputs / length, values = job->op.n_channels * lw_op_filters(&job->op) * pieces;
     const int64_t most = lw_min64(MOST / pieces, lw_max64(least, MOST_VALUES / values));
     if (all <= MIDDLE)
-        return (struct lw_noise_blocks){.length = lw_min64(length, job->n_outputs), .all = all, .first = all / 2, .step = 1, .count = 1};
+        return (struct lw_noise_blocks){
+            .length = lw_min64(length, job->n_outputs), .all = all, .first = all / 2, .step = 1, .count = 1};
     const int64_t few = (all - MIDDLE - 1) / ONE_IN + 1, step = ONE_IN * lw_divide_up(few, most);
-    return (struct lw_noise_blocks){.length = length, .all = all, .first = MIDDLE, .step = step, .count = (all - MIDDLE - 1) / step + 1};
+    return (struct lw_noise_blocks){
+        .length = length, .all = all, .first = MIDDLE, .step = step, .count = (all - MIDDLE - 1) / step + 1};
 }
 
 static void choose_segments(struct rms *rms, int64_t unit)
@@ -69,8 +80,8 @@ static void make_segments(struct lw_op_spec *spec, int64_t unit)
         spec->ols.search = (struct lw_search){.products = LW_BLOCKS, .every = unit, .values = LW_BLOCK_RMS};
 }
 
-static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks, struct rms *rms,
-                    struct lw_error *err)
+static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
+                    struct rms *rms, struct lw_error *err)
 {
     *rms = (struct rms){.pass = lw_noise_pass_of(job, engine, plan, n_ranks)};
     struct lw_noise_pass *const pass = &rms->pass;
@@ -129,7 +140,8 @@ static void take_pieces(const struct rms *rms, const struct lw_slot *slot, doubl
     const int64_t columns = lw_min64(rms->columns * parts, width);
     for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
         for (int64_t image = 0; image < slot->block.n_channels; image++)
-            values[piece * slot->block.n_channels + image] = piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
+            values[piece * slot->block.n_channels + image] =
+                piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
 }
 
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)

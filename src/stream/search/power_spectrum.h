@@ -1,4 +1,5 @@
-/* power_spectrum.h - the power spectrum of the input, measured in a pass of its own before the rounds, for filters that it is to whiten.
+/* power_spectrum.h - the power spectrum of the input, measured in a pass of its own before the rounds, for filters that it is to
+ * whiten.
  *
  * Segments of design/welch.h are taken in blocks of consecutive ones, about LW_SPECTRUM_BLOCK samples long; all blocks, or, where
  * that would be more than LW_SPECTRUM_VALUES numbers, so many of them, evenly spaced. Segments with samples that are not finite, or

@@ -13,7 +13,8 @@ bool lw_touch_is_needed(const struct lw_touch *touch) { return touch->mask || ze
 static bool is_flawed(const struct lw_op_spec *op, const struct lw_slot *slot, int64_t at)
 {
     int64_t lowest;
-    return lw_type_not_finite(op->input, op->precision, (const char *)slot->input + (size_t)at * lw_type_bytes(op->input), 1, &lowest) > 0;
+    return lw_type_not_finite(op->input, op->precision, (const char *)slot->input + (size_t)at * lw_type_bytes(op->input), 1,
+                              &lowest) > 0;
 }
 
 bool lw_touch_is_bad(const struct lw_touch *touch, const struct lw_slot *slot, int number, int64_t c, int64_t i)
@@ -64,7 +65,8 @@ static bool is_touched(const struct lw_touch *touch, const struct lw_slot *slot,
 static bool is_pixel_touched(const struct lw_touch *touch, const struct lw_slot *slot, const struct lw_crossing *crossing)
 {
     const struct lw_conv2d_spec *const conv2d = &touch->job->op.conv2d;
-    const int64_t first = crossing->index - slot->block.first + touch->op->before, last_column = crossing->column + conv2d->look_ahead_columns;
+    const int64_t first = crossing->index - slot->block.first + touch->op->before,
+                  last_column = crossing->column + conv2d->look_ahead_columns;
     for (int64_t row = 0; row < conv2d->kernel_rows; row++)
         for (int64_t column = 0; column < conv2d->kernel_columns; column++)
             if (lw_touch_is_bad_pixel(touch, slot, crossing->channel - slot->block.channel, first + row, last_column - column))
@@ -72,7 +74,8 @@ static bool is_pixel_touched(const struct lw_touch *touch, const struct lw_slot 
     return false;
 }
 
-int64_t lw_touch_drop(const struct lw_touch *touch, const struct lw_slot *slot, int number, struct lw_crossing *crossings, int64_t n)
+int64_t lw_touch_drop(const struct lw_touch *touch, const struct lw_slot *slot, int number, struct lw_crossing *crossings,
+                      int64_t n)
 {
     const bool is_image = lw_op_has_pixels(&touch->job->op);
     int64_t kept = 0;

@@ -138,8 +138,8 @@ int main(int argc, char **argv)
     snprintf(signal, sizeof signal, "%s:/signal", input);
     snprintf(filters, sizeof filters, "%s:/filters", input);
     char *const driver[] = {argv[0], "--driver", NULL};
-    char *const synth[] = {argv[1], "synth", "ols", "--samples", "16M", "--type", "int16", "--output", input, "--overwrite", "--quiet",
-                           NULL};
+    char *const synth[] = {argv[1], "synth",    "ols", "--samples",   "16M",     "--type",
+                           "int16", "--output", input, "--overwrite", "--quiet", NULL};
     char *const job[] = {argv[1], "ols", "--engine", "cuda,share-gpu", "--verbose", "--overwrite", "--input", signal, "--filters",
                          filters, "--output", output, NULL};
     char *words[MOST_WORDS] = {NULL};

@@ -25,7 +25,8 @@ template <class C, int I> __device__ C load_product(void *, size_t offset, void 
     const Callbacks &k = of_chunks[I];
     const uint32_t row = (uint32_t)(offset >> k.log2_row), bin = (uint32_t)offset & ((1u << k.log2_row) - 1);
     const uint32_t filter = divide(row, k.segments), segment = row - filter * k.segments.by;
-    const C x = ((const C *)k.spectra)[(uint64_t)segment * k.pitch + bin], h = ((const C *)k.bank)[(uint64_t)filter * k.pitch + bin];
+    const C x = ((const C *)k.spectra)[(uint64_t)segment * k.pitch + bin],
+            h = ((const C *)k.bank)[(uint64_t)filter * k.pitch + bin];
     return {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
 }
 

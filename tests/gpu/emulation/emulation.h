@@ -229,7 +229,12 @@ template <class T> inline T atomicAdd(T *at, T value) { const T old = *at; *at =
 template <class T> inline T atomicMin(T *at, T value) { const T old = *at; *at = value < old ? value : old; return old; }
 template <class T> inline T atomicMax(T *at, T value) { const T old = *at; *at = value > old ? value : old; return old; }
 template <class T> inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
-template <class T> inline T atomicCAS(T *at, T expected, T value) { const T old = *at; *at = old == expected ? value : old; return old; }
+template <class T> inline T atomicCAS(T *at, T expected, T value)
+{
+    const T old = *at;
+    *at = old == expected ? value : old;
+    return old;
+}
 template <class T> inline T atomicOr(T *at, T value) { const T old = *at; *at = old | value; return old; }
 
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }

@@ -1,7 +1,7 @@
 /* Lets calls of CUDA and cuFFT fail, in a program that is linked with --wrap for each of them:
  *
- *     LW_FAULT_CUDA   K: the K-th call, from 1; K+: that one and all after it, as after an error that a device does not recover from;
- *                     0: none
+ *     LW_FAULT_CUDA   K: the K-th call, from 1; K+: that one and all after it, as after an error that a device does not recover
+ *                     from; 0: none
  *     LW_FAULT_RANK   the rank in which they fail; not set: every rank
  *     LW_FAULT_COUNT  a file that gets the number of calls at the end */
 #include <cuda_runtime.h>
@@ -19,7 +19,8 @@ static bool all_after;
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *const fault = getenv("LW_FAULT_CUDA"), *const rank = getenv("LW_FAULT_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
+    const char *const fault = getenv("LW_FAULT_CUDA"), *const rank = getenv("LW_FAULT_RANK"),
+                      *const mine = getenv("OMPI_COMM_WORLD_RANK");
     if (!fault || (rank && strcmp(rank, mine ? mine : "0") != 0))
         return;
     char *end;
@@ -44,47 +45,47 @@ static bool fails(void)
 }
 
 /* name, arguments with their types, arguments */
-#define CUDA_CALLS(X)                                                                                                                  \
-    X(cudaMalloc, (void **p, size_t n), (p, n))                                                                                        \
-    X(cudaFree, (void *p), (p))                                                                                                        \
-    X(cudaHostAlloc, (void **p, size_t n, unsigned int f), (p, n, f))                                                                  \
-    X(cudaHostRegister, (void *p, size_t n, unsigned int f), (p, n, f))                                                                \
-    X(cudaHostUnregister, (void *p), (p))                                                                                              \
-    X(cudaMemGetInfo, (size_t *f, size_t *t), (f, t))                                                                                  \
-    X(cudaSetDevice, (int d), (d))                                                                                                     \
-    X(cudaDeviceGetAttribute, (int *v, enum cudaDeviceAttr a, int d), (v, a, d))                                                       \
-    X(cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f))                                                           \
-    X(cudaStreamSynchronize, (cudaStream_t s), (s))                                                                                    \
-    X(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned int f), (s, e, f))                                                 \
-    X(cudaStreamDestroy, (cudaStream_t s), (s))                                                                                        \
-    X(cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f))                                                             \
-    X(cudaEventCreate, (cudaEvent_t * e), (e))                                                                                         \
-    X(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))                                                                        \
-    X(cudaEventRecordWithFlags, (cudaEvent_t e, cudaStream_t s, unsigned int f), (e, s, f))                                            \
-    X(cudaStreamBeginCapture, (cudaStream_t s, enum cudaStreamCaptureMode m), (s, m))                                                  \
-    X(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t * g), (s, g))                                                                 \
-    X(cudaGraphInstantiate, (cudaGraphExec_t * e, cudaGraph_t g, unsigned long long f), (e, g, f))                                     \
-    X(cudaGraphUpload, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                                    \
-    X(cudaGraphLaunch, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                                    \
-    X(cudaEventSynchronize, (cudaEvent_t e), (e))                                                                                      \
-    X(cudaEventElapsedTime, (float *t, cudaEvent_t a, cudaEvent_t b), (t, a, b))                                                       \
-    X(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s))             \
+#define CUDA_CALLS(X)                                                                                                      \
+    X(cudaMalloc, (void **p, size_t n), (p, n))                                                                            \
+    X(cudaFree, (void *p), (p))                                                                                            \
+    X(cudaHostAlloc, (void **p, size_t n, unsigned int f), (p, n, f))                                                      \
+    X(cudaHostRegister, (void *p, size_t n, unsigned int f), (p, n, f))                                                    \
+    X(cudaHostUnregister, (void *p), (p))                                                                                  \
+    X(cudaMemGetInfo, (size_t * f, size_t * t), (f, t))                                                                    \
+    X(cudaSetDevice, (int d), (d))                                                                                         \
+    X(cudaDeviceGetAttribute, (int *v, enum cudaDeviceAttr a, int d), (v, a, d))                                           \
+    X(cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f))                                               \
+    X(cudaStreamSynchronize, (cudaStream_t s), (s))                                                                        \
+    X(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned int f), (s, e, f))                                     \
+    X(cudaStreamDestroy, (cudaStream_t s), (s))                                                                            \
+    X(cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f))                                                 \
+    X(cudaEventCreate, (cudaEvent_t * e), (e))                                                                             \
+    X(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))                                                            \
+    X(cudaEventRecordWithFlags, (cudaEvent_t e, cudaStream_t s, unsigned int f), (e, s, f))                                \
+    X(cudaStreamBeginCapture, (cudaStream_t s, enum cudaStreamCaptureMode m), (s, m))                                      \
+    X(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t * g), (s, g))                                                     \
+    X(cudaGraphInstantiate, (cudaGraphExec_t * e, cudaGraph_t g, unsigned long long f), (e, g, f))                         \
+    X(cudaGraphUpload, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                        \
+    X(cudaGraphLaunch, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                        \
+    X(cudaEventSynchronize, (cudaEvent_t e), (e))                                                                          \
+    X(cudaEventElapsedTime, (float *t, cudaEvent_t a, cudaEvent_t b), (t, a, b))                                           \
+    X(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s)) \
     X(cudaMemsetAsync, (void *p, int v, size_t n, cudaStream_t s), (p, v, n, s))
 
-#define CUFFT_CALLS(X)                                                                                                                 \
-    X(cufftCreate, (cufftHandle * p), (p))                                                                                             \
-    X(cufftSetAutoAllocation, (cufftHandle p, int a), (p, a))                                                                          \
-    X(cufftSetStream, (cufftHandle p, cudaStream_t s), (p, s))                                                                         \
-    X(cufftSetWorkArea, (cufftHandle p, void *w), (p, w))                                                                              \
-    X(cufftMakePlanMany,                                                                                                               \
-      (cufftHandle p, int r, int *n, int *i, int is, int id, int *o, int os, int od, cufftType t, int b, size_t *w),                   \
-      (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                        \
-    X(cufftMakePlanMany64,                                                                                                             \
-      (cufftHandle p, int r, long long *n, long long *i, long long is, long long id, long long *o, long long os, long long od,         \
-       cufftType t, long long b, size_t *w),                                                                                           \
-      (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                        \
-    X(cufftExecC2C, (cufftHandle p, cufftComplex * i, cufftComplex * o, int d), (p, i, o, d))                                          \
-    X(cufftExecZ2Z, (cufftHandle p, cufftDoubleComplex * i, cufftDoubleComplex * o, int d), (p, i, o, d))                              \
+#define CUFFT_CALLS(X)                                                                                                         \
+    X(cufftCreate, (cufftHandle * p), (p))                                                                                     \
+    X(cufftSetAutoAllocation, (cufftHandle p, int a), (p, a))                                                                  \
+    X(cufftSetStream, (cufftHandle p, cudaStream_t s), (p, s))                                                                 \
+    X(cufftSetWorkArea, (cufftHandle p, void *w), (p, w))                                                                      \
+    X(cufftMakePlanMany,                                                                                                       \
+      (cufftHandle p, int r, int *n, int *i, int is, int id, int *o, int os, int od, cufftType t, int b, size_t *w),           \
+      (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                \
+    X(cufftMakePlanMany64,                                                                                                     \
+      (cufftHandle p, int r, long long *n, long long *i, long long is, long long id, long long *o, long long os, long long od, \
+       cufftType t, long long b, size_t *w),                                                                                   \
+      (p, r, n, i, is, id, o, os, od, t, b, w))                                                                                \
+    X(cufftExecC2C, (cufftHandle p, cufftComplex * i, cufftComplex * o, int d), (p, i, o, d))                                  \
+    X(cufftExecZ2Z, (cufftHandle p, cufftDoubleComplex * i, cufftDoubleComplex * o, int d), (p, i, o, d))                      \
     X(cufftExecD2Z, (cufftHandle p, cufftDoubleReal * i, cufftDoubleComplex * o), (p, i, o))
 
 #define CUDA(name, parameters, arguments)                            \

@@ -2,9 +2,10 @@
  *
  *     codecs_damage FILE:/path ...
  *
- * Of each dataset the first and the last chunk are decoded whole, cut behind every byte, and with bytes changed at random. A line for
- * each dataset: its name, "good" or "bad" by whether the whole ones decode, how many of the cut ones did, and how many of the changed
- * ones gave other samples. What is undone first reads memory that ends with the last byte, so that reading on is a crash. */
+ * Of each dataset the first and the last chunk are decoded whole, cut behind every byte, and with bytes changed at random. A line
+ * for each dataset: its name, "good" or "bad" by whether the whole ones decode, how many of the cut ones did, and how many of the
+ * changed ones gave other samples. What is undone first reads memory that ends with the last byte, so that reading on is a
+ * crash. */
 #include "base/integers.h"
 #include "io/bytes/decode.h"
 #include "io/hdf5/chunk_filters.h"

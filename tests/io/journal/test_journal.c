@@ -103,7 +103,8 @@ static void check_damage(const char *name)
 /* Whole by their checksum, and yet no journals. */
 static void check_nonsense(void)
 {
-    static const char *const lines[] = {"no equals\n", "key = \\\n", "key = \\x0\n", "key = \\x00\n", "key = \\xG0\n", "key = \\n\n"};
+    static const char *const lines[] = {"no equals\n",   "key = \\\n",    "key = \\x0\n",
+                                        "key = \\x00\n", "key = \\xG0\n", "key = \\n\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char text[200];
         int used = snprintf(text, sizeof text, "lapwing journal 1\n%s", lines[i]);
@@ -211,7 +212,8 @@ static void check_damaged_undo(void)
         const int its = open(undo, O_RDWR);
         const char changed = (char)(kept[i] ^ 4);
         CHECK(pwrite(its, &changed, 1, i) == 1, "a damaged byte");
-        CHECK(lw_undo_apply(fd, undo, &err) == LW_EDATA && strstr(err.message, "--resume never"), "byte %d: %s", (int)i, err.message);
+        CHECK(lw_undo_apply(fd, undo, &err) == LW_EDATA && strstr(err.message, "--resume never"), "byte %d: %s", (int)i,
+              err.message);
         CHECK(pwrite(its, &kept[i], 1, i) == 1, "and back");
         close(its);
     }
