@@ -130,8 +130,8 @@ int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, c
     int64_t bytes;
     if (reason->code == LW_EIO && has_changed(source, &bytes))
         return lw_fail(err, LW_EDATA,
-                       "'%.600s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there is no result; run "
-                       "again when nobody writes it",
+                       "'%.600s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there is no result; "
+                       "run again when nobody writes it",
                        source->described.file, source->described.file_bytes, bytes);
     const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
                              lw_dataset_name(&source->info).text);
