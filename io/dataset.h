@@ -2,6 +2,7 @@
 #ifndef LW_IO_DATASET_H
 #define LW_IO_DATASET_H
 
+#include "base/error.h"
 #include "base/instant.h"
 #include "base/type.h"
 #include "io/bytes/packing.h"
@@ -122,5 +123,9 @@ struct lw_name lw_dataset_name(const struct lw_dataset_info *info);
 
 /** Bytes of one chunk, decoded. */
 int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
+
+/** Refuse a dataset of one file that is gone, or whose size or modification time is no longer what it was when it was described:
+ * what was read may be of either state. LW_EDATA. @param what  "the input " and the like before the file's name; "": nothing */
+int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *what, struct lw_error *err);
 
 #endif

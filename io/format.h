@@ -62,13 +62,13 @@ struct lw_stored_chunk {
     uint32_t skipped;                   /* filters, as lw_decoder_decode wants them */
 };
 
-/* What only a format has whose files are read by a library that may crash on damaged ones (shield.h): HDF5. */
+/* Operations of a format whose files are read by a library that may crash on damaged ones (shield.h): HDF5. */
 struct lw_library {
     /** lw_notes_read_rows and lw_quality_find of a file of this format. */
     int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
     int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
-    /** Where the chunk is whose first sample is that one. Of datasets that were located. Errors as for read.
+    /** Find the chunk that begins at a sample of a dataset that was located. Errors as for read.
      * @param first  in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 

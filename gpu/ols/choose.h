@@ -15,7 +15,7 @@ extern "C" {
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
 
-/** What it takes, per output of the series, to thin it out when it has been stored; 0 where all of it is wanted. Pure. */
+/** Seconds per output of the series that thinning it out takes once it has been stored; 0 where all of it is wanted. Pure. */
 double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
 #ifdef __cplusplus

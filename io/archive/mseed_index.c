@@ -49,7 +49,7 @@ static int read_window(const struct lw_mseed_index *index, const char *name, int
     return lw_bytes_read_file(index->fd, name, window, offset, *bytes, err);
 }
 
-/* From one record to the next, in a window that moves on when less than the head of a record is left in it. */
+/* The records one after another, read in a window that moves on when less than a record's head is left in it. */
 static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_unpacker *unpacker, char *window,
                 struct lw_error *err)
 {

@@ -36,7 +36,7 @@ struct lw_mseed_index {
 int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_error *err);
 void lw_mseed_index_close(struct lw_mseed_index *index);
 
-/* Of the first sample of a record. */
+/* The time of a record's first sample. */
 struct lw_instant lw_mseed_start(const struct lw_mseed_record *record);
 
 #endif

@@ -16,7 +16,7 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
 /** The attribute as a text, of fixed or variable length, cut to `size`. */
 bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err);
 
-/** That of the first of several attributes, NULL-ended, that is a text and not empty. */
+/** Read the first of several attributes, NULL-ended, that is a text and not empty. */
 bool lw_attribute_read_first(hid_t object, const char *const *names, char *text, size_t size, struct lw_error *err);
 
 /** The same, whole: owned, release with lw_free; NULL where false is returned. */

@@ -45,14 +45,9 @@ int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *e
     for (int64_t f = lw_comm_rank(reader->comm); f < reader->n_files; f += lw_comm_size(reader->comm)) {
         struct lw_dataset_info room;
         const struct lw_dataset_info *const info = lw_infos_get(&reader->infos, f, &room);
-        struct stat now;
-        if (stat(info->file, &now) != 0)
-            return lw_fail(err, LW_EDATA, "'%s' has vanished while it was read (%s): there is no result", info->file,
-                           strerror(errno));
-        if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
-            return lw_fail(err, LW_EDATA, "'%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): "
-                           "there is no result; run again when nobody writes it", info->file, info->file_bytes,
-                           (int64_t)now.st_size);
+        const int rc = lw_dataset_check_unchanged(info, "", err);
+        if (rc)
+            return rc;
     }
     return LW_OK;
 }

@@ -113,26 +113,12 @@ int lw_source_read(const struct lw_source *source, const struct lw_target *targe
     return source->format->read(source->dataset, &box, err);
 }
 
-/* A file that was cut or written anew is bad data, whatever the read of it came to. */
-static bool has_changed(const struct lw_source *source, int64_t *bytes)
-{
-    struct stat now;
-    if (stat(source->described.file, &now) != 0)
-        return false;
-    *bytes = (int64_t)now.st_size;
-    return *bytes != source->described.file_bytes;
-}
-
 /* The reason is not cut away where names are long. */
 int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason, struct lw_error *err)
 {
     struct lw_error what;
-    int64_t bytes;
-    if (reason->code == LW_EIO && has_changed(source, &bytes))
-        return lw_fail(err, LW_EDATA,
-                       "'%.600s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there is no result; "
-                       "run again when nobody writes it",
-                       source->described.file, source->described.file_bytes, bytes);
+    if (reason->code == LW_EIO && lw_dataset_check_unchanged(&source->described, "", err) != LW_OK)
+        return LW_EDATA;        /* a file that was cut or written anew is bad data, whatever the read of it came to */
     const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
                              lw_dataset_name(&source->info).text);
     return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);

@@ -1,8 +1,6 @@
 #include "job/job.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,16 +75,11 @@ int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err)
 {
     for (int i = 0; i < job->n_inputs; i++) {
         const struct lw_dataset_info *const info = &job->inputs[i];
-        struct stat now;
-        if (info->n_files > 1)
-            continue;
-        if (stat(info->file, &now) != 0)
-            return lw_fail(err, LW_EDATA, "the %s '%s' has vanished while it was read (%s): there is no result",
-                           job->input_names[i], info->file, strerror(errno));
-        if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
-            return lw_fail(err, LW_EDATA, "the %s '%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64
-                           " now): there is no result; run again when nobody writes it", job->input_names[i], info->file,
-                           info->file_bytes, (int64_t)now.st_size);
+        char what[40];
+        snprintf(what, sizeof what, "the %s ", job->input_names[i]);
+        const int rc = info->n_files > 1 ? LW_OK : lw_dataset_check_unchanged(info, what, err);
+        if (rc)
+            return rc;
     }
     return LW_OK;
 }

@@ -152,7 +152,7 @@ static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
     return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
 }
 
-/* Of the kernel's cost, what that of a long segment has to be below, as the two models are not exact. At 4097 taps either may be
+/* Part of the kernel's cost that a long segment's must stay below, as the two models are not exact. At 4097 taps either may be
  * the faster. In long series the segments of two blocks are, up to some 10000 taps, where the models say otherwise. */
 static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {

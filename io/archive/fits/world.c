@@ -91,7 +91,7 @@ static int find_pixel_size(const char *keyword)
     return -1;
 }
 
-/* On plates of the Digitized Sky Survey, pixel p covers (p - 1 + CNPIX) to (p + CNPIX) times its size. */
+/* Pixel p of a plate of the Digitized Sky Survey covers (p - 1 + CNPIX) to (p + CNPIX) times its size. */
 static double move(const char *keyword, const struct parts *parts, const struct lw_pixel_map *map, int n_dims, double value)
 {
     const int i = parts->numbers[0], j = parts->numbers[1], size = find_pixel_size(keyword);
