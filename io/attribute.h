@@ -1,6 +1,5 @@
 /* attribute.h - something said of a dataset or file: a name with a text or with numbers. */
-#ifndef LW_IO_ATTRIBUTE_H
-#define LW_IO_ATTRIBUTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct lw_attribute {
 
 /* Its argument is borrowed during the call. */
 typedef void lw_attribute_fn(const struct lw_attribute *attribute, void *context);
-
-#endif

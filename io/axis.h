@@ -1,6 +1,5 @@
 /* axis.h - the sampling of an axis in both of its forms, whatever a file tells. */
-#ifndef LW_IO_AXIS_H
-#define LW_IO_AXIS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -20,5 +19,3 @@ const char *lw_sampling_time_text(const struct lw_axis_metadata *axis, int64_t i
 
 /** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
 double lw_sampling_unit_seconds(const char *unit);
-
-#endif

@@ -1,6 +1,5 @@
 /* dataset.h - what a reader finds and a writer makes, without saying how: no HDF5 in here. */
-#ifndef LW_IO_DATASET_H
-#define LW_IO_DATASET_H
+#pragma once
 
 #include "base/error.h"
 #include "base/instant.h"
@@ -127,5 +126,3 @@ int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
 /** Refuse a dataset of one file that is gone, or whose size or modification time is no longer what it was when it was described:
  * what was read may be of either state. LW_EDATA. @param what  "the input " and the like before the file's name; "": nothing */
 int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *what, struct lw_error *err);
-
-#endif

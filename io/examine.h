@@ -1,6 +1,5 @@
 /* examine.h - what a dataset holds, found out before anybody opens it. */
-#ifndef LW_IO_EXAMINE_H
-#define LW_IO_EXAMINE_H
+#pragma once
 
 #include "io/format.h"
 
@@ -10,5 +9,3 @@
  * @param hints  NULL: none */
 int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
                        struct lw_error *err);
-
-#endif

@@ -14,8 +14,7 @@
  * Every operation is one process' own: none is collective. Where a library reads the format, one rank first lists or describes a
  * file in a child process (shield.h), so that the library may crash on a damaged file; the ranks then open a file that has been
  * described. */
-#ifndef LW_IO_FORMAT_H
-#define LW_IO_FORMAT_H
+#pragma once
 
 #include "base/error.h"
 #include "io/attribute.h"
@@ -144,5 +143,3 @@ int lw_formats_find(const char *file, const struct lw_hints *hints, const struct
 
 /** All formats, NULL-ended, in the order in which they are tried. */
 const struct lw_format *const *lw_formats_all(void);
-
-#endif

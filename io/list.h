@@ -1,6 +1,5 @@
 /* list.h - the datasets of a file of any format, for `lapwing info FILE`. */
-#ifndef LW_IO_LIST_H
-#define LW_IO_LIST_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -41,5 +40,3 @@ struct lw_listing_origin {
  * Release with lw_list_origin_release in any case. */
 bool lw_list_origin(const char *file, struct lw_listing_origin *origin);
 void lw_list_origin_release(struct lw_listing_origin *origin);
-
-#endif

@@ -6,8 +6,7 @@
  *                                     nothing
  *
  * A file whose name looks like a pattern, or like several names without a backslash, is that file where it exists. */
-#ifndef LW_IO_NAMES_H
-#define LW_IO_NAMES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -27,5 +26,3 @@ void lw_names_release(struct lw_names *names);
 
 /** The one after `name`, the first after NULL; NULL after the last. */
 const char *lw_names_next(const struct lw_names *names, const char *name);
-
-#endif

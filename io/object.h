@@ -1,6 +1,5 @@
 /* object.h - names of datasets as they are given on the command line: "FILE:/path/in/file". */
-#ifndef LW_IO_OBJECT_H
-#define LW_IO_OBJECT_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -15,5 +14,3 @@ struct lw_object {
 /** The name is parted at the last colon that is followed by "/". LW_EUSAGE if a part is longer than LW_MAX_PATH or FILE is
  * empty. There are no hints. */
 int lw_object_parse(const char *name, struct lw_object *object, struct lw_error *err);
-
-#endif

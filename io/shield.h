@@ -11,8 +11,7 @@
  * what libraries have registered for the end of the program.
  *
  * Files of formats that no library reads (lw_format.library) need no looker (io/examine.h). */
-#ifndef LW_IO_SHIELD_H
-#define LW_IO_SHIELD_H
+#pragma once
 
 #include "base/error.h"
 #include "io/object.h"
@@ -41,5 +40,3 @@ int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, 
 
 #define LW_SHIELD_CPU_S 15
 #define LW_SHIELD_WALL_S 300        /* a file may have to come from a tape first */
-
-#endif

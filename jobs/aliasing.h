@@ -1,6 +1,5 @@
 /* aliasing.h - how much of a filter lies beyond the band that a decimated result can hold. */
-#ifndef LW_JOBS_ALIASING_H
-#define LW_JOBS_ALIASING_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -13,5 +12,3 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
 
 /** The same for a kernel, from row to row (the sum over all its columns as filters) and from column to column. */
 int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *conv2d, struct lw_error *err);
-
-#endif

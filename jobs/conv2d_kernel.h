@@ -1,6 +1,5 @@
 /* conv2d_kernel.h - the kernel of `conv2d`: read from a file, or a Gaussian made here. */
-#ifndef LW_JOBS_CONV2D_KERNEL_H
-#define LW_JOBS_CONV2D_KERNEL_H
+#pragma once
 
 #include "job/job.h"
 
@@ -23,5 +22,3 @@ int lw_conv2d_get_kernel(const struct lw_options *given, struct lw_comm *comm, s
 
 /** The dataset of a kernel that is in no file yet, behind all products. */
 void lw_conv2d_shape_kernel(const struct lw_options *given, struct lw_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* jobs.h - the jobs that there are. */
-#ifndef LW_JOBS_JOBS_H
-#define LW_JOBS_JOBS_H
+#pragma once
 
 #include "job/job.h"
 
@@ -19,5 +18,3 @@ extern const struct lw_job_ops *const lw_jobs[];
 
 /** The job of that name; NULL if there is none. */
 const struct lw_job_ops *lw_job_find(const char *name);
-
-#endif

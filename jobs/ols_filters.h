@@ -1,7 +1,6 @@
 /* ols_filters.h - the filters of `ols`: read from a file, or made at the rate of the input; and, where that is asked for, to be
  * whitened by its spectrum. */
-#ifndef LW_JOBS_OLS_FILTERS_H
-#define LW_JOBS_OLS_FILTERS_H
+#pragma once
 
 #include "job/job.h"
 
@@ -13,5 +12,3 @@ void lw_ols_shape_filters(struct lw_job *job);
 
 /** lw_job_ops.release */
 void lw_ols_release(struct lw_job *job);
-
-#endif

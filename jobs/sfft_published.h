@@ -1,7 +1,6 @@
 /* sfft_published.h - the options of `sfft` that are for the published transform alone (sfft/published/published.h), as parts
  * of the job's table of options. */
-#ifndef LW_JOBS_SFFT_PUBLISHED_H
-#define LW_JOBS_SFFT_PUBLISHED_H
+#pragma once
 
 #include "options/options.h"
 #include "sfft/published/published.h"
@@ -38,5 +37,3 @@
 /** Set request->published where that is the algorithm; LW_EUSAGE where its options are given to another. LW_ESYSTEM. */
 int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_request *request, struct lw_error *err);
 void lw_sfft_published_release(struct lw_sfft_request *request);
-
-#endif

@@ -1,7 +1,6 @@
 /* check.h - the checks that test programs use. A failed check is counted and reported, the test goes on; the program
  * returns check_result(), which is 0 only if no check failed and at least one was made. */
-#ifndef LW_TEST_CHECK_H
-#define LW_TEST_CHECK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ static inline int check_result(const char *name)
     printf("%s: %d checks, %d failed\n", name, check_made, check_failed);
     return check_failed != 0 || check_made == 0;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * (see gpu/device/fft.cuh), which is of no consequence to the columns. Then [transform of the batch][hop_rows][C], what the column
  * pass makes of them; the exponents that the row pass took out of each line, [line]; and what the column pass left in all rows of
  * a transform, [transform]. */
-#ifndef LW_GPU_CONV2D_BANDS_CUH
-#define LW_GPU_CONV2D_BANDS_CUH
+#pragma once
 
 #include "gpu/conv2d/bands.h"
 #include "gpu/conv2d/piece.cuh"
@@ -77,5 +76,3 @@ struct BandKernel {
 extern const BandKernel lw_conv2d_rows_f[], lw_conv2d_rows_d[], lw_conv2d_back_f[], lw_conv2d_back_d[];
 extern const BandKernel lw_conv2d_columns_f[], lw_conv2d_columns_d[];
 extern const int lw_conv2d_n_rows_f, lw_conv2d_n_rows_d, lw_conv2d_n_columns_f, lw_conv2d_n_columns_d;
-
-#endif

@@ -6,14 +6,12 @@
  *
  * Padding, boundary and cropping are part of the first and the last pass; rows that no output needs are not touched, and rows
  * that tiles one above the other share are transformed once. */
-#ifndef LW_GPU_CONV2D_BANDS_H
-#define LW_GPU_CONV2D_BANDS_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/conv2d/tiles.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Lengths of transforms, 0-ended: of rows (points side by side) and of columns. */
 const int *lw_conv2d_row_lengths(enum lw_precision precision);
@@ -38,8 +36,4 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
                             enum lw_precision precision,
                             const void *bank, int64_t first, int n, void *work, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  * image; what lies beside an image is made by the kernels. Output (i, j) needs rows i .. i + kernel_rows - 1 of the
  * input and columns first_column + j .. first_column + j + kernel_columns - 1 of the image continued beyond its
  * sides. The rows of an image may be some of those that lie in memory. */
-#ifndef LW_GPU_CONV2D_BLOCK_H
-#define LW_GPU_CONV2D_BLOCK_H
+#pragma once
 
 #include "base/type.h"
 #include "signal/convolution.h"
@@ -32,5 +31,3 @@ struct lw_conv2d_block {
     int64_t count, n_channels;  /* of the block */
     int exponent;               /* the taps were divided by 2^exponent: the outputs are multiplied by it */
 };
-
-#endif

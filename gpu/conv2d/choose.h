@@ -1,13 +1,11 @@
 /* choose.h - which kernels and tile a convolution of images gets on the CUDA engine. */
-#ifndef LW_GPU_CONV2D_CHOOSE_H
-#define LW_GPU_CONV2D_CHOOSE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/conv2d/tiles.h"
 #include "gpu/host/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 enum lw_conv2d_method {
     LW_CONV2D_UNROLLED,         /* direct sums with small kernels */
@@ -41,8 +39,4 @@ void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *g
 /** In words, for plan and log. */
 void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

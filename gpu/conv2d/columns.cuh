@@ -6,8 +6,7 @@
  * neighbours work on neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column
  * c stands at j WIDTH + c, rows of E values with a pitch of E + 1: free of bank conflicts for WIDTH values of 8 bytes
  * and up to half a warp. */
-#ifndef LW_GPU_CONV2D_COLUMNS_CUH
-#define LW_GPU_CONV2D_COLUMNS_CUH
+#pragma once
 
 #include "gpu/conv2d/bands.cuh"
 
@@ -232,5 +231,3 @@ template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_preci
     return {precision, F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
             conv2d_columns<F, BLOCKS>};
 }
-
-#endif

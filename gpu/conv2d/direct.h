@@ -1,13 +1,11 @@
 /* direct.h - 2-D convolution by sums in the space domain. */
-#ifndef LW_GPU_CONV2D_DIRECT_H
-#define LW_GPU_CONV2D_DIRECT_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/conv2d/block.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* Largest side of the kernels that are taken unrolled, with their taps as kernel parameters: float, real image and
  * kernel. */
@@ -36,8 +34,4 @@ cudaError_t lw_conv2d_product(const struct lw_conv2d_block *block, int side, con
 cudaError_t lw_conv2d_direct(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *taps, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,14 +1,12 @@
 /* find.h - crossings of a convolved image in device memory (signal/search.h). C. */
-#ifndef LW_GPU_CONV2D_FIND_H
-#define LW_GPU_CONV2D_FIND_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_conv2d_search {
     const void *image;              /* device, [n_channels][count][columns] of the computing precision */
@@ -29,8 +27,4 @@ struct lw_conv2d_search {
  * Asynchronous on the stream. */
 cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

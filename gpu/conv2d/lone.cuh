@@ -28,8 +28,7 @@
  * The pixels are first taken as they are. Only where the largest exponent of frequency 0 of step 1 tells of numbers that are not
  * finite, or so large or small that sums or products may leave the range, the tile is loaded again, and its largest pixel is
  * sought: if that is no better, the tile is loaded without such numbers, and scaled. */
-#ifndef LW_GPU_CONV2D_LONE_CUH
-#define LW_GPU_CONV2D_LONE_CUH
+#pragma once
 
 #include "gpu/conv2d/tiles.cuh"
 #include "gpu/device/fft_seven.cuh"
@@ -492,5 +491,3 @@ conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank,
         next = tile < work.n_tiles ? piece_of(b, g, spot_of(g, tile), 0) : Piece{};
     }
 }
-
-#endif

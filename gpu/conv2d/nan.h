@@ -1,15 +1,13 @@
 /* nan.h - what becomes of pixels that are not finite. The kernels count them as zero and raise the flag; only
  * then do these look for them, and treat the outputs that they touch. */
-#ifndef LW_GPU_CONV2D_NAN_H
-#define LW_GPU_CONV2D_NAN_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/conv2d/block.h"
 #include "gpu/host/nan_report.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* Where the pixels that are not finite are noted, a bit each; device memory of lw_conv2d_flaws_bytes. */
 struct lw_conv2d_flaws {
@@ -37,8 +35,4 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
 cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
                                   cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

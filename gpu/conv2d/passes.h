@@ -1,14 +1,12 @@
 /* passes.h - 2-D convolution with a kernel that is the product of a column and a row: a pass along the columns
  * and one along the rows. */
-#ifndef LW_GPU_CONV2D_PASSES_H
-#define LW_GPU_CONV2D_PASSES_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/conv2d/block.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Allow the kernels their shared memory on the current device. */
 cudaError_t lw_conv2d_passes_prepare(enum lw_precision precision);
@@ -19,8 +17,4 @@ cudaError_t lw_conv2d_passes_prepare(enum lw_precision precision);
 cudaError_t lw_conv2d_passes(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *column, const void *row, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -2,8 +2,7 @@
  *
  * Pieces are brought to a magnitude near 1 before they are transformed and back afterwards, so that a faint one keeps
  * its digits beside a bright one in the same transform, and none leaves the range of numbers. */
-#ifndef LW_GPU_CONV2D_PIECE_CUH
-#define LW_GPU_CONV2D_PIECE_CUH
+#pragma once
 
 #include "gpu/conv2d/tiles.h"
 #include "gpu/conv2d/window.cuh"
@@ -92,5 +91,3 @@ template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
     for (int m = 0; m < E; ++m)
         v[m] = {v[m].x * power.second, v[m].y * power.second};
 }
-
-#endif

@@ -1,16 +1,14 @@
 /* prepared.h - a kernel on the device as the method of a plan wants it, and the convolution with it. */
-#ifndef LW_GPU_CONV2D_PREPARED_H
-#define LW_GPU_CONV2D_PREPARED_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/conv2d/block.h"
 #include "gpu/conv2d/choose.h"
 #include "gpu/conv2d/direct.h"
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_conv2d_prepared {
     struct lw_op_spec spec;         /* its kernel is gone */
@@ -44,8 +42,4 @@ struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t
 int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
                   struct lw_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  *
  * Each row is brought to a magnitude near 1; the column pass evens that out between rows. Pixels that are not finite
  * show in the row's largest exponent. */
-#ifndef LW_GPU_CONV2D_ROWS_CUH
-#define LW_GPU_CONV2D_ROWS_CUH
+#pragma once
 
 #include "gpu/conv2d/bands.cuh"
 #include "gpu/device/fft_24.cuh"
@@ -275,5 +274,3 @@ template <class F, int BLOCKS> constexpr BandKernel back_kernel(enum lw_precisio
     return {precision, F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_back<F, BLOCKS, true>,
             conv2d_back<F, BLOCKS, false>};
 }
-
-#endif

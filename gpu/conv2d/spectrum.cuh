@@ -4,8 +4,7 @@
  *     K[i] = sum_m D[m][kx] exp(-2 pi i m (ky + q / 4) / R) / (R C),    (ky, kx) the bin that stands at place i
  *
  * One thread per value; neighbours share what they read, or read side by side. */
-#ifndef LW_GPU_CONV2D_SPECTRUM_CUH
-#define LW_GPU_CONV2D_SPECTRUM_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/host/arena.h"
@@ -99,5 +98,3 @@ static cudaError_t fill_spectrum(const KernelSpectrum &s, const Order &order, C 
     conv2d_transform_columns<Order, C><<<blocks((int64_t)s.rows * s.columns), threads, 0, stream>>>(s, order, spectrum);
     return cudaGetLastError();
 }
-
-#endif

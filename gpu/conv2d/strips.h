@@ -1,13 +1,12 @@
 /* strips.h - how long the strips are that sums with small kernels are made in (unrolled.cu). */
-#ifndef LW_GPU_CONV2D_STRIPS_H
-#define LW_GPU_CONV2D_STRIPS_H
+#pragma once
+
+#include "base/linkage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 enum { LW_CONV2D_STRIP_COLUMNS = 128 };
 
@@ -21,8 +20,4 @@ struct lw_conv2d_strips {
  * @param is_product  the kernel is taken by its column and its row */
 struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -29,8 +29,7 @@
  * 16 neighbours, or of stride 17). Float: 34 KB for S = 64, 136 KB for 128. Then the roots exp(-2 pi i k / S), and the weights.
  *
  * Pixels that are not finite show in the largest exponent of the tile; only then they are made zeros. */
-#ifndef LW_GPU_CONV2D_TILES_CUH
-#define LW_GPU_CONV2D_TILES_CUH
+#pragma once
 
 #include "gpu/conv2d/piece.cuh"
 #include "gpu/conv2d/spectrum.cuh"
@@ -382,5 +381,3 @@ conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C
     if (REAL)
         store_points<F, REAL, 1>(v, b, piece, t);
 }
-
-#endif

@@ -1,13 +1,11 @@
 /* tiles.h - 2-D convolution by overlap-save on tiles that one block transforms in shared memory. */
-#ifndef LW_GPU_CONV2D_TILES_H
-#define LW_GPU_CONV2D_TILES_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/conv2d/block.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* How a block's outputs are cut: pieces of hop_rows x hop_columns, on a grid that begins at its first output. Two real
  * ones, one above or beside the other, share a transform of the three passes. */
@@ -49,8 +47,4 @@ cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw
                             enum lw_precision precision,
                             const void *bank, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

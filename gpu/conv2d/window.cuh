@@ -1,6 +1,5 @@
 /* window.cuh - pixels of a block's images, continued beyond their sides, in device code. */
-#ifndef LW_GPU_CONV2D_WINDOW_CUH
-#define LW_GPU_CONV2D_WINDOW_CUH
+#pragma once
 
 #include "gpu/conv2d/block.h"
 
@@ -186,5 +185,3 @@ template <class C> LW_DEVICE auto accumulate(C &y, C h, C x) -> decltype((void)x
     y.x = fma(-h.y, x.y, y.x);
     y.y = fma(h.y, x.x, y.y);
 }
-
-#endif

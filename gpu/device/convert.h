@@ -1,7 +1,7 @@
 /* convert.h - element-wise conversions on the device, all asynchronous on the stream. Nothing is launched for n = 0. */
-#ifndef LW_GPU_DEVICE_CONVERT_H
-#define LW_GPU_DEVICE_CONVERT_H
+#pragma once
 
+#include "base/linkage.h"
 #include "base/type.h"
 #include "gpu/host/nan_report.h"
 
@@ -9,9 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
@@ -52,8 +50,4 @@ cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, v
 /** to[i] = from[i]^2, which float64 holds exactly. */
 cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

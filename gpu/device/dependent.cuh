@@ -1,7 +1,6 @@
 /* dependent.cuh - kernels launched as programmatic dependents: their blocks may start while the kernel before them in the
  * stream ends, and wait for its end before they touch memory (wait_for_predecessor in gpu/device/ptx.cuh). */
-#ifndef LW_GPU_DEVICE_DEPENDENT_CUH
-#define LW_GPU_DEVICE_DEPENDENT_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -21,5 +20,3 @@ static inline cudaLaunchAttribute dependent_attribute()
     attribute.val.programmaticStreamSerializationAllowed = 1;
     return attribute;
 }
-
-#endif

@@ -14,8 +14,7 @@
  * written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
  * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch;
  * for small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
-#ifndef LW_GPU_DEVICE_FFT_CUH
-#define LW_GPU_DEVICE_FFT_CUH
+#pragma once
 
 #include "gpu/device/ptx.cuh"
 
@@ -397,5 +396,3 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             square_columns(v, shared + t / E * REGION, t % E);
     }
 };
-
-#endif

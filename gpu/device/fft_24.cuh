@@ -3,8 +3,7 @@
  *
  * Groups of 24 threads do not end where warps end, so that they meet at the team's barrier. Regions are 8 values longer than their
  * rows: lanes of two groups in half a warp then read from different banks. */
-#ifndef LW_GPU_DEVICE_FFT_24_CUH
-#define LW_GPU_DEVICE_FFT_24_CUH
+#pragma once
 
 #include "gpu/device/fft_twelve.cuh"
 
@@ -171,5 +170,3 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         join(v);
     }
 };
-
-#endif

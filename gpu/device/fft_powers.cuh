@@ -1,6 +1,5 @@
 /* fft_powers.cuh - the table of twiddle powers that Transform loads (fft.cuh). */
-#ifndef LW_GPU_DEVICE_FFT_POWERS_CUH
-#define LW_GPU_DEVICE_FFT_POWERS_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -43,5 +42,3 @@ template <class C> static void fill_powers(C *table, int radix, int outer_radix,
     const int threads = 128, n = powers_of(radix, outer_radix);
     transform_powers<<<(n + threads - 1) / threads, threads, 0, stream>>>(table, radix, outer_radix);
 }
-
-#endif

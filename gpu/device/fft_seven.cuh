@@ -1,6 +1,5 @@
 /* fft_seven.cuh - radix-7 and radix-28 butterflies, in registers. See fft.cuh for the names. */
-#ifndef LW_GPU_DEVICE_FFT_SEVEN_CUH
-#define LW_GPU_DEVICE_FFT_SEVEN_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -71,5 +70,3 @@ LW_DEVICE void end_twenty_eight(const float2 (&v)[28], int a, float2 (&out)[7])
     for (int j = 0; j < 7; ++j)
         out[j] = part[(a + 4 * j) % 7];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* fft_twelve.cuh - radix-12 butterflies, 12 = 3 x 4, in registers. See fft.cuh for the names. */
-#ifndef LW_GPU_DEVICE_FFT_TWELVE_CUH
-#define LW_GPU_DEVICE_FFT_TWELVE_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -90,5 +89,3 @@ LW_DEVICE void join_twelve(float2 (&v)[12], float2 w, float2 w2)
             v[c + 4 * d] = a[d][c];
     }
 }
-
-#endif

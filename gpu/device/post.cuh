@@ -1,6 +1,5 @@
 /* post.cuh - outputs made of samples of a filtered series, in device code: see signal/post.h. */
-#ifndef LW_GPU_DEVICE_POST_CUH
-#define LW_GPU_DEVICE_POST_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/host/post_args.h"
@@ -115,5 +114,3 @@ template <class Real> LW_DEVICE Real made_of_real(const lw_post_args &post, Real
 {
     return made<false>(post, Complex<Real>{x, 0}, lost).x;
 }
-
-#endif

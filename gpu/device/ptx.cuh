@@ -1,6 +1,5 @@
 /* ptx.cuh - what CUDA C has no words for: inline PTX stands here and in ptx_cluster.cuh only. */
-#ifndef LW_GPU_DEVICE_PTX_CUH
-#define LW_GPU_DEVICE_PTX_CUH
+#pragma once
 
 /* The compiler may not assume anything about the value from here on: keeps what follows from it from being computed early,
  * into registers that are needed elsewhere. */
@@ -173,5 +172,3 @@ __device__ __forceinline__ void wait_for_predecessor()
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
 #endif
 }
-
-#endif

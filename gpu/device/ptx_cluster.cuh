@@ -1,7 +1,6 @@
 /* ptx_cluster.cuh - blocks of a cluster that write to each other's shared memory, in inline PTX. There are none before
  * sm_90, and kernels that use them are empty there. */
-#ifndef LW_GPU_DEVICE_PTX_CLUSTER_CUH
-#define LW_GPU_DEVICE_PTX_CLUSTER_CUH
+#pragma once
 
 #include "gpu/device/ptx.cuh"
 
@@ -87,7 +86,5 @@ __device__ __forceinline__ void cluster_arrive()
 }
 
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-
-#endif
 
 #endif

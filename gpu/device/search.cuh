@@ -1,8 +1,7 @@
 /* search.cuh - single outputs of a search, in device code: see signal/search.h.
  *
  * Outputs may be so small that their squares are lost: they are scaled with 1 / (threshold sigma) before they are squared. */
-#ifndef LW_GPU_DEVICE_SEARCH_CUH
-#define LW_GPU_DEVICE_SEARCH_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "signal/search.h"
@@ -86,5 +85,3 @@ __device__ inline void append_crossing(lw_crossing *rows, int64_t most_rows, uns
     if (row < (unsigned long long)most_rows)
         rows[row] = lw_crossing{index, (int32_t)channel, filter, 0, real_of(y), imaginary_of(y)};
 }
-
-#endif

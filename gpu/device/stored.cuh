@@ -3,8 +3,7 @@
  * with_stored and with_sample choose a template by the type, in kernels and launchers alike; the loaders below make numbers
  * of the computing precision from what is stored. A new type is a line of LW_SCALARS (base/type.h); where its C type does
  * not convert to a number by itself, it also is an overload of `converted` here. */
-#ifndef LW_GPU_DEVICE_STORED_CUH
-#define LW_GPU_DEVICE_STORED_CUH
+#pragma once
 
 #include "base/type.h"
 #include "gpu/device/fft.cuh"
@@ -98,5 +97,3 @@ template <class To, class From> LW_DEVICE To repacked(const From &from)
     memcpy(&to, &from, sizeof to);
     return to;
 }
-
-#endif

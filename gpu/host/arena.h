@@ -1,8 +1,7 @@
 /* arena.h - one allocation carved into aligned parts, so that what is planned in bytes is what is allocated.
  *
  * The same code lays the parts out twice: once to count (base NULL), once over the memory. */
-#ifndef LW_GPU_HOST_ARENA_H
-#define LW_GPU_HOST_ARENA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline int64_t lw_device_bytes(int64_t bytes)
 {
     return (bytes + LW_DEVICE_PAGE - 1) / LW_DEVICE_PAGE * LW_DEVICE_PAGE;
 }
-
-#endif

@@ -1,12 +1,10 @@
 /* device.h - which GPU this rank drives. Creates a context on that one only. */
-#ifndef LW_GPU_HOST_DEVICE_H
-#define LW_GPU_HOST_DEVICE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_device {
     int index;                      /* among the visible devices */
@@ -41,8 +39,4 @@ void lw_device_warm_up(const struct lw_engine_spec *spec);
 /** Whether lw_device_open would find a device for this rank, and which, or what is missing. Creates no context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,12 +1,11 @@
 /* device_code.h - what this build's device code runs on. */
-#ifndef LW_GPU_HOST_DEVICE_CODE_H
-#define LW_GPU_HOST_DEVICE_CODE_H
+#pragma once
+
+#include "base/linkage.h"
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Compute capability of the oldest architecture compiled in, times ten: 80, 90. */
 int lw_device_code_oldest(void);
@@ -17,8 +16,4 @@ int lw_device_code_for(int device);
 /** Whether the current device finds code for itself in this program. Needs the context. */
 cudaError_t lw_device_code_check(void);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,6 +1,5 @@
 /* error.h - the one place where a CUDA or cuFFT status becomes the program's error. */
-#ifndef LW_GPU_HOST_ERROR_H
-#define LW_GPU_HOST_ERROR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
 
 /** Take device memory; of 0 bytes none, and *memory stays as it is. */
 int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err);
-
-#endif

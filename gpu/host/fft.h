@@ -1,16 +1,14 @@
 /* fft.h - plans of cuFFT, for batched transforms in place that work in memory of the caller. */
-#ifndef LW_GPU_HOST_FFT_H
-#define LW_GPU_HOST_FFT_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <cufft.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_cuda_fft {
     cufftHandle handle;
@@ -27,8 +25,4 @@ int lw_cuda_fft_create(struct lw_cuda_fft *fft, int64_t length, cufftType type, 
                        struct lw_error *err);
 void lw_cuda_fft_destroy(struct lw_cuda_fft *fft);      /* accepts one that was never created, all zero */
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -3,8 +3,7 @@
  *
  * One report per slot, zeroed before each block. The loaders raise the flag; only then does the repair kernel look
  * for the samples and fill in the rest. */
-#ifndef LW_GPU_HOST_NAN_REPORT_H
-#define LW_GPU_HOST_NAN_REPORT_H
+#pragma once
 
 struct lw_nan_report {
     unsigned int flag;                      /* not 0: some sample of the block, halo included, is not finite */
@@ -15,5 +14,3 @@ struct lw_nan_report {
     unsigned long long lowest_complement;   /* ~((own sample * channels of the block + channel) * width + column) of the lowest,
                                                see lw_op_input_width; 0: none */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* noise_scales.h - what outputs are multiplied with before they are held against 1 in a search: see signal/search.h. */
-#ifndef LW_GPU_HOST_NOISE_SCALES_H
-#define LW_GPU_HOST_NOISE_SCALES_H
+#pragma once
 
 #include "base/type.h"
 #include "signal/search.h"
@@ -16,5 +15,3 @@ void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, dou
 
 /** All of the first n. @param scales  host, lw_cuda_scales_bytes of it */
 void lw_cuda_scales(const struct lw_search *search, int64_t n, enum lw_precision precision, void *scales);
-
-#endif

@@ -1,6 +1,5 @@
 /* op.h - what an operation of the CUDA engine implements. gpu/host/engine.c finds the implementation by lw_op_kind. */
-#ifndef LW_GPU_HOST_OP_H
-#define LW_GPU_HOST_OP_H
+#pragma once
 
 #include "base/pool.h"
 #include "gpu/host/device.h"
@@ -65,5 +64,3 @@ struct lw_op {
 };
 
 extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_conv2d;
-
-#endif

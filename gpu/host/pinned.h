@@ -4,8 +4,7 @@
  *     begin (the memory may be used) ... wait (the device may copy) ... end
  *
  * cudaHostAlloc would have one thread clear and pin all pages, and nobody read into them before. */
-#ifndef LW_GPU_HOST_PINNED_H
-#define LW_GPU_HOST_PINNED_H
+#pragma once
 
 #include "base/pool.h"
 
@@ -33,5 +32,3 @@ int lw_pinned_wait(struct lw_pinned *pinned, struct lw_pool *threads, struct lw_
 
 /** Give it back; the device copies nothing from or to it. Legal for what is all zero. */
 void lw_pinned_end(struct lw_pinned *pinned, struct lw_pool *threads);
-
-#endif

@@ -1,18 +1,16 @@
 /* post_args.h - what the kernels need to know to make outputs of a filtered series, see signal/post.h. C.
  *
  * A derivative at rate 1 is not among it: it is in the filters' taps, and gpu/ols/ends.h makes the axis' ends. */
-#ifndef LW_GPU_HOST_POST_ARGS_H
-#define LW_GPU_HOST_POST_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_post_args {
     enum lw_post_kind kind;         /* lw_op_made */
@@ -37,8 +35,4 @@ void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out);
 size_t lw_cuda_post_weights_bytes(const struct lw_op_spec *spec);
 void lw_cuda_post_weights(const struct lw_op_spec *spec, void *weights);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

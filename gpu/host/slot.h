@@ -9,8 +9,7 @@
  *
  * A slot may be filled as soon as it is created, while its memory is still being pinned; the first submit waits for that, and
  * reports it if it fails. */
-#ifndef LW_GPU_HOST_SLOT_H
-#define LW_GPU_HOST_SLOT_H
+#pragma once
 
 #include "gpu/host/op.h"
 
@@ -22,5 +21,3 @@ void lw_cuda_slot_destroy(struct lw_op *op, struct lw_slot *slot);      /* waits
 int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_cuda_slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
 int lw_cuda_slot_again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
-
-#endif

@@ -1,12 +1,10 @@
 /* choose.h - which kernel and segment length a spec gets. Pure. C. */
-#ifndef LW_GPU_OLS_CHOOSE_H
-#define LW_GPU_OLS_CHOOSE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/ols/kernels/kernels.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Resolve a spec. A pure function; needs no device.
  * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
@@ -18,8 +16,4 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 /** Seconds per output of the series that thinning it out takes once it has been stored; 0 where all of it is wanted. Pure. */
 double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

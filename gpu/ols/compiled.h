@@ -1,6 +1,5 @@
 /* compiled.h - the compiled kernel of a plan, and how its bank lies. Pure. */
-#ifndef LW_GPU_OLS_COMPILED_H
-#define LW_GPU_OLS_COMPILED_H
+#pragma once
 
 #include "gpu/ols/kernels/launch.h"
 
@@ -17,5 +16,3 @@ struct OlsBankLayout {
 const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
 
 OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);
-
-#endif

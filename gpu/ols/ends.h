@@ -1,14 +1,12 @@
 /* ends.h - the first and the last output of the axis of a derivative that is folded into the filters, see signal/post.h. C. */
-#ifndef LW_GPU_OLS_ENDS_H
-#define LW_GPU_OLS_ENDS_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* One block, on the device. */
 struct lw_ends {
@@ -34,8 +32,4 @@ struct lw_ends {
  * finite. Launches nothing for a block without them. */
 cudaError_t lw_cuda_ols_ends(const struct lw_ends *ends, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

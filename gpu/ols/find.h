@@ -1,15 +1,13 @@
 /* find.h - what is found in a filtered series that lies in device memory: crossings, the best filter, statistics of blocks
  * (signal/search.h). C. All calls are asynchronous on the stream. */
-#ifndef LW_GPU_OLS_FIND_H
-#define LW_GPU_OLS_FIND_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* The series: [n_filters][n_channels][count] or [n_filters][count][n_channels]. */
 struct lw_series {
@@ -59,8 +57,4 @@ struct lw_statistics {
 /** Sums are made in double, in an order that depends on the block alone. */
 cudaError_t lw_cuda_find_blocks(const struct lw_series *series, const struct lw_statistics *statistics, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -2,9 +2,9 @@
  *
  *   propagate   the loaders count them as zero and raise a flag; afterwards the outputs whose taps touch them are overwritten
  *   zero        they are overwritten before (a complex sample as a whole) */
-#ifndef LW_GPU_OLS_REPAIR_NAN_H
-#define LW_GPU_OLS_REPAIR_NAN_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/host/nan_report.h"
 #include "gpu/host/post_args.h"
@@ -13,9 +13,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_repair {
     void *input;                    /* device, as in struct lw_slot, in this machine's byte order */
@@ -53,8 +51,4 @@ cudaError_t lw_cuda_spoil_crossings(const struct lw_repair *repair, const struct
  * planes are not looked at. Launches nothing for integer input. */
 cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  * latter, and for the series. Elsewhere the series of the block's own outputs and of those before and after it that are needed is
  * computed to work memory, at its full rate, and the kernels of gpu/ols/find.h look through it. Outputs beyond the axis are not
  * computed. */
-#ifndef LW_GPU_OLS_SEARCH_H
-#define LW_GPU_OLS_SEARCH_H
+#pragma once
 
 #include "gpu/ols/state.h"
 
@@ -33,5 +32,3 @@ int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, v
 /** Enqueue the search for the crossings of a part of it, whose input is still there. */
 int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, void *memory,
                         struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* state.h - what the operation `ols` keeps, and the steps of a block that the series and what is sought in it share. */
-#ifndef LW_GPU_OLS_STATE_H
-#define LW_GPU_OLS_STATE_H
+#pragma once
 
 #include "gpu/host/op.h"
 #include "gpu/ols/long/method.h"
@@ -55,5 +54,3 @@ struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_b
  * @param is_silent  such samples are not reported */
 int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                 bool is_silent, struct lw_error *err);
-
-#endif

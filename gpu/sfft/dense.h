@@ -1,7 +1,7 @@
 /* dense.h - the largest coefficients by the transform of all samples, on the GPU. */
-#ifndef LW_GPU_SFFT_DENSE_H
-#define LW_GPU_SFFT_DENSE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
@@ -23,9 +23,7 @@ struct lw_sfft_dense_spectrum {
     int64_t n_single;           /* 0: each bin stands once in the whole spectrum; else each twice but bins 0 and n_single - 1 */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** counts[value] += coefficients whose first digits are those given and whose next one is `value`. */
 cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
@@ -38,8 +36,4 @@ cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum,
 /** sums[LW_SFFT_DENSE_PARTS] of the energy of the whole spectrum. */
 cudaError_t lw_sfft_dense_energy(const struct lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

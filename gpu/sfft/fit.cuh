@@ -5,8 +5,7 @@
  * one order. The equations are solved by conjugate gradients in the form that needs one barrier a step (Ghysels, Vanroose,
  * Parallel Computing 40, 2014): both products of a step and the image of the residue are known together, and the images of
  * direction and residue follow by the same recurrences as these. */
-#ifndef LW_GPU_SFFT_FIT_CUH
-#define LW_GPU_SFFT_FIT_CUH
+#pragma once
 
 #include "gpu/sfft/peel.cuh"
 
@@ -659,5 +658,3 @@ LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftPr
             return;
     }
 }
-
-#endif

@@ -3,9 +3,9 @@
  * Everything is normalised: what is measured is scaled by a power of two that brings the largest bucket to about 1, so
  * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order.
  * */
-#ifndef LW_GPU_SFFT_LAUNCH_H
-#define LW_GPU_SFFT_LAUNCH_H
+#pragma once
 
+#include "base/linkage.h"
 #include "base/type.h"
 #include "sfft/stage.h"
 
@@ -133,9 +133,7 @@ struct lw_sfft_recovery {
     struct lw_sfft_device_line *lines;      /* [sparsity] */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n], for the planes of a range. Samples
  * that are not finite count as zero.
@@ -170,8 +168,4 @@ struct lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multipr
 cudaError_t lw_sfft_recovery_run(const struct lw_sfft_recovery *recovery, int check, int64_t n_buckets,
                                  const struct lw_sfft_recovery_shape *shape, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

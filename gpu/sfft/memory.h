@@ -1,6 +1,5 @@
 /* memory.h - the device memory of a sparse transform: counted from a plan, laid out in one allocation. */
-#ifndef LW_GPU_SFFT_MEMORY_H
-#define LW_GPU_SFFT_MEMORY_H
+#pragma once
 
 #include "gpu/host/arena.h"
 #include "gpu/sfft/launch.h"
@@ -38,5 +37,3 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
  * @param last  the stage before it; NULL: it is the first */
 struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *memory, const struct lw_sfft_layout *layout,
                                                 int s, const struct lw_sfft_device_stage *last);
-
-#endif

@@ -3,8 +3,7 @@
  * One block a stage: the value of a rank, by its bits from the top (energies are not negative, so that floats have the
  * order of their bits), eight at a time. After two digits it is known to a part in 256, which is better than a quantile
  * tells the noise. */
-#ifndef LW_GPU_SFFT_NOISE_CUH
-#define LW_GPU_SFFT_NOISE_CUH
+#pragma once
 
 #include "gpu/sfft/stage.cuh"
 
@@ -88,5 +87,3 @@ LW_DEVICE double noise_estimated(const lw_sfft_recovery &r, int check, double le
             noise = fmin(noise, r.control->noise[s]);
     return fmax(noise, least);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* number.cuh - whole numbers modulo the length of a signal, as src/sfft/number.h, for device code. */
-#ifndef LW_GPU_SFFT_NUMBER_CUH
-#define LW_GPU_SFFT_NUMBER_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -33,5 +32,3 @@ LW_DEVICE double2 turned(int64_t turns, double inverse)
     sincospi(2 * ((double)turns * inverse), &w.y, &w.x);
     return w;
 }
-
-#endif

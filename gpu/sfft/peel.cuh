@@ -7,8 +7,7 @@
  * what was found is subtracted: each block takes its own candidates, a thread for each line and plane. Which tolerance a round goes
  * by is decided between the two: the strictest that finds anything. All sums are in fixed point and all choices by value, so that
  * the order of threads does not matter. */
-#ifndef LW_GPU_SFFT_PEEL_CUH
-#define LW_GPU_SFFT_PEEL_CUH
+#pragma once
 
 #include "gpu/sfft/noise.cuh"
 
@@ -520,5 +519,3 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
     }
     return any;
 }
-
-#endif

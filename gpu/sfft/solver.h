@@ -4,16 +4,14 @@
  *     or a signal on the device -------+--> fold -> transform -> recover -> lines, on the device --D2H--> host
  *
  * Three kernels an attempt, all on the caller's stream: they can be captured into a graph. */
-#ifndef LW_GPU_SFFT_SOLVER_H
-#define LW_GPU_SFFT_SOLVER_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Solvers borrow the engine for their life. */
 extern const struct lw_sparse_ops lw_cuda_sparse_ops;
@@ -30,8 +28,4 @@ int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t 
 /** Details of the attempt last fetched: rounds and steps taken. */
 const struct lw_sfft_device_result *lw_cuda_sfft_details(const struct lw_sfft_solver *solver);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

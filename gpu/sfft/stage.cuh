@@ -1,6 +1,5 @@
 /* stage.cuh - where lines appear in the buckets of a stage, as src/sfft/stage.c, for device code; fixed point. */
-#ifndef LW_GPU_SFFT_STAGE_CUH
-#define LW_GPU_SFFT_STAGE_CUH
+#pragma once
 
 #include "gpu/sfft/number.cuh"
 #include "gpu/sfft/team.cuh"
@@ -95,5 +94,3 @@ LW_DEVICE void subtract_from_rest(const lw_sfft_recovery &r, int64_t value, doub
     atomicAdd((unsigned long long *)r.rest + 2 * value, (unsigned long long)-to_fixed(x.x));
     atomicAdd((unsigned long long *)r.rest + 2 * value + 1, (unsigned long long)-to_fixed(x.y));
 }
-
-#endif

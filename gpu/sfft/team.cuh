@@ -1,8 +1,7 @@
 /* team.cuh - the threads that recover lines together: the blocks of one cluster; of a whole grid, where there is more
  * to do than a cluster can; or one block, where a device has neither. Work is dealt out warp by warp over the blocks, so that
  * little work uses many multiprocessors. */
-#ifndef LW_GPU_SFFT_TEAM_CUH
-#define LW_GPU_SFFT_TEAM_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/sfft/launch.h"
@@ -301,5 +300,3 @@ template <class IsBefore, class Found> LW_DEVICE void count_before(int count, Is
         found(item, number);
     }
 }
-
-#endif

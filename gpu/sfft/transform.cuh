@@ -8,8 +8,7 @@
  * others of them.
  *
  * Of a cluster, block c of P transforms the points c, c + P, ..., and the P transforms are combined through global memory. */
-#ifndef LW_GPU_SFFT_TRANSFORM_CUH
-#define LW_GPU_SFFT_TRANSFORM_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -152,5 +151,3 @@ template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shar
 
 /* Of a block that has n_buckets points, or a part of a plane, with the roots beside them. */
 static inline int transform_bytes(int64_t n_points) { return (int)(n_points + n_points / 8) * (int)sizeof(double2); }
-
-#endif

@@ -1,6 +1,5 @@
 /* field.h - numbers in the headers of archive files, of either byte order. */
-#ifndef LW_IO_ARCHIVE_FIELD_H
-#define LW_IO_ARCHIVE_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline bool lw_field_is_swapped(bool is_big)
 {
     return is_big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Row-major arrays whose numbers are samples as they are can be located; the rest is converted on its way to memory
  * (values.h). Of column-major ones the first dimension is the one whose elements are neighbours in the file. */
-#ifndef LW_IO_ARCHIVE_FLAT_H
-#define LW_IO_ARCHIVE_FLAT_H
+#pragma once
 
 #include "io/archive/values.h"
 #include "io/format.h"
@@ -58,5 +57,3 @@ void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visi
 
 /** LW_EDATA: the file has changed since it was described. */
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  *              channel are those of its stretches, one behind the other
  *
  * Only headers are read here (mseed_record.h). */
-#ifndef LW_IO_ARCHIVE_MSEED_INDEX_H
-#define LW_IO_ARCHIVE_MSEED_INDEX_H
+#pragma once
 
 #include "io/archive/mseed_record.h"
 
@@ -38,5 +37,3 @@ void lw_mseed_index_close(struct lw_mseed_index *index);
 
 /* The time of a record's first sample. */
 struct lw_instant lw_mseed_start(const struct lw_mseed_record *record);
-
-#endif

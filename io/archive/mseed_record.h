@@ -4,8 +4,7 @@
  *     unpacker   memory for one record and its samples: one for each thread that works at the same time
  *
  * Source: SEED manual, version 2.4 (FDSN, 2012), chapter 8 and appendix B. */
-#ifndef LW_IO_ARCHIVE_MSEED_RECORD_H
-#define LW_IO_ARCHIVE_MSEED_RECORD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/instant.h"
@@ -62,5 +61,3 @@ int lw_mseed_read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t a
  * @param samples  set to the n_samples of the record, int32, float or double by its encoding: the unpacker's until its next call */
 int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_mseed_record *record, const void **samples,
                     struct lw_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * (van Straten et al. 2010, and the definition that CSIRO keeps.) A value is ((DATA - ZERO_OFF) DAT_SCL + DAT_OFFS) DAT_WTS; of
  * samples that share a byte the first has the highest bits; numbers are big-endian. */
-#ifndef LW_IO_ARCHIVE_PSRFITS_H
-#define LW_IO_ARCHIVE_PSRFITS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/attribute.h"
@@ -40,5 +39,3 @@ int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out
 
 /** Call `visit` for what the headers say of observation, telescope and source. */
 void lw_psrfits_visit(const char *file, lw_attribute_fn *visit, void *context);
-
-#endif

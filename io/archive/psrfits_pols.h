@@ -1,6 +1,5 @@
 /* psrfits_pols.h - polarisations of a PSRFITS file by their names: paths such as /AA, /CR, /I and /AA+BB. */
-#ifndef LW_IO_ARCHIVE_PSRFITS_POLS_H
-#define LW_IO_ARCHIVE_PSRFITS_POLS_H
+#pragma once
 
 #include "io/archive/psrfits.h"
 #include "io/archive/spectra.h"
@@ -16,5 +15,3 @@ bool lw_psrfits_find_power(const struct lw_psrfits *table, char *path, size_t si
 /** Set which polarisations are summed, from info->path, and that to the path of the total power where none is given. LW_EUSAGE:
  * it must be given. LW_EDATA: there is no such polarisation. */
 int lw_psrfits_choose(struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *out, struct lw_error *err);
-
-#endif

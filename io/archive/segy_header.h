@@ -5,8 +5,7 @@
  * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and what revisions 0 and 1 have otherwise. The
  * standard counts bytes of the binary header from 3201, and those of a trace header from 1: LW_SEGY_BINARY and LW_SEGY_TRACE take
  * its numbers. */
-#ifndef LW_IO_ARCHIVE_SEGY_HEADER_H
-#define LW_IO_ARCHIVE_SEGY_HEADER_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -62,5 +61,3 @@ const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT
 /* Fields of the headers. */
 int64_t lw_segy_binary_field(const struct lw_segy_file *file, int byte, int bytes);     /* two's complement */
 int64_t lw_segy_trace_field(const struct lw_segy_file *file, int byte, int bytes);      /* of the first trace */
-
-#endif

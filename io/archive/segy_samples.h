@@ -1,6 +1,5 @@
 /* segy_samples.h - the formats of samples in SEG-Y files. Pure. */
-#ifndef LW_IO_ARCHIVE_SEGY_SAMPLES_H
-#define LW_IO_ARCHIVE_SEGY_SAMPLES_H
+#pragma once
 
 #include "base/type.h"
 
@@ -22,5 +21,3 @@ const struct lw_segy_format *lw_segy_format_find(int code);
 
 /** Name of any format of the standard, for messages; NULL: there is none of that code. */
 const char *lw_segy_format_text(int code);
-
-#endif

@@ -1,6 +1,5 @@
 /* shared.h - what formats of archive files share: how they are recognised, described, listed and opened. */
-#ifndef LW_IO_ARCHIVE_SHARED_H
-#define LW_IO_ARCHIVE_SHARED_H
+#pragma once
 
 #include "io/format.h"
 
@@ -35,5 +34,3 @@ void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
 /** Set info->file_bytes. LW_EIO. */
 int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* sigproc_header.h - the header of SIGPROC's filterbank and time series files: keywords between HEADER_START and HEADER_END, each a
  * counted text with a value behind it whose kind the keyword implies (SIGPROC's user guide, and what its users have added). */
-#ifndef LW_IO_ARCHIVE_SIGPROC_HEADER_H
-#define LW_IO_ARCHIVE_SIGPROC_HEADER_H
+#pragma once
 
 #include "base/error.h"
 #include "io/attribute.h"
@@ -34,5 +33,3 @@ int lw_sigproc_header_read(const char *file, struct lw_sigproc_header *out, stru
 
 /** Call `visit` for what the header says beside shape, type, time and frequency, in its order. */
 void lw_sigproc_header_visit(const char *file, lw_attribute_fn *visit, void *context);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Samples of fewer than 8 bits share bytes; a spectrum may begin within one. They are given as uint8. One IF is given, or the
  * sum of two: of two polarisations this is the total power. Any thread may read; nothing is allocated. */
-#ifndef LW_IO_ARCHIVE_SPECTRA_H
-#define LW_IO_ARCHIVE_SPECTRA_H
+#pragma once
 
 #include "io/format.h"
 
@@ -59,5 +58,3 @@ typedef int lw_patch_fn(const void *dataset, const struct lw_patch *patch, struc
  * spectrum with as many channels as it has samples, which lie alike. @param sample_bytes  of a sample as it is given */
 int lw_patches_read(const struct lw_box *box, int n_dims, int64_t sample_bytes, lw_patch_fn *read, const void *dataset,
                     struct lw_error *err);
-
-#endif

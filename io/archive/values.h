@@ -8,8 +8,7 @@
  *     int16 about 32768, uint8 about -128     uint16, int8
  *     scaled or with a blank                  float32; of 32 bits and more, but for float32, float64; blanks are NaN
  *     complex integers of 8 and 16 bits       complex float32; wider ones complex float64 */
-#ifndef LW_IO_ARCHIVE_VALUES_H
-#define LW_IO_ARCHIVE_VALUES_H
+#pragma once
 
 #include "base/type.h"
 
@@ -69,5 +68,3 @@ void lw_values_to_float64(const struct lw_values *values, const void *from, int6
 
 /** The number of that name, as LW_NUMBERS or "float16" has it; false if there is none. */
 bool lw_number_parse(const char *text, enum lw_number *out);
-
-#endif

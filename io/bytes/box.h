@@ -2,8 +2,7 @@
  *
  *     count[0] x count[1] x count[2] elements of so many bytes; from[d] and to[d] are the bytes from one to the next in
  *     dimension d, there where they are and there where they go */
-#ifndef LW_IO_BYTES_BOX_H
-#define LW_IO_BYTES_BOX_H
+#pragma once
 
 #include "base/error.h"
 
@@ -29,5 +28,3 @@ int lw_bytes_read_box(const struct lw_bytes_box *box, int fd, int64_t offset, ch
 
 /** Whether there are short elements that do not follow each other: whether a bounce buffer is of use. */
 bool lw_bytes_box_bounces(const struct lw_bytes_box *box);
-
-#endif

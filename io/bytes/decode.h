@@ -1,8 +1,7 @@
 /* decode.h - chunks of samples as HDF5 stores them, put through filters, decoded.
  *
  *     a decoder for each thread: create -> (stored bytes to its room -> decode) ... -> destroy */
-#ifndef LW_IO_BYTES_DECODE_H
-#define LW_IO_BYTES_DECODE_H
+#pragma once
 
 #include "base/error.h"
 #include "io/codecs/filter.h"
@@ -37,5 +36,3 @@ char *lw_decoder_stored(struct lw_decoder *decoder);
  * @param out      set to the chunk_bytes decoded ones, the decoder's until its room is used again */
 int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out,
                       struct lw_error *err);
-
-#endif

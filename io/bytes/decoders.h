@@ -1,6 +1,5 @@
 /* decoders.h - some decoders, shared by more threads than there are of them. */
-#ifndef LW_IO_BYTES_DECODERS_H
-#define LW_IO_BYTES_DECODERS_H
+#pragma once
 
 #include "io/bytes/decode.h"
 
@@ -15,5 +14,3 @@ int64_t lw_decoders_bytes(const struct lw_filters *filters, int n);
 /** One that nobody else uses, until it is given back. Waits where there is none. */
 struct lw_decoder *lw_decoders_take(struct lw_decoders *decoders);
 void lw_decoders_give(struct lw_decoders *decoders, struct lw_decoder *decoder);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A mapping has no return value: where the disk is full, or another program has cut the file off, the kernel sends SIGBUS. It is
  * caught here and becomes an error. */
-#ifndef LW_IO_BYTES_MAPPING_H
-#define LW_IO_BYTES_MAPPING_H
+#pragma once
 
 #include "base/error.h"
 
@@ -28,5 +27,3 @@ int lw_mapping_write(struct lw_mapping *mapping, const void *from, int64_t offse
 
 /** Whether the kernel makes huge pages of a file in memory when it is asked to (Linux from 6.1 on). */
 bool lw_mapping_knows_huge_pages(void);
-
-#endif

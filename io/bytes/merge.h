@@ -3,8 +3,7 @@
  *     | run 0 | run 1 | ... | last run |      each of `run_rows` rows, the last one of those that are left
  *
  * Rows that compare equal keep the order in which they came: those of an earlier run stand first. */
-#ifndef LW_IO_BYTES_MERGE_H
-#define LW_IO_BYTES_MERGE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -55,5 +54,3 @@ int lw_merge_begin(struct lw_merge *merge, const struct lw_merge_spec *spec, str
  * @param rows  [most]
  * @param n     how many rows there are: `most`, or fewer at the end, then 0 */
 int lw_merge_next(struct lw_merge *merge, void *rows, int64_t most, int64_t *n, struct lw_error *err);
-
-#endif

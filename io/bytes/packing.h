@@ -4,8 +4,7 @@
  *
  * as the CF conventions have it (sections 2.5.1, "Missing data, valid and actual range", and 8.1, "Packed data"), and the NetCDF
  * User's Guide (Appendix A: valid_range, _Unsigned). The attributes are about stored numbers. Pure. */
-#ifndef LW_IO_BYTES_PACKING_H
-#define LW_IO_BYTES_PACKING_H
+#pragma once
 
 #include "base/type.h"
 
@@ -29,5 +28,3 @@ void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int6
 
 /** "stored x 0.5 + 3; not a number: -32768, what is outside -100..100". Returns `text`. */
 const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKING_TEXT]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     wanted        x        x   x                        x
  *     reads        [x]      [x...x]                      [x]      across a gap where that takes less than another read */
-#ifndef LW_IO_BYTES_SCATTER_H
-#define LW_IO_BYTES_SCATTER_H
+#pragma once
 
 #include "base/pool.h"
 
@@ -42,5 +41,3 @@ int lw_bytes_try(struct lw_pool *pool, const struct lw_bytes_part *part, struct 
 /** Tell the system that these bytes will be read, without waiting for them: a storage that takes many reads at a time then
  * does them side by side, however few threads there are. */
 void lw_bytes_announce(int fd, int64_t offset, int64_t bytes);
-
-#endif

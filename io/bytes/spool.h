@@ -6,8 +6,7 @@
  * file without a name, and the runs are merged at the end, in several steps where they are more than LW_MERGE_MOST: then the file
  * needs room for the rows twice. Where each run begins behind the end of the one before it, they are one, and none are merged.
  * Rows that compare equal keep the order in which they came. Nothing is allocated after create. */
-#ifndef LW_IO_BYTES_SPOOL_H
-#define LW_IO_BYTES_SPOOL_H
+#pragma once
 
 #include "io/bytes/merge.h"
 
@@ -36,5 +35,3 @@ int lw_spool_sort(struct lw_spool *spool, struct lw_error *err);
 int lw_spool_next(struct lw_spool *spool, const void **rows, int64_t *n, struct lw_error *err);
 
 void lw_spool_destroy(struct lw_spool *spool);              /* the file goes with it; NULL is legal */
-
-#endif

@@ -1,6 +1,5 @@
 /* storage.h - what is known of the file system that holds a file: its name, and how threads and nodes may write it. */
-#ifndef LW_IO_BYTES_STORAGE_H
-#define LW_IO_BYTES_STORAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void lw_storage_find(int fd, struct lw_storage *storage);
 
 /** "pwrite" or "shared mapping". Static storage. */
 const char *lw_store_way_text(enum lw_store_way way);
-
-#endif

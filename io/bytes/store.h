@@ -4,8 +4,7 @@
  *
  * Pieces may share a page or a block, but must not overlap. What has been put is what a read of the file gives. The disk
  * begins with long pieces at once; to wait for it by fsync is the caller's. */
-#ifndef LW_IO_BYTES_STORE_H
-#define LW_IO_BYTES_STORE_H
+#pragma once
 
 #include "base/error.h"
 #include "io/bytes/storage.h"
@@ -29,5 +28,3 @@ int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64
 /** Host memory that a store takes at most, either way: pages count as the process' while they are mapped.
  * @param n_threads  that put at a time */
 int64_t lw_store_bytes(int n_threads);
-
-#endif

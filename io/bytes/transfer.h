@@ -1,8 +1,7 @@
 /* transfer.h - bytes between memory and a place in a file, all of them or an error. Any thread may call; nothing is kept.
  *
  * Errors (LW_EIO) are the reason alone, "No space left on device": the caller says which file and what of it. */
-#ifndef LW_IO_BYTES_TRANSFER_H
-#define LW_IO_BYTES_TRANSFER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -16,5 +15,3 @@ int lw_bytes_read_file(int fd, const char *file, void *into, int64_t offset, int
 
 /** Write [offset, offset + bytes) of a file. What is written when it fails is not known. */
 int lw_bytes_write(int fd, const void *from, int64_t offset, int64_t bytes, struct lw_error *err);
-
-#endif

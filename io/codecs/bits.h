@@ -2,8 +2,7 @@
  *
  * Bitshuffle (Masui et al. 2015, Astronomy and Computing 12, 181) stores a block of n elements of s bytes, n a multiple of 8, as
  * 8 s rows of n / 8 bytes: row 8 k + b holds bit b of byte k of all elements, eight elements to a byte, the first one lowest. */
-#ifndef LW_IO_CODECS_BITS_H
-#define LW_IO_CODECS_BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void lw_bits_restore_blocks(const char *restrict from, int64_t bytes, int64_t si
 
 /** Elements of a block where nobody says: of about 8 KiB, and at least 128. */
 int64_t lw_bits_default_block(int64_t size);
-
-#endif

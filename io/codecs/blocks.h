@@ -5,8 +5,7 @@
  * Numbers have their most significant byte first. LZ4: the last block is what is left, there is no rest, and a block stored in as
  * many bytes as it has is not compressed. Bitshuffle: each block has its bits transposed and is then compressed; the last one ends
  * with the last whole eight elements, and the rest is as it is. Sources: HDF5_LZ4.pdf of the HDF Group and bitshuffle's README. */
-#ifndef LW_IO_CODECS_BLOCKS_H
-#define LW_IO_CODECS_BLOCKS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/codecs/codec.h"
@@ -29,5 +28,3 @@ int lw_blocks_open(struct lw_codec_blocks *blocks, const char *from, int64_t byt
 /** Decode all total_bytes. LW_EDATA: damaged.
  * @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
 int lw_blocks_decode(const struct lw_codec_blocks *blocks, char *to, char *scratch, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* codec.h - the libraries that decompress, behind one table each. Those that the build has not found are left out. */
-#ifndef LW_IO_CODECS_CODEC_H
-#define LW_IO_CODECS_CODEC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ const char *lw_codec_name(enum lw_codec_id id);
 const char *lw_codec_package(enum lw_codec_id id);
 
 extern const struct lw_codec lw_codec_deflate, lw_codec_lz4, lw_codec_zstd, lw_codec_lzf, lw_codec_blosc;
-
-#endif

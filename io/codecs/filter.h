@@ -1,6 +1,5 @@
 /* filter.h - what HDF5 and the filters registered with it make of a chunk, undone one filter at a time. */
-#ifndef LW_IO_CODECS_FILTER_H
-#define LW_IO_CODECS_FILTER_H
+#pragma once
 
 #include "base/error.h"
 #include "io/codecs/codec.h"
@@ -53,5 +52,3 @@ struct lw_filtered {
 /** Undo one filter. LW_EDATA: damaged, or full; the message is the reason alone, as HDF5 says it. */
 int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *filtered,
                    struct lw_error *err);
-
-#endif

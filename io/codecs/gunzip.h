@@ -1,6 +1,5 @@
 /* gunzip.h - bytes that were put through gzip (RFC 1952). One thread uses one at a time. */
-#ifndef LW_IO_CODECS_GUNZIP_H
-#define LW_IO_CODECS_GUNZIP_H
+#pragma once
 
 #include "base/error.h"
 
@@ -22,5 +21,3 @@ enum lw_gunzip_result { LW_GUNZIP_DONE, LW_GUNZIP_FULL, LW_GUNZIP_DAMAGED };
  * @param taken, made  set to the bytes of the member and those that come out, where it is done */
 enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room,
                                        size_t *taken, size_t *made);
-
-#endif

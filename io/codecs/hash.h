@@ -1,7 +1,6 @@
 /* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It finds what has changed by
  * accident, not what somebody has changed on purpose. */
-#ifndef LW_IO_CODECS_HASH_H
-#define LW_IO_CODECS_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct lw_hash {
 void lw_hash_begin(struct lw_hash *hash);
 void lw_hash_add(struct lw_hash *hash, const void *data, size_t bytes);
 uint64_t lw_hash_end(const struct lw_hash *hash);
-
-#endif

@@ -1,6 +1,5 @@
 /* attribute.h - attributes of HDF5 objects: read as a number or a text, however they are stored; written as ours. */
-#ifndef LW_IO_HDF5_ATTRIBUTE_H
-#define LW_IO_HDF5_ATTRIBUTE_H
+#pragma once
 
 #include "io/write/writer.h"
 
@@ -38,5 +37,3 @@ int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struc
 
 /** Give an attribute made by lw_attribute_write a new value, in place: the file's structure does not change. */
 int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
-
-#endif

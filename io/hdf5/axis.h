@@ -11,8 +11,7 @@
  *   - which dimension: dimension labels and scales named "time" or "t"
  *   - a dataset of times beside the dataset, as long as one of its dimensions: whatever of these is not known yet. A rate that is
  *     known has to be that of the times, unless the user gives another one */
-#ifndef LW_IO_HDF5_AXIS_H
-#define LW_IO_HDF5_AXIS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -23,5 +22,3 @@
  * at is there, but cannot be read; or it contradicts itself.
  * @param info  with path, n_dims and dims already set */
 int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
-
-#endif

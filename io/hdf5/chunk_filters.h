@@ -1,7 +1,6 @@
 /* chunk_filters.h - the filters that HDF5's chunks may have been put through: which of them the program decodes, what they are
  * called, and what is to be done where nobody decodes one. */
-#ifndef LW_IO_HDF5_CHUNK_FILTERS_H
-#define LW_IO_HDF5_CHUNK_FILTERS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/bytes/decode.h"
@@ -22,5 +21,3 @@ int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *pat
 
 /** All of them, for example "shuffle + deflate", "bitshuffle + LZ4", "" if there is none. Returns `text`. */
 const char *lw_hdf5_filters_text(hid_t creation, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* error.h - what HDF5 says about its own failures, as part of our one-line messages. */
-#ifndef LW_IO_HDF5_ERROR_H
-#define LW_IO_HDF5_ERROR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -19,5 +18,3 @@ const char *lw_hdf5_reason(char *text, size_t size);
 
 /** The errno that HDF5 met in its last call, 0: none, or one that only a wrong address or length in the file explains. */
 int lw_hdf5_errno(void);
-
-#endif

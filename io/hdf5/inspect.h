@@ -1,6 +1,5 @@
 /* inspect.h - one process looks at a file: opens it without MPI, finds the dataset, says what it holds or what is wrong. */
-#ifndef LW_IO_HDF5_INSPECT_H
-#define LW_IO_HDF5_INSPECT_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -33,5 +32,3 @@ void lw_probe_close(struct lw_probe *probe);
 /** lw_list_file and lw_list_origin of an HDF5 file. */
 int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 bool lw_probe_origin(const char *file, struct lw_listing_origin *origin);
-
-#endif

@@ -1,6 +1,5 @@
 /* notes.h - lw_format.visit_attributes, read_notes and read_rows of HDF5 files. */
-#ifndef LW_IO_HDF5_NOTES_H
-#define LW_IO_HDF5_NOTES_H
+#pragma once
 
 #include "io/attribute.h"
 #include "io/dataset.h"
@@ -13,5 +12,3 @@ void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_f
 
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* scale.h - dimension scales and labels: the coordinates that a file gives for a dimension of a dataset. */
-#ifndef LW_IO_HDF5_SCALE_H
-#define LW_IO_HDF5_SCALE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -37,5 +36,3 @@ bool lw_scale_is_one(hid_t dataset);
 
 /** Whether a dimension or dataset of that name holds times: "time" or "t", in either case. */
 bool lw_scale_is_time(const char *name);
-
-#endif

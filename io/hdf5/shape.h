@@ -1,6 +1,5 @@
 /* shape.h - the shape of an HDF5 dataset, and numbers of a list. */
-#ifndef LW_IO_HDF5_SHAPE_H
-#define LW_IO_HDF5_SHAPE_H
+#pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ bool lw_hdf5_is_all_there(hid_t dataset);
 
 /** Read `count` elements of a dataset with one dimension from `first` on, `stride` apart. @param type  of `into` */
 bool lw_hdf5_read_list(hid_t dataset, hid_t type, hsize_t first, hsize_t stride, hsize_t count, void *into);
-
-#endif

@@ -1,8 +1,5 @@
 /* start.h - what HDF5 needs before its first call. */
-#ifndef LW_IO_HDF5_START_H
-#define LW_IO_HDF5_START_H
+#pragma once
 
 /** Start HDF5, quiet, with the program's own decoders, and with its say over the locks on files. May be called often. */
 void lw_hdf5_start(void);
-
-#endif

@@ -3,8 +3,7 @@
  * HDF5 says where a contiguous dataset begins. Where a chunk is it says in a time that grows with the number of chunks
  * (H5Dget_chunk_info_by_coord looks through all before it); only reading one is quick. So a finder has HDF5 read raw chunks
  * through a driver that notes the place and leaves the bytes where they are: 1 us a chunk. */
-#ifndef LW_IO_HDF5_STORED_H
-#define LW_IO_HDF5_STORED_H
+#pragma once
 
 #include "io/format.h"
 
@@ -22,5 +21,3 @@ void lw_finder_destroy(struct lw_finder *finder);           /* NULL is legal */
 /** lw_format.find_chunk. */
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out,
                    struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* type.h - sample types as HDF5 stores them. */
-#ifndef LW_IO_HDF5_TYPE_H
-#define LW_IO_HDF5_TYPE_H
+#pragma once
 
 #include "base/type.h"
 
@@ -24,5 +23,3 @@ hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex);
 
 /** A name for any type whatever: "int64", "text", "compound {time, flux}". Returns `text`. */
 const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * It is replaced as a whole (a new file, fsync, rename): whenever a run is killed, a whole one is there. Control characters and
  * backslashes of values are written as \xNN. Nothing is allocated by clear, add and store. */
-#ifndef LW_IO_JOURNAL_JOURNAL_H
-#define LW_IO_JOURNAL_JOURNAL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -47,5 +46,3 @@ struct lw_journal_progress {
     char done[80], time[40], version[64];
 };
 int lw_journal_progress(const char *result, struct lw_journal_progress *progress, struct lw_error *err);
-
-#endif

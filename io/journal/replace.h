@@ -1,7 +1,6 @@
 /* replace.h - a small file that is replaced as a whole: what was there before, or what comes after it, and never a part of either.
  * By one process. */
-#ifndef LW_IO_JOURNAL_REPLACE_H
-#define LW_IO_JOURNAL_REPLACE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -23,5 +22,3 @@ bool lw_replace_sync_folder(const char *file);
 /** FNV-1a: tells a damaged file from a whole one. */
 #define LW_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes);
-
-#endif

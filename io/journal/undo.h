@@ -2,8 +2,7 @@
  *
  *     store -> the file changes -> the change is whole: the file UNDO is removed
  *                               -> it is not: apply, then it is removed */
-#ifndef LW_IO_JOURNAL_UNDO_H
-#define LW_IO_JOURNAL_UNDO_H
+#pragma once
 
 #include "base/error.h"
 
@@ -24,5 +23,3 @@ int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char 
 /** Make the file what it was when its bytes were kept; where nothing was, do nothing. LW_EDATA: what was kept is damaged; LW_EIO,
  * LW_ESYSTEM. */
 int lw_undo_apply(int fd, const char *undo, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* notes.h - what a file says of a dataset beside its samples: attributes, names of dimensions, columns of a table. For those who
  * show data and label what they show; what the jobs need of a dataset is in io/dataset.h. */
-#ifndef LW_IO_NOTES_NOTES_H
-#define LW_IO_NOTES_NOTES_H
+#pragma once
 
 #include "base/error.h"
 #include "io/notes/said.h"
@@ -54,5 +53,3 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
 /** Show such rows to `visit`, one after the other. Errors are those of lw_notes_read_rows. @param row  [n_columns] */
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
-
-#endif

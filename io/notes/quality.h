@@ -1,7 +1,6 @@
 /* quality.h - what a file itself says about which of its samples are good: series of numbers beside the samples, such as one a
  * second, each bit of which stands for a test. */
-#ifndef LW_IO_NOTES_QUALITY_H
-#define LW_IO_NOTES_QUALITY_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -24,5 +23,3 @@ struct lw_qualities {
  * the file, or its format, has no such series. */
 int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,
                     struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* recorder.h - what recorded a file: detector, telescope, station, serial number, pointing, as far as it says. Files that are
  * one signal must agree in what they both say. */
-#ifndef LW_IO_NOTES_RECORDER_H
-#define LW_IO_NOTES_RECORDER_H
+#pragma once
 
 #include "io/dataset.h"
 
@@ -34,5 +33,3 @@ bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_record
 
 /** "detector H1, beam 3"; "" where nothing is known. Returns `text`. */
 const char *lw_recorder_text(const struct lw_recorder *recorder, char *text, size_t size);
-
-#endif

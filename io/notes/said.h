@@ -1,7 +1,6 @@
 /* said.h - what a file says of a dataset in its own names: attributes as plain data, so that a child process can look at the file
  * (io/shield.h). */
-#ifndef LW_IO_NOTES_SAID_H
-#define LW_IO_NOTES_SAID_H
+#pragma once
 
 #include "base/error.h"
 #include "io/attribute.h"
@@ -38,5 +37,3 @@ const char *lw_said_text(const struct lw_said *said, const char *name);
 
 /** Its first number, or `fallback`. */
 double lw_said_real(const struct lw_said *said, const char *name, double fallback);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Storage answers many reads at once faster than one after the other, so there are more threads than cores. The samples of a gap
  * between files are NaN. One process. */
-#ifndef LW_IO_READ_BOX_H
-#define LW_IO_READ_BOX_H
+#pragma once
 
 #include "io/read/reader.h"
 
@@ -33,5 +32,3 @@ void lw_boxes_close(struct lw_boxes *boxes);                /* NULL is legal */
 /** Read boxes. LW_EIO, LW_EDATA; names the file.
  * @param values  those of the first box, row-major, then those of the next, ... */
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *     target    where samples go; a cell is read once for all targets of a read
  *
  *     create -> (begin -> end) of as many reads at the same time as there are -> release */
-#ifndef LW_IO_READ_CELLS_H
-#define LW_IO_READ_CELLS_H
+#pragma once
 
 #include "io/bytes/box.h"
 #include "io/bytes/decoders.h"
@@ -61,5 +60,3 @@ void lw_cells_pitch(const struct lw_source *source, int64_t pitch[LW_MAX_DIMS]);
  * whether it takes anything. @param from, to  set to where the box begins, from the beginnings of tile and target on */
 bool lw_cells_box(const struct lw_source *source, const struct lw_target *target, const int64_t *tile, const int64_t *begin,
                   const int64_t *end, struct lw_bytes_box *box, int64_t *from, int64_t *to);
-
-#endif

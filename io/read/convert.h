@@ -1,7 +1,6 @@
 /* convert.h - samples that are not read as they are stored: numbers that stand for others (io/bytes/packing.h), float16, which
  * nothing computes with, and integers of axes with gaps, where some samples are not numbers. */
-#ifndef LW_IO_READ_CONVERT_H
-#define LW_IO_READ_CONVERT_H
+#pragma once
 
 #include "base/pool.h"
 #include "io/bytes/packing.h"
@@ -32,5 +31,3 @@ void lw_conversion_end(struct lw_conversion *conversion, struct lw_pool *pool);
 
 /** `n` samples of a floating-point type, each part not a number. */
 void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* describe.h - from the names that a user gives to files that are described and one axis that they make. */
-#ifndef LW_IO_READ_DESCRIBE_H
-#define LW_IO_READ_DESCRIBE_H
+#pragma once
 
 #include "io/names.h"
 #include "io/read/state.h"
@@ -37,5 +36,3 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
 
 /** lw_names_expand by rank 0, for all ranks. Collective. */
 int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out, struct lw_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* infos.h - what many files hold, in little memory: of each its name, and where its description differs from the first one's.
  *
  *     record   name '\0', number of pieces, then of each piece: offset, bytes, the bytes */
-#ifndef LW_IO_READ_INFOS_H
-#define LW_IO_READ_INFOS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -35,5 +34,3 @@ const char *lw_infos_file(const struct lw_infos *infos, int64_t number);
 const struct lw_dataset_info *lw_infos_get(const struct lw_infos *infos, int64_t number, struct lw_dataset_info *info);
 
 void lw_infos_release(struct lw_infos *infos);
-
-#endif

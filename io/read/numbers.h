@@ -1,11 +1,8 @@
 /* numbers.h - all numbers of a small dataset. */
-#ifndef LW_IO_READ_NUMBERS_H
-#define LW_IO_READ_NUMBERS_H
+#pragma once
 
 #include "io/format.h"
 
 /** lw_format.read_numbers, or what stands for it; packed numbers are given as what they stand for. */
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
                            struct lw_error *err);
-
-#endif

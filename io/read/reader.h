@@ -26,8 +26,7 @@
  * the pool's threads read. Else HDF5 does, through a plain handle of its own, which reports every failed read. MPI-IO does not:
  * Open MPI's collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become
  * shorter, so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
-#ifndef LW_IO_READ_READER_H
-#define LW_IO_READ_READER_H
+#pragma once
 
 #include "base/pool.h"
 #include "comm/comm.h"
@@ -193,5 +192,3 @@ bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *pl
  * @param values  returned, [dims[0] x dims[1] ..] row-major (x 2 if complex), release with lw_free */
 int lw_reader_read_numbers(struct lw_comm *comm, const char *name, int most_dims, struct lw_dataset_info *info, double **values,
                            struct lw_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A file with gaps of its own is several such. With start times, each belongs where its start says, to the nearest sample behind
  * the file before; without, it follows that in the order of names (digits count as numbers: 9 before 10). */
-#ifndef LW_IO_READ_SEQUENCE_H
-#define LW_IO_READ_SEQUENCE_H
+#pragma once
 
 #include "io/read/infos.h"
 #include "io/read/reader.h"
@@ -59,5 +58,3 @@ void lw_sequence_release(struct lw_sequence *sequence);
 
 /** The part that holds a sample, or, in a gap, the one behind it; n_parts behind the last. */
 int64_t lw_sequence_find(const struct lw_sequence *sequence, int64_t sample);
-
-#endif

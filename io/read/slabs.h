@@ -1,7 +1,6 @@
 /* slabs.h - a view of one dataset of one file: opened, chosen, read slab by slab. A reader has one for each file that it reads at
  * the moment. The functions are those of io/read/reader.h that are called alike. */
-#ifndef LW_IO_READ_SLABS_H
-#define LW_IO_READ_SLABS_H
+#pragma once
 
 #include "io/read/view.h"
 
@@ -39,5 +38,3 @@ void lw_pooled_release(struct lw_view *view);               /* what select has a
 /** Begin to read part of the view, and wait for it. Errors are those of lw_reader_begin. */
 int lw_pooled_begin(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err);
 int lw_pooled_end(struct lw_view *view, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* source.h - one dataset of one file, open on this rank: how its samples lie, and boxes of them by its format. */
-#ifndef LW_IO_READ_SOURCE_H
-#define LW_IO_READ_SOURCE_H
+#pragma once
 
 #include "base/pool.h"
 #include "io/format.h"
@@ -49,5 +48,3 @@ static inline bool lw_source_decodes(const struct lw_source *source)
 {
     return source->is_pooled && source->stored.filters.n > 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* state.h - inside of a reader: the files that it was asked for, the axis that they make, and those that are open. */
-#ifndef LW_IO_READ_STATE_H
-#define LW_IO_READ_STATE_H
+#pragma once
 
 #include "io/read/sequence.h"
 #include "io/read/slabs.h"
@@ -34,5 +33,3 @@ struct lw_reader {
     char *scratch;              /* owned; a slab as it is stored; NULL: nothing is converted */
     struct lw_slab slab;        /* under way; count 0: none */
 };
-
-#endif

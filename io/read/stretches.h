@@ -1,6 +1,5 @@
 /* stretches.h - many files, grouped by what each result of its own is to be made of. */
-#ifndef LW_IO_READ_STRETCHES_H
-#define LW_IO_READ_STRETCHES_H
+#pragma once
 
 #include "comm/comm.h"
 #include "io/names.h"
@@ -33,5 +32,3 @@ void lw_beside_destroy(struct lw_beside *beside);           /* NULL is legal */
  * samples on either side, or all there are. Collective.
  * @param text  set to what struct lw_reader_request.beside takes, "" where there is none; valid until the next call */
 int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* view.h - which part of a dataset is shown, as arithmetic; and what reading it takes. */
-#ifndef LW_IO_READ_VIEW_H
-#define LW_IO_READ_VIEW_H
+#pragma once
 
 #include "io/read/cells.h"
 #include "io/read/reader.h"
@@ -102,5 +101,3 @@ int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
                                         const struct lw_reads *reads);
-
-#endif

@@ -1,8 +1,7 @@
 /* growing.h - a table of a result whose rows come while the run goes on: what it will be in the file, and its rows until then. They
  * gather in a spool, and where the run can be gone on with in the order in which they came in a file beside the result, too:
  * OUT.lapwing-rows, from which a later run takes the first so many again. */
-#ifndef LW_IO_WRITE_GROWING_H
-#define LW_IO_WRITE_GROWING_H
+#pragma once
 
 #include "io/bytes/spool.h"
 #include "io/write/writer.h"
@@ -35,5 +34,3 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
 int lw_growing_sync(const struct lw_growing *table, struct lw_error *err);
 
 void lw_growing_destroy(struct lw_growing *table);      /* NULL is legal */
-
-#endif

@@ -2,8 +2,7 @@
  * MPI.
  *
  *     open -> begin (several may be under way) ... end -> close */
-#ifndef LW_IO_WRITE_PUT_H
-#define LW_IO_WRITE_PUT_H
+#pragma once
 
 #include "base/pool.h"
 #include "io/bytes/store.h"
@@ -30,5 +29,3 @@ void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_
 
 /** Wait for it. LW_EIO; the message is the reason alone. */
 int lw_put_end(struct lw_pool *pool, struct lw_put *put, struct lw_error *err);
-
-#endif

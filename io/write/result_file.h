@@ -16,8 +16,7 @@
  *
  * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
  * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
-#ifndef LW_IO_WRITE_RESULT_FILE_H
-#define LW_IO_WRITE_RESULT_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -92,5 +91,3 @@ void lw_result_file_discard(struct lw_result_file *result);
 
 /** Forget the temporary file; it stays. */
 void lw_result_file_leave(struct lw_result_file *result);
-
-#endif

@@ -6,8 +6,7 @@
  * A run is as long as the dimensions that the hyperslab takes whole make it. Runs are cut into pieces, or several go together
  * in one, so that pieces are of about one size, whatever the shape. They are cut at multiples of the pieces' size in the file:
  * no two pieces of a run have a page or a stripe of the disk in common. */
-#ifndef LW_IO_WRITE_RUNS_H
-#define LW_IO_WRITE_RUNS_H
+#pragma once
 
 #include "io/dataset.h"
 
@@ -48,5 +47,3 @@ struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first
 /** Runs of a piece, or parts of a run; and one of them, which may have no bytes. 0 <= piece < n_pieces. */
 int64_t lw_runs_in_piece(const struct lw_runs *runs, int64_t piece);
 struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t index);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Samples are written by the writer itself, to the places that create or check names; or by calls of the format's library that all
  * ranks make together, where it has such. */
-#ifndef LW_IO_WRITE_STRUCTURE_H
-#define LW_IO_WRITE_STRUCTURE_H
+#pragma once
 
 #include "io/write/growing.h"
 #include "io/write/result_file.h"
@@ -54,5 +53,3 @@ struct lw_structure {
     void (*finish_together)(void *file);
     void (*close_together)(void *file);         /* whatever state the file is in */
 };
-
-#endif

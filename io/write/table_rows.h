@@ -1,6 +1,5 @@
 /* table_rows.h - rows of a growing table that several ranks have, written in one order. */
-#ifndef LW_IO_WRITE_TABLE_ROWS_H
-#define LW_IO_WRITE_TABLE_ROWS_H
+#pragma once
 
 #include "io/write/writer.h"
 
@@ -16,5 +15,3 @@ struct lw_table_rows {
 /** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
 int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
                  struct lw_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The block is packed row-major in memory. It is cut at one dimension: transfers take as many whole rows of it as fit the
  * limit, and one index of each dimension before it; so every transfer is a contiguous part of the memory. */
-#ifndef LW_IO_WRITE_TRANSFERS_H
-#define LW_IO_WRITE_TRANSFERS_H
+#pragma once
 
 #include "io/dataset.h"
 
@@ -30,5 +29,3 @@ struct lw_transfers lw_transfers_plan(int n_dims, const int64_t *count, int64_t 
 
 /** Transfer number `index`, 0 <= index < n_transfers. */
 struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_t index);
-
-#endif

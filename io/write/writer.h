@@ -11,8 +11,7 @@
  *
  * Datasets are contiguous and aligned. A killed run leaves no file under the final name. What is written is safe from then on that
  * a sync has ended which began after it. */
-#ifndef LW_IO_WRITE_WRITER_H
-#define LW_IO_WRITE_WRITER_H
+#pragma once
 
 #include "comm/comm.h"
 #include "io/attribute.h"
@@ -178,5 +177,3 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
 
 /** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);
-
-#endif

@@ -1,7 +1,6 @@
 /* asked.h - filters that a job makes itself, at the rate of its input, by the same designs as `lapwing filters`: --bandpass,
  * --lowpass, --highpass and --boxcar. */
-#ifndef LW_JOBS_FILTERS_ASKED_H
-#define LW_JOBS_FILTERS_ASKED_H
+#pragma once
 
 #include "comm/comm.h"
 #include "io/dataset.h"
@@ -43,5 +42,3 @@ int lw_asked_design(const struct lw_options *given, const char *name, struct lw_
 
 /** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */
 int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* band.h - banks of band-pass, low-pass and high-pass filters, each the ideal filter times a Kaiser window: what `lapwing filters`
  * makes one of, and what the options of a job ask for several of. */
-#ifndef LW_JOBS_FILTERS_BAND_H
-#define LW_JOBS_FILTERS_BAND_H
+#pragma once
 
 #include "jobs/filters/bank.h"
 
@@ -34,5 +33,3 @@ double lw_band_widest_transition(double rate_hz, const struct lw_band *bands, in
  * ones have zeros on both sides. LW_EUSAGE: edges or a transition that make no filter. */
 int lw_band_design(const struct lw_band *bands, int count, const struct lw_band_length *length, struct lw_bank *bank,
                    struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* bank.h - a bank of filters of one kind while it is made, and what the kinds have in common: their options and lists. */
-#ifndef LW_JOBS_FILTERS_BANK_H
-#define LW_JOBS_FILTERS_BANK_H
+#pragma once
 
 #include "design/response.h"
 #include "design/window.h"
@@ -145,5 +144,3 @@ int lw_bank_write(struct lw_comm *comm, const struct lw_bank *bank, const struct
 
 /** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
 void lw_bank_report(const struct lw_bank *bank, bool is_single);
-
-#endif

@@ -1,6 +1,5 @@
 /* kinds.h - `lapwing filters KIND`: banks of filters made from what is given on the command line, for `ols --filters`. */
-#ifndef LW_JOBS_FILTERS_KINDS_H
-#define LW_JOBS_FILTERS_KINDS_H
+#pragma once
 
 #include "comm/comm.h"
 #include "options/options.h"
@@ -32,5 +31,3 @@ extern const struct lw_option lw_bank_options[];
  * @param command_line  as typed, for the provenance */
 int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, const struct lw_options *given,
                    const char *command_line, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* whitening.h - --whiten: the filters of a job divided by the power spectrum of its input. */
-#ifndef LW_JOBS_FILTERS_WHITENING_H
-#define LW_JOBS_FILTERS_WHITENING_H
+#pragma once
 
 #include "job/job.h"
 
@@ -30,5 +29,3 @@ void lw_whitening_shape_spectrum(struct lw_job *job);
 int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err);
 
 void lw_whitening_release(struct lw_job *job);
-
-#endif

@@ -1,8 +1,7 @@
 /* random.h - random numbers of synthetic data, and how it is stored in each type. Pure arithmetic.
  *
  * Every number is a function of a seed and a place alone: any part of the data can be made anywhere. */
-#ifndef LW_JOBS_SYNTH_RANDOM_H
-#define LW_JOBS_SYNTH_RANDOM_H
+#pragma once
 
 #include "base/type.h"
 
@@ -21,5 +20,3 @@ double lw_synth_mean(enum lw_scalar scalar);
 
 /** into[index] = value; integers are rounded to nearest, ties to even, and kept in their range. */
 void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The point-spread function is a Moffat profile whose isophotes are slanted ellipses, so it is not separable; it sums up to 1.
  * Every pixel is a function of the seed and its place alone. */
-#ifndef LW_JOBS_SYNTH_SKY_H
-#define LW_JOBS_SYNTH_SKY_H
+#pragma once
 
 #include "jobs/synth/random.h"
 
@@ -43,5 +42,3 @@ double lw_sky_gain(const struct lw_synth_sky *sky);
 
 /** Where a point source is, in words: an attribute of the file. Returns `text`. */
 const char *lw_sky_source_text(const struct lw_synth_sky *sky, int64_t image, int source, char *text, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  *     odd filters    band-passes (windowed sinc, gain 1); a tone at the band's centre lasts for the whole survey
  *
  * Every sample is a function of the seed and its place alone: any part can be made anywhere. */
-#ifndef LW_JOBS_SYNTH_SURVEY_H
-#define LW_JOBS_SYNTH_SURVEY_H
+#pragma once
 
 #include "jobs/synth/random.h"
 
@@ -46,5 +45,3 @@ double lw_synth_half_width_hz(const struct lw_synth *synth);
 /** What a filter is, and what is hidden for it, in words: attributes of the file. Return `text`. */
 const char *lw_synth_filter_text(const struct lw_synth *synth, int filter, char *text, size_t size);
 const char *lw_synth_hidden_text(const struct lw_synth *synth, int filter, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* synth.h - the synthetic surveys that the jobs offer (lw_job_ops.synth_options and .synth of each), and what they have in
  * common. */
-#ifndef LW_JOBS_SYNTH_SYNTH_H
-#define LW_JOBS_SYNTH_SYNTH_H
+#pragma once
 
 #include "base/log.h"
 #include "comm/comm.h"
@@ -47,5 +46,3 @@ struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series,
 /** Write a block of it, which is dataset 0, of all channels. Collective. */
 int lw_synth_write(const struct lw_synth_series *series, struct lw_writer *writer, int64_t first, int64_t count,
                    const void *samples, struct lw_error *err);
-
-#endif

@@ -5,14 +5,13 @@
  * lw_fail; callers only pass the code on. The codes are the program's exit codes.
  *
  * `struct lw_error` has a fixed size and no pointers, so that one rank's error can be broadcast to the others. */
-#ifndef LW_BASE_ERROR_H
-#define LW_BASE_ERROR_H
+#pragma once
+
+#include "base/linkage.h"
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* name, exit code, what it stands for */
 #define LW_ERROR_CODES(X)                                             \
@@ -46,8 +45,4 @@ int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __
  * @param err  may be NULL: nothing is done */
 bool lw_error_add(struct lw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

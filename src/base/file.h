@@ -1,6 +1,5 @@
 /* file.h - opening a file that somebody named, and giving a file its name. */
-#ifndef LW_BASE_FILE_H
-#define LW_BASE_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -14,5 +13,3 @@ int lw_file_open_input(const char *path, int *fd, struct lw_error *err);
 
 /** rename(2) that replaces nothing. @return 0; -1 with errno, EEXIST where there is something of the new name by now */
 int lw_file_rename_new(const char *from, const char *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* half.h - IEEE 754 binary16: a sign, five bits of exponent and ten of fraction. It is arithmetic on bits, so that every
  * instruction set makes the same of a number, and loops become vector code on all of them. */
-#ifndef LW_BASE_HALF_H
-#define LW_BASE_HALF_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline double lw_half_value(uint16_t half)
                                         : ldexp(1024 + fraction, exponent - 25);
     return half & LW_HALF_SIGN ? -size : size;
 }
-
-#endif

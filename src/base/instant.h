@@ -7,8 +7,7 @@
  * The epoch is 1970-01-01T00:00:00 UTC with days of 86400 s, as POSIX counts, or that of GPS, 1980-01-06T00:00:00 UTC, from which
  * all seconds are counted, leap seconds too. Numbers that files store in binary are taken as the shortest decimal number that
  * reads back as the same: 0.000512 is 512 us. */
-#ifndef LW_BASE_INSTANT_H
-#define LW_BASE_INSTANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ struct lw_instant lw_instant_of_sample(struct lw_instant start, struct lw_period
 /** The sample nearest to `at`, on an axis that starts there. No further away than 4e18
  * samples. @param off  in samples, -0.5 to 0.5: how much later `at` is; may be NULL */
 int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, struct lw_instant at, double *off);
-
-#endif

@@ -1,6 +1,5 @@
 /* integers.h - the smaller, the larger, rounding up, factors: for counts and places of samples. */
-#ifndef LW_BASE_INTEGERS_H
-#define LW_BASE_INTEGERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ static inline bool lw_has_factors_up_to(int64_t largest, int64_t n)
             n /= factor;
     return n == 1;
 }
-
-#endif

@@ -1,13 +1,11 @@
 /* leave.h - whether this process is to leave what it is doing: work that takes long looks here every second or so, and what it
  * has done of its block does not count. */
-#ifndef LW_BASE_LEAVE_H
-#define LW_BASE_LEAVE_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Ask for it. Legal in a signal handler and on any thread. @param why  "SIGTERM has come"; static storage; NULL: no longer */
 void lw_leave_ask(const char *why);
@@ -18,8 +16,4 @@ const char *lw_leave_reason(void);      /* NULL: it is not asked for */
 /** LW_ESTOPPED where it is asked for. */
 int lw_leave_check(struct lw_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,8 +1,7 @@
 /* log.h - what the program says while it works, on standard error: rank 0 speaks, others only warn (with rank and host).
  *
  * Results that a user asked for (plan, info, help) go to standard output with printf; everything else comes through here. */
-#ifndef LW_BASE_LOG_H
-#define LW_BASE_LOG_H
+#pragma once
 
 #include "base/error.h"
 
@@ -44,5 +43,3 @@ void lw_progress_show(struct lw_progress *progress, int64_t done_samples);      
 void lw_progress_end(struct lw_progress *progress);
 
 double lw_now(void);        /* seconds of a monotonic clock */
-
-#endif

@@ -1,6 +1,5 @@
 /* memory.h - host allocation with an error instead of NULL, and how much memory this process may use. */
-#ifndef LW_BASE_MEMORY_H
-#define LW_BASE_MEMORY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -38,5 +37,3 @@ struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */
 int64_t lw_memory_peak_bytes(void);         /* its peak since the start (VmHWM); 0 if unknown */
-
-#endif

@@ -8,8 +8,7 @@
  *     create -> start (batch) ... wait (batch) -> destroy
  *
  * All functions are for one thread, that which created the pool. Nothing is allocated by start and wait. */
-#ifndef LW_BASE_POOL_H
-#define LW_BASE_POOL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -59,5 +58,3 @@ bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch);
 
 /** Seconds, so far, during which some thread was at work in a lane. Without a pool, NULL: 0. */
 double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane);
-
-#endif

@@ -1,6 +1,5 @@
 /* proc.h - what the kernel says about this process: its cores, and in text files its memory. */
-#ifndef LW_BASE_PROC_H
-#define LW_BASE_PROC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int lw_proc_cores(void);
 /** Keep the calling thread, and those that it starts from now on, to those of its cores that a file lists: "0-15,64-79".
  * @return  how many these are; 0: none of them, and nothing is changed; -1: there is no such list */
 int lw_proc_stay_on(const char *list);
-
-#endif

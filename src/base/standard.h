@@ -1,6 +1,5 @@
 /* standard.h - standard input, output and error (descriptors 0 to 2) as the program was given them. */
-#ifndef LW_BASE_STANDARD_H
-#define LW_BASE_STANDARD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@ int lw_standard_open(struct lw_error *err);
 
 /** Write out what was printed on standard output. LW_EIO: not all of it has arrived there. */
 int lw_standard_flush(struct lw_error *err);
-
-#endif

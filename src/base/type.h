@@ -1,16 +1,14 @@
 /* type.h - the sample types that files and results hold, and the precision that engines compute in. */
-#ifndef LW_BASE_TYPE_H
-#define LW_BASE_TYPE_H
+#pragma once
 
 #include "base/half.h"
+#include "base/linkage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* The scalars that samples are made of: name, C type, text used on the command line and in messages; `between` stands between
  * two of them. A further one is a further line here, and a loader in each engine. */
@@ -97,8 +95,4 @@ int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, con
 /** The scalar of that name; false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -11,8 +11,7 @@
  *     lapwing help [COMMAND [JOB | KIND]], and --help behind any command, --version
  *
  * The jobs are those of lw_jobs, the kinds of filters those of lw_filter_kinds; nothing here knows one by name. */
-#ifndef LW_CLI_CLI_H
-#define LW_CLI_CLI_H
+#pragma once
 
 #include "cli/commands.h"
 #include "comm/comm.h"
@@ -48,5 +47,3 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err);
 int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err);
 
 void lw_cli_release(struct lw_cli *cli);
-
-#endif

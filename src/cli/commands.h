@@ -1,6 +1,5 @@
 /* commands.h - the commands of the program and the options that they share, as tables. */
-#ifndef LW_CLI_COMMANDS_H
-#define LW_CLI_COMMANDS_H
+#pragma once
 
 #include "jobs/filters/kinds.h"
 #include "jobs/jobs.h"
@@ -82,5 +81,3 @@ const char *lw_word_nearest(unsigned sorts, const char *name);
 
 /** "ols, conv2d, sfft". Returns `text`. */
 const char *lw_word_list(unsigned sorts, const char *separator, char text[LW_WORD_LIST]);
-
-#endif

@@ -1,6 +1,5 @@
 /* completion.h - completion of command lines by shells, made from the tables of commands and options. */
-#ifndef LW_CLI_COMPLETION_H
-#define LW_CLI_COMPLETION_H
+#pragma once
 
 #include "options/options.h"
 
@@ -31,5 +30,3 @@ void lw_completion_each(const struct lw_completion_visitor *visitor);
 
 /** Print a choice's legal values, "full same valid". */
 void lw_completion_choices(FILE *file, const char *choices);
-
-#endif

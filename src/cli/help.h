@@ -1,6 +1,5 @@
 /* help.h - the documentation that the program carries: the --help texts and the man page, made from the same tables. */
-#ifndef LW_CLI_HELP_H
-#define LW_CLI_HELP_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -19,5 +18,3 @@ void lw_help_version(FILE *file);
 
 /** "lapwing 0.1.0 (commit c7f6500)". Static storage. */
 const char *lw_version_text(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* info.h - what `lapwing info` prints: this build and this machine, or what a file holds. */
-#ifndef LW_CLI_INFO_H
-#define LW_CLI_INFO_H
+#pragma once
 
 #include "comm/comm.h"
 #include "io/dataset.h"
@@ -16,5 +15,3 @@ int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *
 /** The job file that makes a result again, and nothing else, on standard output of rank 0. LW_EDATA: the file is no result of a
  * job, or what it says of it cannot be a job file. Else as lw_info_file. Collective. */
 int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Rank 0 reads it and the others get its bytes and the values of the variables that it names, so the file needs to be on one
  * node only and all ranks agree. */
-#ifndef LW_CLI_JOBFILE_H
-#define LW_CLI_JOBFILE_H
+#pragma once
 
 #include "comm/comm.h"
 #include "io/list.h"
@@ -30,5 +29,3 @@ int lw_jobfile_job(const struct lw_options_file *jobfile, const struct lw_job_op
 
 /** Set its options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. Not collective. */
 int lw_jobfile_apply(const struct lw_options_file *jobfile, struct lw_options *options, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* left.h - what runs that were ended early have left, in words on standard output. */
-#ifndef LW_CLI_LEFT_H
-#define LW_CLI_LEFT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -9,5 +8,3 @@ void lw_left_print(const char *part);
 
 /** All that lies in a folder and that nobody goes on with: how far it has come, and by which command. LW_EIO. */
 int lw_left_print_folder(const char *folder, struct lw_error *err);
-
-#endif

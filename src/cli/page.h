@@ -1,7 +1,6 @@
 /* page.h - a page of documentation, written as plain text (80 columns) or as roff for man. The one who writes it says what
  * a piece is - heading, paragraph, item, code - and the page how it looks. */
-#ifndef LW_CLI_PAGE_H
-#define LW_CLI_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ void lw_page_item(struct lw_page *page, const char *term, const char *text);
 
 /** Lines shown as they are, divided by newlines. */
 void lw_page_code(struct lw_page *page, const char *lines);
-
-#endif

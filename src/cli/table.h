@@ -1,6 +1,5 @@
 /* table.h - rows of a table, such as /peaks, for `lapwing info FILE:/table`. */
-#ifndef LW_CLI_TABLE_H
-#define LW_CLI_TABLE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@
  * LW_EDATA, LW_ESYSTEM.
  * @param is_table  whether it is one; else nothing is printed, and LW_OK is returned whatever is wrong with it */
 int lw_table_print(const char *name, bool *is_table, struct lw_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * mpi.h stays behind this header (comm/raw.h gives the raw communicator to the files that may use it). All functions
  * marked Collective are called by every rank, in the same order, with the same counts. An error of MPI itself ends all ranks
  * with LW_ESYSTEM. */
-#ifndef LW_COMM_COMM_H
-#define LW_COMM_COMM_H
+#pragma once
 
 #include "base/error.h"
 
@@ -73,5 +72,3 @@ int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *b
 /** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside
  * a collective file call, where the other ranks cannot be told in any other way. Does not return. */
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err) __attribute__((noreturn));
-
-#endif

@@ -6,8 +6,7 @@
  * before, which the rank that had it keeps here. In the first round on the axis the caller writes rank 0's carry (the
  * prologue: boundary samples and look-ahead) itself. With the channels split every rank has a carry of its own and nothing
  * is sent. A slice that has another behind it in its round is at least one halo long (lw_rounds guarantees it). */
-#ifndef LW_COMM_HALO_H
-#define LW_COMM_HALO_H
+#pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
@@ -40,5 +39,3 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples);
 
 /** Complete it: the halo part of `samples` is filled, and the carry is kept where the next round will need it. */
 void lw_halo_end(struct lw_halo *halo);
-
-#endif

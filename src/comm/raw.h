@@ -1,6 +1,5 @@
 /* raw.h - the raw communicator, for the files that may include mpi.h (the layering test names them). */
-#ifndef LW_COMM_RAW_H
-#define LW_COMM_RAW_H
+#pragma once
 
 #include "comm/comm.h"
 
@@ -11,5 +10,3 @@ MPI_Comm lw_comm_mpi(const struct lw_comm *comm);
 
 /* One MPI message or file call carries at most this much (counts are int; ROMIO fails above 2 GiB). */
 #define LW_MESSAGE_BYTES ((int64_t)1 << 30)
-
-#endif

@@ -3,8 +3,7 @@
  *     lw_cpu_table_begin -> per lane: lw_cpu_crossings_find ... lw_cpu_crossings_flush -> lw_cpu_table_end
  *
  * Called by cpu/ols and cpu/conv2d. */
-#ifndef LW_CPU_CROSSINGS_H
-#define LW_CPU_CROSSINGS_H
+#pragma once
 
 #include "cpu/kernels/kernels.h"
 #include "engine/engine.h"
@@ -42,5 +41,3 @@ void lw_cpu_table_end(struct lw_cpu_table *table);         /* sets the product's
 
 void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_found *found, struct lw_cpu_table *table);
 void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* dispatch.h - which of the compiled tables of inner loops this processor runs. */
-#ifndef LW_CPU_DISPATCH_H
-#define LW_CPU_DISPATCH_H
+#pragma once
 
 #include "cpu/kernels/kernels.h"
 
@@ -15,5 +14,3 @@ const char *lw_cpu_instruction_set(void);
 
 /** LW_ECONFIG if LW_ISA_VARIABLE names what this processor cannot do. */
 int lw_cpu_instruction_set_check(struct lw_error *err);
-
-#endif

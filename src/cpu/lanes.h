@@ -4,8 +4,7 @@
  *
  * src/cpu/ols and src/cpu/conv2d stand on it: they cut a block into tasks and lay out a lane's memory. No result depends on
  * which lane computes a task. */
-#ifndef LW_CPU_LANES_H
-#define LW_CPU_LANES_H
+#pragma once
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -68,5 +67,3 @@ void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot)
 
 /** Start the threads, so that the first block need not. */
 void lw_cpu_lanes_warm_up(const struct lw_cpu_lanes *lanes);
-
-#endif

@@ -1,6 +1,5 @@
 /* op.h - what an operation of the CPU engine implements. src/cpu/engine.c finds the implementation by lw_op_kind. */
-#ifndef LW_CPU_OP_H
-#define LW_CPU_OP_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -29,5 +28,3 @@ struct lw_cpu_op_ops {
 };
 
 extern const struct lw_cpu_op_ops lw_cpu_op_ols, lw_cpu_op_conv2d;
-
-#endif

@@ -1,11 +1,8 @@
 /* pick.h - every D-th of working samples. */
-#ifndef LW_CPU_PICK_H
-#define LW_CPU_PICK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 /** to[i] = from[every i], i < count. @param to  <= from @param bytes  of a working sample: 4, 8 or 16 */
 void lw_cpu_pick(char *to, const char *from, int64_t count, int64_t every, size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* response.h - what a filter does at each frequency, measured on its taps: magnitudes on a fine grid, and the figures that
  * people choose filters by. Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2.
  * Pure: the caller brings the memory. */
-#ifndef LW_DESIGN_RESPONSE_H
-#define LW_DESIGN_RESPONSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t po
 /** Figures of one filter. @param bands  NULL: no ripple and no attenuation; of real taps otherwise */
 void lw_response_measure(const double *taps, int64_t n, int parts, double reference, const struct lw_filter_bands *bands,
                          double *work, struct lw_filter_figures *figures);
-
-#endif

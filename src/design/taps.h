@@ -1,8 +1,7 @@
 /* taps.h - the taps of one filter of each family. Frequencies are fractions of the sampling rate, times are in samples; the taps
  * are float64, [n], or [n x 2] where they are complex. The scale is the formula's: lw_taps_scale makes it what is wanted. All
  * filters but the chirp and the inspiral are symmetric about (n - 1) / 2, the boxcar about the middle of its own width. Pure. */
-#ifndef LW_DESIGN_TAPS_H
-#define LW_DESIGN_TAPS_H
+#pragma once
 
 #include "design/window.h"
 
@@ -55,5 +54,3 @@ void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, do
 double lw_taps_energy(const double *taps, int64_t count);
 
 void lw_taps_scale(double factor, double *taps, int64_t count);
-
-#endif

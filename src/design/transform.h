@@ -1,8 +1,7 @@
 /* transform.h - discrete Fourier transforms of any length in double precision, by FFTW with one thread each: for power spectra and
  * for what is made of filters before a run. Threads may run one transform side by side, each on memory of its own; the bits depend
  * on neither. */
-#ifndef LW_DESIGN_TRANSFORM_H
-#define LW_DESIGN_TRANSFORM_H
+#pragma once
 
 #include "base/error.h"
 
@@ -25,5 +24,3 @@ int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n);
 
 /** In place. @param data  [lw_transform_doubles], aligned as lw_alloc does; complex numbers as (re, im) pairs */
 void lw_transform_run(const struct lw_transform *transform, double *data);
-
-#endif

@@ -7,8 +7,7 @@
  *     P[k] = c[k] |sum_m w[m] x[m] exp(-2 pi i k m / n)|^2 / (rate sum_m w[m]^2),     c = 2, but 1 for k = 0 and k = n / 2
  *
  * That is scipy.signal.welch(x, rate, "hann", n, detrend=False, average="median"). */
-#ifndef LW_DESIGN_WELCH_H
-#define LW_DESIGN_WELCH_H
+#pragma once
 
 #include "base/error.h"
 
@@ -38,5 +37,3 @@ void lw_welch_medians(double *columns, int64_t n, int64_t count, int n_threads, 
 
 /** The median of n numbers of an exponential distribution of mean 1, expected: 1 - 1/2 + 1/3 - ... +- 1/n up to an odd n. */
 double lw_welch_bias(int64_t n);
-
-#endif

@@ -9,8 +9,7 @@
  *            is taken off (mode `same`)
  *     scale  the noise behind h', whose power is the sum over all frequencies k rate / n, negative ones included, of
  *            S2 |H'|^2 rate / n with the two-sided spectrum S2, becomes 1; 2 behind complex taps, 1 for each part */
-#ifndef LW_DESIGN_WHITEN_H
-#define LW_DESIGN_WHITEN_H
+#pragma once
 
 #include "base/error.h"
 
@@ -36,5 +35,3 @@ int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads);
 /** LW_EDATA: the spectrum is 0 where it is to divide, or a filter passes nothing of it; LW_ESYSTEM.
  * @param taps  [n_filters][lw_whitened_taps] of `parts` doubles; the bits do not depend on the threads */
 int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Attenuations are in dB, positive; transitions are fractions of the sampling rate, from the edge of the pass band to that of
  * the stop band. Pure. */
-#ifndef LW_DESIGN_WINDOW_H
-#define LW_DESIGN_WINDOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ double lw_kaiser_length(double attenuation_db, double transition);
 
 /** Sample m of n of the window, 1 in the middle. */
 double lw_kaiser_window(double beta, int64_t m, int64_t n);
-
-#endif

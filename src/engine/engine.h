@@ -8,10 +8,10 @@
  * slot's output is there. Slots are served in the order of submission. Nothing is allocated by submit and wait.
  * Everything is called by the main thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size,
  * the slots or the threads. */
-#ifndef LW_ENGINE_ENGINE_H
-#define LW_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 #include "base/type.h"
 #include "signal/convolution.h"
 #include "signal/post.h"
@@ -22,9 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* What is done with a sample that is not finite (or not representable in the computing precision). */
 enum lw_nan {
@@ -347,8 +345,4 @@ struct lw_engine_type {
     int (*create)(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 };
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,6 +1,5 @@
 /* registry.h - the engines that there are. A further one is its folder, one line here, and one line of CMakeLists.txt. */
-#ifndef LW_ENGINE_REGISTRY_H
-#define LW_ENGINE_REGISTRY_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -16,5 +15,3 @@ LW_ENGINES(X)
 
 /** The engines in that order, NULL-ended. */
 extern const struct lw_engine_type *const lw_engines[];
-
-#endif

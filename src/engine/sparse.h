@@ -5,16 +5,14 @@
  *
  * A solver serves one channel at a time, and everything is called by the main thread. Its results are a function of the
  * layout and the samples: a channel gives the same bits on every rank that has such an engine. */
-#ifndef LW_ENGINE_SPARSE_H
-#define LW_ENGINE_SPARSE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "sfft/dense.h"
 #include "sfft/sfft.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_sfft_solver;
 
@@ -66,8 +64,4 @@ static inline void lw_sfft_solver_destroy(struct lw_sfft_solver *solver)    /* N
         solver->ops->destroy(solver);
 }
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  * It is a head start and nothing more: what fails here fails again in lw_engine_type.create, which reports it, and without it
  * create takes longer. It must not begin before MPI has started, which sets environment variables: a driver reads them, and
  * the C library lets no thread do that meanwhile. */
-#ifndef LW_ENGINE_WARM_UP_H
-#define LW_ENGINE_WARM_UP_H
+#pragma once
 
 #include "base/pool.h"
 #include "engine/engine.h"
@@ -24,5 +23,3 @@ void lw_warm_up_begin(struct lw_warm_up *warm_up, const struct lw_engine_type *t
 
 /** Wait for it; legal where nothing was begun. */
 void lw_warm_up_end(struct lw_warm_up *warm_up);
-
-#endif

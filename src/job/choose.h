@@ -1,6 +1,5 @@
 /* choose.h - what jobs have in common: the axis of the input, and the type of the output. */
-#ifndef LW_JOB_CHOOSE_H
-#define LW_JOB_CHOOSE_H
+#pragma once
 
 #include "job/job.h"
 #include "signal/convolution.h"
@@ -34,5 +33,3 @@ void lw_job_note_scale(struct lw_job *job);
 
 /** lw_job_ops.release of a job that owns nothing but its taps. */
 void lw_job_release_taps(struct lw_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* coordinates.h - where the elements of a product's dimensions lie: its dimension scales. */
-#ifndef LW_JOB_COORDINATES_H
-#define LW_JOB_COORDINATES_H
+#pragma once
 
 #include "job/job.h"
 
@@ -20,5 +19,3 @@ void lw_coordinates_count(struct lw_product *product, int dimension, int64_t fir
 
 /** The scale of one dimension whose elements lie at places, a constant step apart. */
 void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_writer_scale scale);
-
-#endif

@@ -1,6 +1,5 @@
 /* hints.h - what a user says of an input that its file does not say, or says wrongly. */
-#ifndef LW_JOB_HINTS_H
-#define LW_JOB_HINTS_H
+#pragma once
 
 #include "io/dataset.h"
 #include "options/options.h"
@@ -61,5 +60,3 @@
 
 /** The values of these options. LW_EUSAGE: they exclude each other. */
 int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err);
-
-#endif

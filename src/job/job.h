@@ -2,8 +2,7 @@
  *
  * A job turns options and the description of its input into an operation for an engine and products for a writer. It
  * contains no loop, no MPI and no engine. */
-#ifndef LW_JOB_JOB_H
-#define LW_JOB_JOB_H
+#pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
@@ -166,5 +165,3 @@ int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_
 /** After the last read: refuse inputs of one file (lw_reader_check_unchanged sees to the others) whose size or modification time
  * is no longer what it was when they were opened, since what was read may be of either state. LW_EDATA. By one process. */
 int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* line_rows.h - the tables of lines and of channels of a sparse spectrum, as the job `sfft` declares and a sparse run fills
  * them. */
-#ifndef LW_JOB_LINE_ROWS_H
-#define LW_JOB_LINE_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct lw_sfft_channel_row {
     int64_t off_grid;               /* of the strongest lines, of refined ones of all, those that lie between two frequencies */
     int64_t is_refined;             /* lines are tones */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* search.h - what jobs that search share: the options of signal/search.h, the noise, and the datasets of what is found. */
-#ifndef LW_JOB_SEARCH_H
-#define LW_JOB_SEARCH_H
+#pragma once
 
 #include "job/job.h"
 #include "signal/peaks.h"
@@ -78,5 +77,3 @@ double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);
 
 /** Attributes that say how was searched. */
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);
-
-#endif

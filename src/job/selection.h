@@ -1,7 +1,6 @@
 /* selection.h - which part of the input a job takes: samples by their numbers or times, channels by their numbers or
  * coordinates. */
-#ifndef LW_JOB_SELECTION_H
-#define LW_JOB_SELECTION_H
+#pragma once
 
 #include "job/job.h"
 
@@ -39,5 +38,3 @@ int lw_job_read_time(const char *option, const char *text, const struct lw_datas
                      struct lw_error *err);
 
 int64_t lw_range_length(const struct lw_range *range);
-
-#endif

@@ -1,6 +1,5 @@
 /* expand.h - what stands for something else in the texts that people write: ${NAME}, and ~ for the home folder. */
-#ifndef LW_OPTIONS_EXPAND_H
-#define LW_OPTIONS_EXPAND_H
+#pragma once
 
 #include "base/error.h"
 
@@ -22,5 +21,3 @@ int lw_expand_home(const char *text, const char *home, const char *origin, char 
 
 /** The same for each word of a text (options/words.h), also behind an @ at its beginning. */
 int lw_expand_homes(const char *text, const char *home, const char *origin, char **out, struct lw_error *err);
-
-#endif

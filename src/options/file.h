@@ -1,6 +1,5 @@
 /* file.h - a text of options, such as a job file: one [section], and in it lines "name = value" (see lw_commands). Pure. */
-#ifndef LW_OPTIONS_FILE_H
-#define LW_OPTIONS_FILE_H
+#pragma once
 
 #include "options/options.h"
 
@@ -24,5 +23,3 @@ int lw_options_file_section(const struct lw_options_file *file, lw_section_fn *k
 /** Set the options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. */
 int lw_options_file_apply(const struct lw_options_file *file, lw_section_fn *knows, struct lw_options *options,
                           struct lw_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* options.h - the options of a command: one table says their names, legal values, defaults and help, and everything that
  * reads or prints options (command line, job file, --help, man page, provenance) uses it. Values are checked when they are
  * set, so that reading them cannot fail. */
-#ifndef LW_OPTIONS_OPTIONS_H
-#define LW_OPTIONS_OPTIONS_H
+#pragma once
 
 #include "base/error.h"
 #include "options/parse.h"
@@ -110,5 +109,3 @@ char *lw_options_resolved(const struct lw_options *options, const char *more, st
 /** Call `visit` for every option in table order, those within others too. */
 void lw_options_each(const struct lw_options *options, void (*visit)(const struct lw_option *, const char *value, void *),
                      void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* parse.h - numbers as people write them on a command line, and the name they probably meant. Pure. */
-#ifndef LW_OPTIONS_PARSE_H
-#define LW_OPTIONS_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int lw_edit_distance(const char *a, const char *b);
 
 /** How near `candidate` is to `text` (small = near), -1 if it is too far to be what was meant. */
 int lw_nearness(const char *text, const char *candidate);
-
-#endif

@@ -1,6 +1,5 @@
 /* value.h - one option's value: its text checked against what the option allows. */
-#ifndef LW_OPTIONS_VALUE_H
-#define LW_OPTIONS_VALUE_H
+#pragma once
 
 #include "options/options.h"
 
@@ -16,5 +15,3 @@ struct lw_option_value {
 /** Check the text and, if it is legal, set the number that it stands for; else change nothing. `text` is left alone.
  * @param origin  what begins the message, see lw_options_set */
 int lw_option_value_set(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* words.h - several words, such as names of files, in one text: with blanks between them; a blank or backslash of a word has a
  * backslash before it. Pure. */
-#ifndef LW_OPTIONS_WORDS_H
-#define LW_OPTIONS_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ char *lw_words_append(const char *word, const char *text, char *end);
 
 /** Take the first word, without its backslashes. @return  where the rest begins; NULL: it is longer than size - 1 */
 const char *lw_words_take(const char *text, char *word, size_t size);
-
-#endif

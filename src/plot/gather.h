@@ -1,7 +1,6 @@
 /* gather.h - the samples of a subject read into a raster: all of them, or, where that would take too long, blocks of the axis and
  * channels spread evenly. */
-#ifndef LW_PLOT_GATHER_H
-#define LW_PLOT_GATHER_H
+#pragma once
 
 #include "plot/raster.h"
 #include "plot/subject.h"
@@ -27,5 +26,3 @@ void lw_gathered_release(struct lw_gathered *gathered);
 
 /** "drawn from 4.2% of the samples", "" if from all. @param least  the smallest part of several rasters */
 const char *lw_gathered_note(double least, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* graticule.h - lines of equal right ascension and declination over an image, or of what else its coordinates of the sky are, and
  * labels. */
-#ifndef LW_PLOT_GRATICULE_H
-#define LW_PLOT_GRATICULE_H
+#pragma once
 
 #include "plot/script.h"
 #include "plot/sky.h"
@@ -36,5 +35,3 @@ void lw_graticule_make(struct lw_graticule *graticule, const struct lw_panels *p
  * then no label is set. @param low, high  the edges of what is shown on the panel's axes */
 void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
                        const char *above, const struct lw_script *script);
-
-#endif

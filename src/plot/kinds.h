@@ -1,6 +1,5 @@
 /* kinds.h - the kinds of pictures: each gathers what it shows and writes gnuplot's text. */
-#ifndef LW_PLOT_KINDS_H
-#define LW_PLOT_KINDS_H
+#pragma once
 
 #include "options/options.h"
 #include "plot/gather.h"
@@ -106,5 +105,3 @@ int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err);      /* and i
 int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err);
 int lw_plot_filters(struct lw_plot *plot, struct lw_error *err);
-
-#endif

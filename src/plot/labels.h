@@ -1,6 +1,5 @@
 /* labels.h - what stands beside an axis: quantities in units that fit their range. Pure. */
-#ifndef LW_PLOT_LABELS_H
-#define LW_PLOT_LABELS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -35,5 +34,3 @@ void lw_label_plain(double first, double step, const char *name, const char *uni
 
 /** "1200x800". LW_EUSAGE. */
 int lw_label_parse_size(const char *text, int *width, int *height, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* picture.h - the file that a picture goes to: it bears its name only when it is complete. */
-#ifndef LW_PLOT_PICTURE_H
-#define LW_PLOT_PICTURE_H
+#pragma once
 
 #include "base/error.h"
 #include "plot/script.h"
@@ -27,5 +26,3 @@ int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_
 /** Give the file its name. LW_EIO; LW_ESYSTEM: it is empty. */
 int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err);
 void lw_picture_discard(struct lw_picture_file *file);      /* unless it is published */
-
-#endif

@@ -7,8 +7,7 @@
  *     series.c, waterfall.c, spectrum.c, peaks.c, filters.c    the kinds of pictures
  *     script.c      gnuplot's text
  *     gnuplot.c     the process; picture.c: the file */
-#ifndef LW_PLOT_PLOT_H
-#define LW_PLOT_PLOT_H
+#pragma once
 
 #include "comm/comm.h"
 #include "options/options.h"
@@ -24,5 +23,3 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
  * @param places  their columns and rows, which become longitudes and latitudes in degrees; LW_SKY_MOST at most
  * @param sky  says what these are; it is closed. Without a text: nobody knows, and `places` stay as they are */
 void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, struct lw_sky *sky);
-
-#endif

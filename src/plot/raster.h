@@ -1,7 +1,6 @@
 /* raster.h - samples gathered in the cells of a picture: the least, the largest, the mean and the rms value of those that fall into
  * each; which of too many samples are read; and the range of colours. Pure: the caller brings the memory. */
-#ifndef LW_PLOT_RASTER_H
-#define LW_PLOT_RASTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ struct lw_colours {
 /** From the 1st to the 99th percentile of the values that are finite, symmetric about zero where both signs are common. `values` is
  * sorted, what is not finite at the end. No finite value: 0 to 1. @param is_log  only values above zero count */
 struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log);
-
-#endif

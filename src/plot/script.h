@@ -7,8 +7,7 @@
  * what it substitutes. (Doubled single quotes are not safe: it takes those that begin a string for an empty one.) No file is named
  * in the text: gnuplot draws to its standard output, and the data stand in the text itself, which is all that a picture
  * needs. */
-#ifndef LW_PLOT_SCRIPT_H
-#define LW_PLOT_SCRIPT_H
+#pragma once
 
 #include "plot/labels.h"
 #include "plot/raster.h"
@@ -71,5 +70,3 @@ int lw_panels_height(const struct lw_script *script, const struct lw_panels *pan
 /** Colours from low to high, for the panel that follows: their scale beside it, and above that what it is of. */
 void lw_script_colours(const struct lw_script *script, const struct lw_panels *panels, int number, const struct lw_colours *colours,
                        const char *label, bool is_log);
-
-#endif

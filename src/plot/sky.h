@@ -1,6 +1,5 @@
 /* sky.h - where the pixels of an image lie on the sky, by WCSLIB. sky_none.c takes the place of sky.c in a build without it. */
-#ifndef LW_PLOT_SKY_H
-#define LW_PLOT_SKY_H
+#pragma once
 
 #include "io/notes/said.h"
 
@@ -29,5 +28,3 @@ void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_
 
 /** "WCSLIB 7.12". */
 const char *lw_sky_library(void);
-
-#endif

@@ -6,8 +6,7 @@
  *     z   filters, or the images of a stack
  *
  * Each may be missing. One process opens and reads it. */
-#ifndef LW_PLOT_SUBJECT_H
-#define LW_PLOT_SUBJECT_H
+#pragma once
 
 #include "io/notes/notes.h"
 #include "io/read/box.h"
@@ -66,5 +65,3 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
 
 /** What the values are: "rms of Acoustic (m/s)", "filtered (m/s)", "magnitude of signal", "value". Returns `text`. */
 const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  *     poll    at the end of each round: whether one is due, or the run is to stop (a signal, the end of --time-limit)
  *     store   what is done is safe on all ranks: rank 0 writes the journal
  *     close */
-#ifndef LW_RESUME_CHECKPOINT_H
-#define LW_RESUME_CHECKPOINT_H
+#pragma once
 
 #include "io/journal/journal.h"
 #include "setup/flaws.h"
@@ -67,5 +66,3 @@ static inline bool lw_checkpoint_may_go_on(int rc)
 void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err);
 
 void lw_checkpoint_close(struct lw_checkpoint *checkpoint);
-
-#endif

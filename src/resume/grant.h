@@ -1,7 +1,6 @@
 /* grant.h - how long a run may last, where Slurm says so: by SLURM_JOB_END_TIME, else by the command squeue, for whose answer
  * nobody waits. By one process. */
-#ifndef LW_RESUME_GRANT_H
-#define LW_RESUME_GRANT_H
+#pragma once
 
 /** Ask. Outside of a Slurm job, nothing is done. */
 void lw_grant_ask(void);
@@ -14,5 +13,3 @@ void lw_grant_end_asking(void);
 
 /** Seconds that squeue's time left stands for: "1-02:03:04", "3:04", "59"; 0: none, such as "UNLIMITED". */
 double lw_grant_parse(const char *text);
-
-#endif

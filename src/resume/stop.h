@@ -3,8 +3,7 @@
  * Ranks agree on it at the end of a round. A rank whose round goes on for LW_STOP_ROUND_S more is told to leave it (base/leave.h);
  * one that does not come out of that for LW_STOP_LEAVE_S, as in a library's long call, ends at once: the journal is whole at any
  * moment. */
-#ifndef LW_RESUME_STOP_H
-#define LW_RESUME_STOP_H
+#pragma once
 
 #include "base/error.h"
 
@@ -36,5 +35,3 @@ const char *lw_stop_signal_text(int signal);
 
 /** Seconds since lw_stop_listen. */
 double lw_stop_elapsed(void);
-
-#endif

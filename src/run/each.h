@@ -1,6 +1,5 @@
 /* each.h - a result of its own for each file or stretch of files (--each), one after the other, from one start of the program. */
-#ifndef LW_RUN_EACH_H
-#define LW_RUN_EACH_H
+#pragma once
 
 #include "job/job.h"
 
@@ -15,5 +14,3 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
 /** Say how many there are, how the largest would run, and what all take: where they are many, most are counted by the size of their
  * input. An input that cannot be described is an error as of lw_each_run. Collective. */
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* run.h - a job with one result, run or planned in the way that it names. */
-#ifndef LW_RUN_RUN_H
-#define LW_RUN_RUN_H
+#pragma once
 
 #include "setup/planned.h"
 
@@ -15,5 +14,3 @@ int lw_run_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct
 
 /** Print that. Collective. */
 int lw_plan_one(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* devices.h - which GPU each rank drives: told in the log, compared, its memory divided, the rank kept near it. */
-#ifndef LW_SETUP_DEVICES_H
-#define LW_SETUP_DEVICES_H
+#pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
@@ -10,5 +9,3 @@
  * equal part of engine->device_bytes. Ranks whose engine has no device take part and are not counted. A launcher may show each
  * rank one device, so that only its identity tells whether it is another's, too. Collective. */
 int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, struct lw_error *err);
-
-#endif

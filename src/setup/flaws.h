@@ -1,6 +1,5 @@
 /* flaws.h - what a run finds wrong with its data: how much, and where on the axis samples that are not finite lie. */
-#ifndef LW_SETUP_FLAWS_H
-#define LW_SETUP_FLAWS_H
+#pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
@@ -24,5 +23,3 @@ void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more);
 
 /** Those of all ranks. Collective. */
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws);
-
-#endif

@@ -1,6 +1,5 @@
 /* limits.h - the memory that each rank of a run may use: one rule for every job. */
-#ifndef LW_SETUP_LIMITS_H
-#define LW_SETUP_LIMITS_H
+#pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
@@ -22,5 +21,3 @@ struct lw_limits {
  * @param memory, gpu_memory  what was asked for, bytes; 0: nothing */
 void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_t memory, int64_t gpu_memory,
                     struct lw_limits *limits);
-
-#endif

@@ -1,7 +1,6 @@
 /* planned.h - what a plan tells of a run, in numbers and, on standard output, in words: rows that plans of all kinds of runs share.
  * By rank 0. */
-#ifndef LW_SETUP_PLANNED_H
-#define LW_SETUP_PLANNED_H
+#pragma once
 
 #include "setup/setup.h"
 
@@ -28,5 +27,3 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
 
 /** What to ask Slurm for, with a margin, for a run that may take so long. */
 void lw_plan_print_slurm(double seconds);
-
-#endif

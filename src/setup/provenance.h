@@ -1,6 +1,5 @@
 /* provenance.h - where a result comes from: the attributes of its root group. */
-#ifndef LW_SETUP_PROVENANCE_H
-#define LW_SETUP_PROVENANCE_H
+#pragma once
 
 #include "setup/setup.h"
 
@@ -25,5 +24,3 @@ void lw_provenance_release(struct lw_provenance *provenance);
  * @param written  lw_writer_way  @param time  storage for the end time */
 void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, const char *written, char time[32],
                        struct lw_attribute attributes[LW_PROVENANCE_END]);
-
-#endif

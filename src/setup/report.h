@@ -1,7 +1,6 @@
 /* report.h - what a run says of itself while it goes on and when it is done: progress, the time of each stage on all ranks,
  * memory. */
-#ifndef LW_SETUP_REPORT_H
-#define LW_SETUP_REPORT_H
+#pragma once
 
 #include "base/log.h"
 #include "comm/comm.h"
@@ -37,5 +36,3 @@ void lw_report_memory(const struct lw_report *report);
 
 /** Seconds since the report was opened. */
 double lw_report_elapsed(const struct lw_report *report);
-
-#endif

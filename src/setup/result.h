@@ -1,8 +1,7 @@
 /* result.h - the result of a run on its way: where it comes from, its file, and what was found wrong with its data.
  *
  *     begin (provenance, the time of the start) -> create (the file) -> the writer is written to -> finish -> close */
-#ifndef LW_SETUP_RESULT_H
-#define LW_SETUP_RESULT_H
+#pragma once
 
 #include "io/notes/said.h"
 #include "io/write/writer.h"
@@ -49,5 +48,3 @@ void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws
 
 /** Unless finished, the file is deleted. Collective. */
 void lw_result_close(struct lw_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* setup.h - from options to something that can be planned: input opened, job prepared, engine created, limits found. The same
  * for every job. */
-#ifndef LW_SETUP_SETUP_H
-#define LW_SETUP_SETUP_H
+#pragma once
 
 #include "base/pool.h"
 #include "comm/comm.h"
@@ -50,5 +49,3 @@ int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);
 
 /** After the last read: the inputs are still those that were opened, see lw_job_check_inputs. Collective. */
 int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err);
-
-#endif

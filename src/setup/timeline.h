@@ -1,7 +1,6 @@
 /* timeline.h - where the time from the program's start to its first submitted block goes. One for the process, on its main
  * thread, as the log is. */
-#ifndef LW_SETUP_TIMELINE_H
-#define LW_SETUP_TIMELINE_H
+#pragma once
 
 /* What the main thread does on the way, in the order in which the log tells it. */
 enum lw_start_stage {
@@ -24,5 +23,3 @@ void lw_timeline_end(enum lw_start_stage stage);
 /** The first block has been submitted, or the engine refused it: log (--verbose) how long that took, and what. Only the first
  * call counts. */
 void lw_timeline_submitted(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* dense.h - bytes of the transform of all samples. Pure arithmetic. */
-#ifndef LW_SFFT_DENSE_H
-#define LW_SFFT_DENSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
 
 /** Bytes that FFTW takes for itself beside the n samples of a transform in place, at most, as measured. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real);
-
-#endif

@@ -11,16 +11,14 @@
  *
  * Beside a box times a Dolph-Chebyshev window of the same length, what leaks from afar is much less (it falls with the
  * distance), and no transform is needed to make it. Kaiser, "Nonrecursive digital filter design", 1974. */
-#ifndef LW_SFFT_FLAT_WINDOW_H
-#define LW_SFFT_FLAT_WINDOW_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* The response's table: so many entries per bucket, from -1 to 2 beyond the range (LW_SFFT_WINDOW_RANGE). */
 #define LW_SFFT_RESPONSE_STEPS 2048
@@ -58,8 +56,4 @@ int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec);
 #define LW_SFFT_WINDOW_RANGE 1.75
 double lw_sfft_window_response(const struct lw_sfft_window *window, double u);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

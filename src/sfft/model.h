@@ -3,8 +3,7 @@
  * The buckets of all stages and shifts are planes of B complex numbers. With A the linear map from the lines' amplitudes to
  * the planes (three buckets a line and plane), the model adds A x to planes, projects planes with A's adjoint, and fits x
  * by least squares. Every sum is taken in a fixed order: the results do not depend on the number of threads. */
-#ifndef LW_SFFT_MODEL_H
-#define LW_SFFT_MODEL_H
+#pragma once
 
 #include "sfft/stage.h"
 
@@ -71,5 +70,3 @@ double lw_sfft_model_weight(const struct lw_sfft_model *model, int64_t line, int
 
 /** Keep the lines with keep[line] only, in their order. */
 void lw_sfft_model_select(struct lw_sfft_model *model, const bool *keep);
-
-#endif

@@ -1,13 +1,12 @@
 /* number.h - whole numbers modulo the length of a signal, and random numbers that depend on a seed and a place only.
  * Pure arithmetic. */
-#ifndef LW_SFFT_NUMBER_H
-#define LW_SFFT_NUMBER_H
+#pragma once
+
+#include "base/linkage.h"
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* Longest signal: the quotient in lw_mod_multiply is estimated in double precision and may be wrong by one. */
 #define LW_SFFT_MAX_SAMPLES ((int64_t)1 << 48)
@@ -46,8 +45,4 @@ uint64_t lw_random_bits(uint64_t seed, uint64_t counter);
 /** Uniform in 0 .. n-1, n < 2^50. */
 int64_t lw_random_below(uint64_t seed, uint64_t counter, int64_t n);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,14 +4,12 @@
  * and there are so many buckets that most are free of lines, however these lie: the low energies are those of the noise alone,
  * which are exponentially distributed. A quantile of theirs tells the noise, to about 1 dB for a signal that has as many lines as
  * are wanted, and up to 3 dB too low for one that has few; such lines stand out of it all the more. */
-#ifndef LW_SFFT_PROBE_H
-#define LW_SFFT_PROBE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "sfft/sfft.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** A plan of one attempt that has no stage but the one that checks: what is sampled. */
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec);
@@ -34,8 +32,4 @@ double lw_sfft_probe_snr(const struct lw_sfft_probe *probe);
  * where the samples of a better one would be too many. */
 struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  *     wanted         x    xx x        x    x x   x      xx x       sorted; each belongs to one rank
  *     spans          [x....xx.x]     [x]   [x.x...x]   [xx.x]      joined across short gaps, cut at the longest read
  */
-#ifndef LW_SFFT_READING_H
-#define LW_SFFT_READING_H
+#pragma once
 
 #include "sfft/sfft.h"
 
@@ -45,5 +44,3 @@ void lw_sfft_samples_release(struct lw_sfft_samples *samples);
 
 /** Samples that stages [first_stage, end_stage) take together, over all ranks. */
 int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage);
-
-#endif

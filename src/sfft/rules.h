@@ -1,7 +1,6 @@
 /* rules.h - the numbers that recovery goes by, on every engine: when a bucket is taken for a line, how long to go on.
  * C and CUDA C. */
-#ifndef LW_SFFT_RULES_H
-#define LW_SFFT_RULES_H
+#pragma once
 
 enum {
     LW_SFFT_LOOKS = 3,              /* peel and fit at most this often */
@@ -34,5 +33,3 @@ enum {
 #define LW_SFFT_QUANTILE_FULL 0.1
 #define LW_SFFT_QUANTILE_PEELING 0.3
 #define LW_SFFT_QUANTILE_FITTED 0.5
-
-#endif

@@ -18,15 +18,13 @@
  *
  * No MPI, no files, no engine: whoever calls brings the samples. Everything is a function of the spec and the samples: the
  * same on every rank and for any number of threads. */
-#ifndef LW_SFFT_SFFT_H
-#define LW_SFFT_SFFT_H
+#pragma once
 
+#include "base/linkage.h"
 #include "base/type.h"
 #include "sfft/stage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_sfft_spec {
     int64_t n;                      /* samples */
@@ -166,8 +164,4 @@ bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most);
 /** and no line that is to be reported can have been missed, of a signal of that power per sample. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,7 +1,6 @@
 /* signal.h - one channel of a signal in memory, as it is stored. Whoever collects samples takes them from it, in the order of
  * a run (sparse/collect.c) and in the CPU engine (cpu/sfft/buckets.c). */
-#ifndef LW_SFFT_SIGNAL_H
-#define LW_SFFT_SIGNAL_H
+#pragma once
 
 #include "base/type.h"
 
@@ -19,5 +18,3 @@ static inline void lw_sfft_sample(const struct lw_sfft_signal *signal, int64_t i
     out[0] = lw_type_number(signal->type, signal->samples, is_complex ? 2 * i : i);
     out[1] = is_complex ? lw_type_number(signal->type, signal->samples, 2 * i + 1) : 0;
 }
-
-#endif

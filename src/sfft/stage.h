@@ -12,17 +12,15 @@
  *     a exp(2 pi i f (sigma s[d] + tau) / n) G(f' B / n - b)
  *
  * The phases from shift to shift tell f', the first shift to within a bucket and each further one 2^r times finer. */
-#ifndef LW_SFFT_STAGE_H
-#define LW_SFFT_STAGE_H
+#pragma once
 
+#include "base/linkage.h"
 #include "sfft/flat_window.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
 #define LW_SFFT_ATTEMPTS 3
@@ -72,8 +70,4 @@ double lw_sfft_stage_least_amplitude(const struct lw_sfft_stage *stage);
 /** f (sigma s[d] + tau) / n in turns, reduced to [0, 1). `permuted` is f'. */
 double lw_sfft_stage_turns(const struct lw_sfft_stage *stage, int d, int64_t frequency, int64_t permuted);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,6 +1,5 @@
 /* state.h - the inside of struct lw_sfft, for the files that work on it. */
-#ifndef LW_SFFT_STATE_H
-#define LW_SFFT_STATE_H
+#pragma once
 
 #include "sfft/model.h"
 #include "sfft/sfft.h"
@@ -37,5 +36,3 @@ double lw_sfft_bucket_noise(const struct lw_sfft *sfft, int stage);
  * @param tolerance  part of a bucket's energy that one line may leave unexplained, beside noise
  * @return lines added or changed */
 int64_t lw_sfft_peel(struct lw_sfft *sfft, int stage, double tolerance);
-
-#endif

@@ -7,16 +7,14 @@
  *
  * The time of an output is that of the input sample under the reference tap: with tap r, output o has that of sample
  * o + look_ahead - r. A mode says which outputs are kept, never what time they have. */
-#ifndef LW_SIGNAL_CONVOLUTION_H
-#define LW_SIGNAL_CONVOLUTION_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 enum lw_mode { LW_MODE_FULL, LW_MODE_SAME, LW_MODE_VALID };
 enum lw_boundary { LW_BOUNDARY_ZERO, LW_BOUNDARY_EDGE, LW_BOUNDARY_WRAP, LW_BOUNDARY_REFLECT };
@@ -59,8 +57,4 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
 const char *lw_mode_text(enum lw_mode mode);
 const char *lw_boundary_text(enum lw_boundary boundary);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

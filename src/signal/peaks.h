@@ -1,12 +1,10 @@
 /* peaks.h - which crossings are peaks: see signal/search.h. */
-#ifndef LW_SIGNAL_PEAKS_H
-#define LW_SIGNAL_PEAKS_H
+#pragma once
 
+#include "base/linkage.h"
 #include "signal/search.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_peak {
     int64_t index;              /* on the axis */
@@ -39,8 +37,4 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 /** The order of a table of peaks, for qsort: index, channel, filter, column. */
 int lw_peaks_compare(const void *a, const void *b);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -18,18 +18,16 @@
  * a derivative is among them, and where every D-th sample is kept, those that are not). An output is NaN where the taps
  * of any sample of its stencil touch one that is not finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a
  * block's halo and look-ahead grow by it. */
-#ifndef LW_SIGNAL_POST_H
-#define LW_SIGNAL_POST_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* What an operation makes: */
 enum lw_post_traits {
@@ -141,8 +139,4 @@ struct lw_post_weights {
 /** The weights at a place; all zero where the axis has no such sample. @param post  rate > 1 */
 void lw_post_weigh(struct lw_post post, int64_t n, int place, struct lw_post_weights *out);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -11,17 +11,15 @@
  *
  * A run that goes on with what an earlier one has left does the rest, stripe by stripe: of each range of channels, the outputs from
  * where the earlier one came to. */
-#ifndef LW_SIGNAL_ROUNDS_H
-#define LW_SIGNAL_ROUNDS_H
+#pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 enum lw_split { LW_SPLIT_AUTO, LW_SPLIT_AXIS, LW_SPLIT_CHANNELS };
 
@@ -97,8 +95,4 @@ int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round);
 /** Whether `round` is the first on the axis of its group of channels, or of what is left of it: there the carry starts afresh. */
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

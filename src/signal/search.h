@@ -18,16 +18,15 @@
  * An engine delivers crossings for the peaks: outputs whose SNR is at least the threshold. lw_peaks_pick (signal/peaks.h) chooses
  * among them. To know the neighbours of its outputs, and blocks that reach beyond them, an engine computes more of the series
  * than a block has, whole grid units before and after: each output is computed in its own segment, whoever computes it. */
-#ifndef LW_SIGNAL_SEARCH_H
-#define LW_SIGNAL_SEARCH_H
+#pragma once
+
+#include "base/linkage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* Products, to be combined. */
 enum { LW_FILTERED = 1, LW_PEAKS = 2, LW_BEST = 4, LW_BLOCKS = 8 };
@@ -116,8 +115,4 @@ struct lw_crossing {
     double re, im;              /* y as it was computed */
 };
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,6 +1,5 @@
 /* separable.h - whether a matrix is the product of a column and a row. Pure arithmetic. */
-#ifndef LW_SIGNAL_SEPARABLE_H
-#define LW_SIGNAL_SEPARABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  * @param row     set; [columns] or [columns x 2]
  * @return  norm of what is left, relative to the matrix's (both Frobenius); 0 for a matrix of zeros */
 double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_complex, double *column, double *row);
-
-#endif

@@ -5,8 +5,7 @@
  * a multiple of that in noise of 1. From then on it is the root mean square of the |y| below LW_SPREAD_CLIP sigma, as a multiple of
  * that in noise of 1, until it stands. Noise is Gaussian where y is real. Where it is complex, |y|^2 is exponential, and sigma^2
  * its mean, the power of both parts. Within a bin |y| counts as spread evenly, which changes sigma by some 1e-4. */
-#ifndef LW_SIGNAL_SPREAD_H
-#define LW_SIGNAL_SPREAD_H
+#pragma once
 
 #include "base/type.h"
 
@@ -43,5 +42,3 @@ void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t 
  * @param n_finite  set: how many values were finite */
 double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t first, double *counts, int64_t n, double *work,
                        double *n_finite);
-
-#endif

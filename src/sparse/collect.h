@@ -1,6 +1,5 @@
 /* collect.h - samples of a sparse run, from the file to the rank that needs them. */
-#ifndef LW_SPARSE_COLLECT_H
-#define LW_SPARSE_COLLECT_H
+#pragma once
 
 #include "sfft/reading.h"
 #include "sparse/state.h"
@@ -22,5 +21,3 @@ int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_er
 
 /** LW_EDATA if some of the samples taken so far, run->flaws, are not finite, and --nan does not allow it. Collective. */
 int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err);
-
-#endif

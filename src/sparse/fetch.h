@@ -1,6 +1,5 @@
 /* fetch.h - samples of a sparse run straight from their place in the file, by the I/O threads side by side: run->is_raw. */
-#ifndef LW_SPARSE_FETCH_H
-#define LW_SPARSE_FETCH_H
+#pragma once
 
 #include "sfft/reading.h"
 #include "sparse/state.h"
@@ -13,5 +12,3 @@ int lw_sparse_fetch(struct lw_sparse *run, const struct lw_sfft_samples *samples
 /** Read all samples of a channel into run->whole. Those that are not finite are counted in run->flaws, and zero. LW_EIO; not
  * collective. */
 int lw_sparse_fetch_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err);
-
-#endif

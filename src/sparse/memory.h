@@ -2,8 +2,7 @@
  *
  *     base + files + kept | searching: samples of a group of channels, their list, the solver
  *                         | dense: all samples of a channel, their transform           one after the other, never together */
-#ifndef LW_SPARSE_MEMORY_H
-#define LW_SPARSE_MEMORY_H
+#pragma once
 
 #include "sparse/state.h"
 
@@ -29,5 +28,3 @@ int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct 
 
 /** Why all channels are dense from the start. */
 const char *lw_sparse_why_dense(const struct lw_sparse *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* outcome.h - what became of the channels: lines and figures, from the rank that has them to all. */
-#ifndef LW_SPARSE_OUTCOME_H
-#define LW_SPARSE_OUTCOME_H
+#pragma once
 
 #include "sparse/state.h"
 
@@ -25,5 +24,3 @@ int64_t lw_sparse_next_untried(const struct lw_sparse *run, int64_t from, int n_
 
 /** This rank's next channel from `from` on that is neither explained nor dense; -1: none. */
 int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
-
-#endif

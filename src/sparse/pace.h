@@ -1,7 +1,6 @@
 /* pace.h - how the samples of a sparse run are read: straight from their place in the file or by the format's library, and
  * across which gaps reading goes on. Nothing here changes a result. */
-#ifndef LW_SPARSE_PACE_H
-#define LW_SPARSE_PACE_H
+#pragma once
 
 #include "sfft/reading.h"
 #include "sparse/state.h"
@@ -38,5 +37,3 @@ double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int6
 
 /** What is read in rows of the plan command, with the time it will take. */
 void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
-
-#endif

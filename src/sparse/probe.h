@@ -1,6 +1,5 @@
 /* probe.h - the noise of the channels before their lines are searched for (sfft/probe.h), from a few samples of some of them. */
-#ifndef LW_SPARSE_PROBE_H
-#define LW_SPARSE_PROBE_H
+#pragma once
 
 #include "sparse/state.h"
 
@@ -11,5 +10,3 @@ int lw_sparse_probe(struct lw_sparse *run, double *snr_db, struct lw_error *err)
 
 /** Samples of a channel that this takes: 0 where it is not tried. */
 int64_t lw_sparse_probe_samples(const struct lw_sparse *run, int64_t channel);
-
-#endif

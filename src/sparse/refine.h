@@ -1,7 +1,6 @@
 /* refine.h - tones at any frequencies (sfft/tones/tones.h) from the lines of a search: with --refine they are fitted, and what they
  * leave is searched again until it is noise; without, a few of them tell whether there are such tones. */
-#ifndef LW_SPARSE_REFINE_H
-#define LW_SPARSE_REFINE_H
+#pragma once
 
 #include "sfft/tones/tones.h"
 #include "sparse/state.h"
@@ -38,5 +37,3 @@ int lw_sparse_off_grid(const struct lw_sparse_refine *refine, double *values, co
 
 /** Of refined lines, those that lie between two frequencies. */
 int lw_sparse_count_off_grid(const struct lw_sfft_result *result);
-
-#endif

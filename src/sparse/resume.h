@@ -2,8 +2,7 @@
  * is kept as a record beside the result, as soon as a checkpoint is due; the journal says how many bytes of records count.
  *
  *     record   struct lw_sparse_record, then its lines; of several records of a channel the last counts */
-#ifndef LW_SPARSE_RESUME_H
-#define LW_SPARSE_RESUME_H
+#pragma once
 
 #include "sparse/state.h"
 
@@ -27,5 +26,3 @@ int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err);
 void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err);
 
 void lw_sparse_resume_close(struct lw_sparse *run);
-
-#endif

@@ -13,8 +13,7 @@
  *     memory.c    whether it all fits
  *     resume.c    checkpoints, and what an earlier run has found
  *     table.c     the result */
-#ifndef LW_SPARSE_STATE_H
-#define LW_SPARSE_STATE_H
+#pragma once
 
 #include "engine/sparse.h"
 #include "io/bytes/scatter.h"
@@ -161,5 +160,3 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 {
     return run->request.has_pieces ? "pieces of channels" : "channels";
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h - the result of a sparse run: a table of lines, and one of channels (job/line_rows.h has their rows). */
-#ifndef LW_SPARSE_TABLE_H
-#define LW_SPARSE_TABLE_H
+#pragma once
 
 #include "sparse/state.h"
 
@@ -12,5 +11,3 @@ int64_t lw_sparse_most_written(const struct lw_sparse *run);
 
 /** Create the file and write both tables. Collective. */
 int lw_sparse_write(struct lw_sparse *run, struct lw_error *err);
-
-#endif

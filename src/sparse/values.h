@@ -1,6 +1,5 @@
 /* values.h - stored samples in memory as numbers. Any thread may call, for places that are its own. */
-#ifndef LW_SPARSE_VALUES_H
-#define LW_SPARSE_VALUES_H
+#pragma once
 
 #include "sfft/reading.h"
 #include "sparse/state.h"
@@ -24,5 +23,3 @@ int64_t lw_sparse_convert(const struct lw_sparse *run, const struct lw_sparse_bl
 
 /** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
 int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
-
-#endif

@@ -1,7 +1,6 @@
 /* listener.h - who wants to know how far a run has come: the progress line, the checkpoints. The run tells them after each
  * write. */
-#ifndef LW_STREAM_LISTENER_H
-#define LW_STREAM_LISTENER_H
+#pragma once
 
 #include "setup/flaws.h"
 
@@ -48,5 +47,3 @@ static inline int lw_listeners_tell(const struct lw_listeners *listeners, const 
         rc = listeners->all[i].call(listeners->all[i].context, written, err);
     return rc;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* loop.h - the rounds of a streamed run: each rank's slice from the file through a slot and the engine to the sinks.
  *
  *     create (all memory) -> run (all rounds) -> finish, flaws, destroy */
-#ifndef LW_STREAM_LOOP_H
-#define LW_STREAM_LOOP_H
+#pragma once
 
 #include "setup/report.h"
 #include "setup/result.h"
@@ -43,5 +42,3 @@ const struct lw_written *lw_loop_written(const struct lw_loop *loop);
 
 /** What this rank found wrong with its data. */
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);
-
-#endif

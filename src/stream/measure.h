@@ -1,7 +1,6 @@
 /* measure.h - how long a run will take, from trying it: its first rounds, as they will be run, into a file beside the output that
  * is deleted again. */
-#ifndef LW_STREAM_MEASURE_H
-#define LW_STREAM_MEASURE_H
+#pragma once
 
 #include "setup/report.h"
 #include "setup/setup.h"
@@ -22,5 +21,3 @@ struct lw_measure {
  * @param report  open; its stages are counted for what was tried */
 int lw_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_report *report, struct lw_measure *measure,
                struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* not_finite.h - the samples of a block that are not finite: how many there are, and where. */
-#ifndef LW_STREAM_NOT_FINITE_H
-#define LW_STREAM_NOT_FINITE_H
+#pragma once
 
 #include "setup/flaws.h"
 #include "stream/window.h"
@@ -18,5 +17,3 @@ int64_t lw_not_finite_count(const struct lw_samples_view *view, int64_t begin, i
 /** Note where among them the first and the last lie. What this takes is bounded: once a run has sought for a tenth of a second, the
  * last one's place becomes rough. @param start  sample of the input at window position 0 */
 void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws);
-
-#endif

@@ -1,6 +1,5 @@
 /* open.h - the setup of a streamed run: what every run has, and a mask. */
-#ifndef LW_STREAM_OPEN_H
-#define LW_STREAM_OPEN_H
+#pragma once
 
 #include "setup/setup.h"
 
@@ -8,5 +7,3 @@
 int lw_stream_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_setup *setup,
                    struct lw_error *err);
 void lw_stream_close(struct lw_setup *setup);   /* Collective. */
-
-#endif

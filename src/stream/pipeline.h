@@ -7,8 +7,7 @@
  * acquire gives the next free slot, to be read into; submit starts it; collect waits for the oldest one submitted and gives its
  * output, to be written; release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit
  * an empty block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
-#ifndef LW_STREAM_PIPELINE_H
-#define LW_STREAM_PIPELINE_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -38,5 +37,3 @@ int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, stru
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);
-
-#endif

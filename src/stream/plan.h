@@ -1,6 +1,5 @@
 /* plan.h - how a job will run: rounds, slices, buffers and bytes, decided before anything large is allocated. */
-#ifndef LW_STREAM_PLAN_H
-#define LW_STREAM_PLAN_H
+#pragma once
 
 #include "comm/comm.h"
 #include "comm/halo.h"
@@ -69,5 +68,3 @@ int64_t lw_plan_input_bytes(const struct lw_job *job, const struct lw_op_plan *o
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job);
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader);
 struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job);
-
-#endif

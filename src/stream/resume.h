@@ -6,8 +6,7 @@
  *     listen     after each round: what is written is flushed on all ranks, meanwhile; once it is, the journal says so
  *     save       the rounds have ended with an error: a last checkpoint, where something is done
  *     close */
-#ifndef LW_STREAM_RESUME_H
-#define LW_STREAM_RESUME_H
+#pragma once
 
 #include "resume/checkpoint.h"
 #include "signal/rounds.h"
@@ -49,5 +48,3 @@ void lw_streamed_save(struct lw_streamed *streamed, const struct lw_written *wri
 
 /** What is being flushed is waited for; before the writer's end. */
 void lw_streamed_close(struct lw_streamed *streamed);
-
-#endif

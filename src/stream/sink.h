@@ -1,7 +1,6 @@
 /* sink.h - where products go: an array's part of a finished block to its place in the result, the rows of a table to their turn
  * behind those of others. */
-#ifndef LW_STREAM_SINK_H
-#define LW_STREAM_SINK_H
+#pragma once
 
 #include "engine/engine.h"
 #include "io/write/writer.h"
@@ -28,5 +27,3 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
 
 /** Wait until all products are written; where nothing has begun, at once. Not collective: errors are those of lw_writer_end. */
 int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Samples inside the signal are read into place. Those outside that the boundary makes from samples of the signal are read
  * once more from where they are: the one exception to reading each sample once, and at most a filter's length. */
-#ifndef LW_STREAM_WINDOW_H
-#define LW_STREAM_WINDOW_H
+#pragma once
 
 #include "io/read/reader.h"
 #include "signal/convolution.h"
@@ -49,5 +48,3 @@ int lw_window_end(struct lw_stream_window *window, struct lw_error *err);
 
 /** Both. */
 int lw_window_read(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err);
-
-#endif

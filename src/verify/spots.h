@@ -1,7 +1,6 @@
 /* spots.h - which outputs are checked: random ones of random pieces of a dataset's axis, among which are the first and the
  * last, and none twice. */
-#ifndef LW_VERIFY_SPOTS_H
-#define LW_VERIFY_SPOTS_H
+#pragma once
 
 #include "verify/state.h"
 
@@ -60,5 +59,3 @@ const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int6
 
 /** "1.5" or "1.5 + 2i". Returns `text`. */
 const char *lw_verify_number(double complex value, bool is_complex, char text[64]);
-
-#endif

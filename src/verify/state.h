@@ -1,6 +1,5 @@
 /* state.h - what the files of src/verify share. */
-#ifndef LW_VERIFY_STATE_H
-#define LW_VERIFY_STATE_H
+#pragma once
 
 #include "io/notes/notes.h"
 #include "stream/plan.h"
@@ -171,5 +170,3 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_lines(struct lw_verify *verify, struct lw_error *err);
-
-#endif

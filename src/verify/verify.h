@@ -13,8 +13,7 @@
  *
  * Sums over taps are made as they are written down, by none of the engines' code. What the definition takes from a pass over all of
  * the data, the noise of a search and the spectrum of --whiten, is taken from the result. */
-#ifndef LW_VERIFY_VERIFY_H
-#define LW_VERIFY_VERIFY_H
+#pragma once
 
 #include "comm/comm.h"
 #include "job/job.h"
@@ -36,5 +35,3 @@ int lw_verify_check_complete(const char *file, struct lw_error *err);
 /** Check it and print what was found. Rank 0 works, all return the same code. LW_EDATA: something is wrong, naming the worst
  * place, or an input is not the one that the result was made from. Collective. */
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err);
-
-#endif

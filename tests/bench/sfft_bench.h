@@ -1,7 +1,6 @@
 /* sfft_bench.h - what the benchmarks of sparse transforms share: a signal whose lines are known, clocks, and the line of
  * names and values that is printed for each row. */
-#ifndef LW_SFFT_BENCH_H
-#define LW_SFFT_BENCH_H
+#pragma once
 
 #include "sfft/published/published.h"
 
@@ -49,5 +48,3 @@ void bench_score(const struct bench *bench, const struct lw_sfft_result *result,
 /** One line: sorts the times. @param has_lines, has_steps  whether there is a result, and a profile */
 void bench_print(const struct bench *bench, const char *algorithm, int n_threads, bool has_lines, bool has_steps,
                  struct figures *figures);
-
-#endif

@@ -1,6 +1,5 @@
 /* image.h - one convolution of made-up images: what to compute, the pixels, a run through an engine, and the truth. */
-#ifndef LW_TEST_IMAGE_H
-#define LW_TEST_IMAGE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "signal/peaks.h"
@@ -67,5 +66,3 @@ void image_test_peaks(struct lw_engine *engine);
 
 /** One line about it, for messages. Returns `text`. */
 const char *image_text(const struct image *image, char text[320]);
-
-#endif

@@ -1,6 +1,5 @@
 /* ols_parts.h - what the files of the overlap-save suite share. The engine under test is that of ols.c. */
-#ifndef LW_TEST_OLS_PARTS_H
-#define LW_TEST_OLS_PARTS_H
+#pragma once
 
 #include "trial.h"
 
@@ -29,5 +28,3 @@ bool conformance_run(const struct trial_data *data, struct trial_result *result)
 /** ols_post.c: everything that signal/post.h makes of a series. */
 void conformance_of_post(void);
 void conformance_cuts_of_post(struct lw_engine *other);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What an engine finds depends on which of two numbers is larger: an output and the threshold, or two outputs. The truth is
  * settled where no two of them are so close that the promised error of the engine could decide. */
-#ifndef LW_TEST_SEARCH_TRUTH_H
-#define LW_TEST_SEARCH_TRUTH_H
+#pragma once
 
 #include "trial.h"
 
@@ -25,5 +24,3 @@ bool search_truth_settle(const struct search_truth *truth, struct trial_data *da
 /** Compare all products but the series. */
 void search_truth_check(const struct search_truth *truth, const struct trial_result *result, const struct trial_found *found,
                         const char *what);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A suite returns the exit code of the test: 0, 1, or 77 where the engine cannot run here.
  * @param divisor  the number of random trials is divided by this; there is at least one */
-#ifndef LW_TEST_SUITES_H
-#define LW_TEST_SUITES_H
+#pragma once
 
 #include "engine/registry.h"
 
@@ -25,5 +24,3 @@ int suite_sfft(const struct lw_engine_type *type, int divisor);
 /** The published transform with flat windows and voting: lines found and their errors over many seeds, the same bits in all
  * ways to compute it, the same lines as the cpu engine's, and signals that are not sparse. */
 int suite_published(const struct lw_engine_type *type, int divisor);
-
-#endif

@@ -1,6 +1,5 @@
 /* trial.h - one filtering of a made-up signal: what to compute, the samples, a run through an engine, and the truth. */
-#ifndef LW_TEST_TRIAL_H
-#define LW_TEST_TRIAL_H
+#pragma once
 
 #include "engine/engine.h"
 #include "signal/peaks.h"
@@ -134,5 +133,3 @@ double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan,
 
 /** One line about a trial, for messages. Returns `text`. */
 const char *trial_text(const struct trial *trial, char text[256]);
-
-#endif

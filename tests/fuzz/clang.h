@@ -1,7 +1,6 @@
 /* clang.h - what the program takes from GCC and clang 14 has not: __builtin_shuffle, and glibc's CMPLX and CMPLXF, which glibc
  * gives to GCC alone. Included in front of every source of a build by clang. */
-#ifndef LW_TEST_FUZZ_CLANG_H
-#define LW_TEST_FUZZ_CLANG_H
+#pragma once
 
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
 #define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
@@ -28,5 +27,3 @@
             out_[i_] = in_[(unsigned)from_[i_] / n_ % 2][(unsigned)from_[i_] % n_];      \
         out_;                                                                            \
     })
-
-#endif

@@ -1,6 +1,5 @@
 /* dataset.h - a file's bytes, whatever they are, through all operations of its format, as the program calls them. */
-#ifndef LW_TEST_FUZZ_DATASET_H
-#define LW_TEST_FUZZ_DATASET_H
+#pragma once
 
 #include "io/format.h"
 
@@ -8,5 +7,3 @@
  * @param path  in the file; "": whatever it holds
  * @param hints  NULL: none */
 void fuzz_dataset(const struct lw_format *format, const char *file, const char *path, const struct lw_hints *hints);
-
-#endif

@@ -1,7 +1,6 @@
 /* target.h - a fuzz target: a function that takes any bytes, and must come back. libFuzzer calls it (-DLAPWING_FUZZ=ON, by clang),
  * or driver.c does, which needs nothing but gcc. What is promised of the answer is checked by REQUIRE, which ends the process. */
-#ifndef LW_TEST_FUZZ_TARGET_H
-#define LW_TEST_FUZZ_TARGET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ const char *fuzz_text(const uint8_t *data, size_t size);
 /** The bytes up to the first newline as a text of less than `room` bytes, which go.
  * @return  where the rest begins, of which there are *size */
 const uint8_t *fuzz_line(const uint8_t *data, size_t *size, char *line, size_t room);
-
-#endif

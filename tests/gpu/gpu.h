@@ -1,6 +1,5 @@
 /* gpu.h - for tests that need a CUDA device: skip without one, unless LW_REQUIRE_GPU=1 makes that a failure. */
-#ifndef LW_TEST_GPU_H
-#define LW_TEST_GPU_H
+#pragma once
 
 #include "../check.h"
 #include "engine/registry.h"
@@ -33,5 +32,3 @@ static inline struct lw_engine *gpu_engine(void)
     }
     return engine;
 }
-
-#endif

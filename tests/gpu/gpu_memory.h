@@ -1,6 +1,5 @@
 /* gpu_memory.h - device memory for tests that call kernels' launchers themselves. */
-#ifndef LW_TEST_GPU_MEMORY_H
-#define LW_TEST_GPU_MEMORY_H
+#pragma once
 
 #include "../check.h"
 
@@ -23,5 +22,3 @@ static inline void copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     CHECK(cudaMemcpyAsync(to, from, bytes, kind, NULL) == cudaSuccess && cudaStreamSynchronize(NULL) == cudaSuccess,
           "copy of %zu bytes", bytes);
 }
-
-#endif

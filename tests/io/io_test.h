@@ -1,6 +1,5 @@
 /* io_test.h - what the tests of files share: a folder of their own, sample bytes that can be foretold, every sample type. */
-#ifndef LW_IO_TEST_H
-#define LW_IO_TEST_H
+#pragma once
 
 #include "../check.h"
 #include "base/type.h"
@@ -119,5 +118,3 @@ static inline int test_end(struct lw_comm *comm, const char *name)
     lw_comm_stop(comm);
     return any;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* radio.h - for tests of radio telescopes' formats: bytes of a file in memory, boxes read from it by its format, and files with
  * damaged headers. */
-#ifndef LW_TEST_IO_RADIO_H
-#define LW_TEST_IO_RADIO_H
+#pragma once
 
 #include "../check.h"
 #include "base/integers.h"
@@ -200,5 +199,3 @@ static inline int check_mutations(const char *path, const struct made *good, siz
     CHECK(n_good > n / 100 && n_good < n, "of %d mutations %d are read", n, n_good);
     return n_good;
 }
-
-#endif

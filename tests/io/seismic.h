@@ -1,7 +1,6 @@
 /* seismic.h - what the tests of SEG-Y and miniSEED share: a file made of bytes in memory, everything that a format does with it,
  * and damage. */
-#ifndef LW_TEST_SEISMIC_H
-#define LW_TEST_SEISMIC_H
+#pragma once
 
 #include "../check.h"
 #include "base/memory.h"
@@ -230,5 +229,3 @@ static inline void leave_folder(const char *folder)
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(chdir("/") == 0 && system(command) == 0, "%s", command);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* compiled.h - the compiled direct kernels. */
-#ifndef LW_GPU_OLS_DIRECT_COMPILED_H
-#define LW_GPU_OLS_DIRECT_COMPILED_H
+#pragma once
 
 #include "gpu/ols/kernels/kernels.h"
 
@@ -20,5 +19,3 @@ struct DirectKernels {
 };
 
 extern const DirectKernels lw_direct_real, lw_direct_complex;
-
-#endif

@@ -1,6 +1,5 @@
 /* direct.h - the direct kernels for short filters: when they suit, their bank (the taps), their launch. */
-#ifndef LW_GPU_OLS_DIRECT_DIRECT_H
-#define LW_GPU_OLS_DIRECT_DIRECT_H
+#pragma once
 
 #include "gpu/ols/kernels/kernels.h"
 
@@ -13,5 +12,3 @@ size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec);
 /* as the functions of gpu/ols/kernels/kernels.h */
 int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* instance.cuh - table entries for compiled direct kernels. */
-#ifndef LW_GPU_OLS_DIRECT_INSTANCE_CUH
-#define LW_GPU_OLS_DIRECT_INSTANCE_CUH
+#pragma once
 
 #include "gpu/ols/direct/compiled.h"
 #include "gpu/ols/direct/sum.cuh"
@@ -18,5 +17,3 @@ template <class Sample, class Tap, int PAD> DirectKernel direct_kernel()
     k.slow = direct_slow<Sample, Tap, PAD>;
     return k;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *                16-byte accesses, contiguous over the warp: coalesced, free of bank conflicts.
  *   direct_slow  time slow. Thread i owns channel i and DIRECT_STEPS samples of time in turn: accesses are contiguous over
  *                the channels. Its window's halo is read again from the caches, (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times. */
-#ifndef LW_GPU_OLS_DIRECT_SUM_CUH
-#define LW_GPU_OLS_DIRECT_SUM_CUH
+#pragma once
 
 #include "gpu/device/stored.cuh"
 
@@ -180,5 +179,3 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_slow(const DirectArgs a
     if (met)
         *a.not_finite = 1;
 }
-
-#endif

@@ -19,8 +19,7 @@
  * One not finite sample makes the first value of a thread's first transform not finite, too: its warp then looks at each of its
  * samples, and reads them again. Samples of rows that are not whole (at the last channels, or where rows begin elsewhere than at 16
  * bytes) are read one by one. */
-#ifndef LW_GPU_OLS_KERNELS_ABREAST_CUH
-#define LW_GPU_OLS_KERNELS_ABREAST_CUH
+#pragma once
 
 #include "gpu/ols/kernels/abreast_rows.cuh"
 
@@ -380,5 +379,3 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
         }
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* abreast_rows.cuh - the samples of the kernel of gpu/ols/kernels/abreast.cuh: who reads which, what a block does next, and how
  * rows come from memory into the exchange region and from there into registers. */
-#ifndef LW_GPU_OLS_KERNELS_ABREAST_ROWS_CUH
-#define LW_GPU_OLS_KERNELS_ABREAST_ROWS_CUH
+#pragma once
 
 #include "gpu/ols/kernels/interleaved.cuh"
 
@@ -231,5 +230,3 @@ LW_DEVICE void read_samples(float2 (&v)[B::E], const unsigned char *memory, enum
     default:        read_samples<B, float>(v, memory); break;
     }
 }
-
-#endif

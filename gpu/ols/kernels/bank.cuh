@@ -1,6 +1,5 @@
 /* bank.cuh - the filter bank: twiddle powers and the filters' spectra, in the threads' order. Made once, in double. */
-#ifndef LW_GPU_OLS_KERNELS_BANK_CUH
-#define LW_GPU_OLS_KERNELS_BANK_CUH
+#pragma once
 
 #include "gpu/device/fft_powers.cuh"
 
@@ -39,5 +38,3 @@ template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots,
     using Real = decltype(C::x);
     spectra[f * n + i] = {(Real)(sum.x / n), (Real)(sum.y / n)};
 }
-
-#endif

@@ -29,8 +29,7 @@
  * of each butterfly w and w^2, w = exp(-2 pi i n / N); four counters; which exchange brought samples that are not finite; where
  * each warp is; two blocks: a counter of each warp and set for what it may send. Registers are for the spectrum, what is in work,
  * and a part of the next filter, which is asked for an exchange ahead. */
-#ifndef LW_GPU_OLS_KERNELS_DECOUPLED_CUH
-#define LW_GPU_OLS_KERNELS_DECOUPLED_CUH
+#pragma once
 
 #include "gpu/device/fft_24.cuh"
 #include "gpu/device/ptx_cluster.cuh"
@@ -568,5 +567,3 @@ template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<
     cluster_barrier();              /* what a block's peer still sends, and how far it may, goes to its memory */
 #endif
 }
-
-#endif

@@ -16,8 +16,7 @@
  *
  * The powers of each way are loaded each time, since registers are short while the other is under way. With several filters the
  * spectrum stays in registers meanwhile (KEEP). */
-#ifndef LW_GPU_OLS_KERNELS_FOLDED_CUH
-#define LW_GPU_OLS_KERNELS_FOLDED_CUH
+#pragma once
 
 #include "gpu/device/fft_powers.cuh"
 #include "gpu/ols/kernels/thinned.cuh"
@@ -174,5 +173,3 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_folded(const OlsArgs a)
         }
     }
 }
-
-#endif

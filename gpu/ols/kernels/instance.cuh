@@ -1,6 +1,5 @@
 /* instance.cuh - table entries for compiled overlap-save kernels; one .cu per segment length instantiates its own. */
-#ifndef LW_GPU_OLS_KERNELS_INSTANCE_CUH
-#define LW_GPU_OLS_KERNELS_INSTANCE_CUH
+#pragma once
 
 #include "gpu/ols/kernels/abreast.cuh"
 #include "gpu/ols/kernels/decoupled.cuh"
@@ -205,5 +204,3 @@ template <int P, int W, bool KEEP, int DISCARD, bool PAIRED> OlsKernel ols_abrea
 #define LW_OLS_TIME_SLOW_POST(Real, E, P, W, BLOCKS)                                 \
     ols_time_slow_kernel<Real, E, P, W, BLOCKS, false, true, MakeChannels<false>>(), \
     ols_time_slow_kernel<Real, E, P, W, BLOCKS, true, true, MakeChannels<true>>()
-
-#endif

@@ -24,8 +24,7 @@
  *
  * Rows that are not whole (at the last channels, or where rows begin elsewhere than at 16 bytes) are read one by one. Integers
  * are finite. */
-#ifndef LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
-#define LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
+#pragma once
 
 #include "gpu/ols/kernels/thinned.cuh"
 
@@ -387,5 +386,3 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
             store_hop<F, W, DISCARD>(v, a, now, t, p);
     }
 }
-
-#endif

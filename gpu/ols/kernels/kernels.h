@@ -20,9 +20,9 @@
  *
  * Two real segments share one complex transform: the same hop of channels 2 i and 2 i + 1 where there are several channels,
  * else the hops 2 j and 2 j + 1. Blocks are cut at multiples of `unit` and `channel_unit`, which keep pairs together. */
-#ifndef LW_GPU_OLS_KERNELS_KERNELS_H
-#define LW_GPU_OLS_KERNELS_KERNELS_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 #include "gpu/host/post_args.h"
 #include "gpu/ols/find.h"
@@ -31,9 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct CUstream_st;                     /* cudaStream_t is a pointer to it */
 
@@ -128,8 +126,4 @@ struct lw_cuda_ols_block {
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

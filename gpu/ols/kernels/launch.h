@@ -1,6 +1,5 @@
 /* launch.h - what the launcher and the overlap-save kernels agree on. */
-#ifndef LW_GPU_OLS_KERNELS_LAUNCH_H
-#define LW_GPU_OLS_KERNELS_LAUNCH_H
+#pragma once
 
 #include "gpu/host/post_args.h"
 #include "gpu/ols/kernels/kernels.h"
@@ -108,5 +107,3 @@ extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
 extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_slow_f, lw_ols_thinned_time_slow_d;
 extern const OlsKernels lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
-
-#endif

@@ -14,8 +14,7 @@
  * results come in reverse order; with the spectra of taps one sample later, result N - 1 - n stands where n would.
  *
  * Segments that are not wholly there, or have samples that are not finite, are loaded as gpu/ols/kernels/time_fast.cuh does it. */
-#ifndef LW_GPU_OLS_KERNELS_PIPELINED_CUH
-#define LW_GPU_OLS_KERNELS_PIPELINED_CUH
+#pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
@@ -212,5 +211,3 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_pipelined(const OlsArgs a)
             store_reversed<F, DISCARD, PAIRED, false>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), output, t);
     }
 }
-
-#endif

@@ -13,8 +13,7 @@
  *
  * All of it is chosen at run time, once a filter and thread: beside the transforms the branches are free. The kernels with these
  * epilogues are compiled for fewer lengths than those that store the series. */
-#ifndef LW_GPU_OLS_KERNELS_POST_CUH
-#define LW_GPU_OLS_KERNELS_POST_CUH
+#pragma once
 
 #include "gpu/device/post.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
@@ -269,5 +268,3 @@ template <bool PAIRED> struct MakeChannels {
             *a.post.out_of_range = 1;
     }
 };
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Outputs, and so their squares, may have any size. A limit whose square may be lost is met by every output: then all of them are
  * looked at. Strengths of complex outputs are those of outputs divided by the largest value of the segment's spectrum. */
-#ifndef LW_GPU_OLS_KERNELS_SEARCH_CUH
-#define LW_GPU_OLS_KERNELS_SEARCH_CUH
+#pragma once
 
 #include "gpu/device/search.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
@@ -445,5 +444,3 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
 
     LW_DEVICE void end(const OlsArgs &) {}
 };
-
-#endif

@@ -7,8 +7,7 @@
  *   time slow   outputs go through the regions in any case; only the rows that are kept are stored
  *
  * For the kernels of gpu/ols/kernels/interleaved.cuh see there. */
-#ifndef LW_GPU_OLS_KERNELS_THINNED_CUH
-#define LW_GPU_OLS_KERNELS_THINNED_CUH
+#pragma once
 
 #include "gpu/ols/kernels/post.cuh"
 
@@ -128,5 +127,3 @@ template <bool PAIRED> struct StoreThinnedChannels {
 
     LW_DEVICE void end(const OlsArgs &) {}
 };
-
-#endif

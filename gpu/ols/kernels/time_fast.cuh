@@ -17,8 +17,7 @@
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
  * the segment is loaded again, with them replaced by zero. Shared memory: see gpu/device/fft.cuh. */
-#ifndef LW_GPU_OLS_KERNELS_TIME_FAST_CUH
-#define LW_GPU_OLS_KERNELS_TIME_FAST_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/device/stored.cuh"
@@ -309,5 +308,3 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
     }
     epilogue.end(a);
 }
-
-#endif

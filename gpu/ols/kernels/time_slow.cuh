@@ -11,8 +11,7 @@
  *
  * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several
  * regions meet different banks. Two block barriers a filter beside the transform's own. */
-#ifndef LW_GPU_OLS_KERNELS_TIME_SLOW_CUH
-#define LW_GPU_OLS_KERNELS_TIME_SLOW_CUH
+#pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
@@ -241,5 +240,3 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
     }
     epilogue.end(a);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* access.cuh - samples of an item to registers, and outputs from there, where both lie one after the other on the
  * axis: all of a thread's loads are under way before the first is looked at. */
-#ifndef LW_GPU_OLS_LONG_ACCESS_CUH
-#define LW_GPU_OLS_LONG_ACCESS_CUH
+#pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/segments.cuh"
@@ -88,5 +87,3 @@ LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int 
         }
     }
 }
-
-#endif

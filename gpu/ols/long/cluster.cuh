@@ -13,8 +13,7 @@
  * which hardly anyone waits, as a transform lies between its halves.
  *
  * Shared memory: Transform's, the inbox (L values), the warps' barriers. */
-#ifndef LW_GPU_OLS_LONG_CLUSTER_CUH
-#define LW_GPU_OLS_LONG_CLUSTER_CUH
+#pragma once
 
 #include "gpu/device/ptx_cluster.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
@@ -268,5 +267,3 @@ template <class S> static __global__ void cluster_order(const double2 *padded, t
     const double2 h = padded[rank + S::WIDTH * bin_of<typename S::F>(i % S::L)];
     spectrum[i] = {(Real)(h.x / S::N), (Real)(h.y / S::N)};
 }
-
-#endif

@@ -3,15 +3,13 @@
  *
  * Calls are asynchronous on the stream; lw_cluster_prepare comes first and may be called again. For items see
  * gpu/ols/long/steps.h. */
-#ifndef LW_GPU_OLS_LONG_CLUSTER_H
-#define LW_GPU_OLS_LONG_CLUSTER_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu/ols/long/steps.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** Whether there is a kernel of that segment length for a device of this kind. */
 bool lw_cluster_exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment);
@@ -48,8 +46,4 @@ struct lw_cluster_work {
 
 cudaError_t lw_cluster_run(const struct lw_cluster_work *work, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

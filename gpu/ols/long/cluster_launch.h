@@ -1,6 +1,5 @@
 /* cluster_launch.h - what the launcher and the cluster kernel agree on. */
-#ifndef LW_GPU_OLS_LONG_CLUSTER_LAUNCH_H
-#define LW_GPU_OLS_LONG_CLUSTER_LAUNCH_H
+#pragma once
 
 #include "gpu/ols/long/steps.h"
 
@@ -16,5 +15,3 @@ struct ClusterArgs {
     unsigned *not_finite;
     int n, n_filters;                   /* items; n n_filters fits an int */
 };
-
-#endif

@@ -6,15 +6,13 @@
  *            with zeros, so that the arithmetic of a segment does not depend on the block it is in
  *
  * The error bound is that of the other paths with N this path's segment length. */
-#ifndef LW_GPU_OLS_LONG_LONG_H
-#define LW_GPU_OLS_LONG_LONG_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu/ols/long/steps.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 struct lw_long_method;              /* gpu/ols/long/method.h */
 
@@ -63,8 +61,4 @@ void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
 int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
                        struct lw_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

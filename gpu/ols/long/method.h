@@ -5,15 +5,13 @@
  *     scatter   products of one filter -> outputs
  *
  * A method is one file and one line in the list of choose.c. */
-#ifndef LW_GPU_OLS_LONG_METHOD_H
-#define LW_GPU_OLS_LONG_METHOD_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/host/fft.h"
 #include "gpu/ols/long/long.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /* The filters of one operation, ready to run. */
 struct lw_long_ols {
@@ -77,8 +75,4 @@ int lw_long_cut(struct lw_long_ols *ols, const struct lw_long_batch *b, int n, s
 /** Outputs of a batch from products that are transformed back already. A method's `scatter`. */
 int lw_long_scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void *products, int filter, struct lw_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

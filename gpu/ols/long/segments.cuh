@@ -1,6 +1,5 @@
 /* segments.cuh - where the long path's segments lie in a block's input and output; see gpu/ols/long/steps.h for the items. */
-#ifndef LW_GPU_OLS_LONG_PLACE_CUH
-#define LW_GPU_OLS_LONG_PLACE_CUH
+#pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/steps.h"
@@ -76,5 +75,3 @@ __device__ inline void put(const lw_long_geometry &g, const placement &p, Comple
     if (p.has[1] && o < p.outputs[1])
         plane[p.output[1] + o * p.output_step] = value.y;
 }
-
-#endif

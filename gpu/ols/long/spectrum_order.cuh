@@ -1,6 +1,5 @@
 /* spectrum_order.cuh - what the long path's transforms have in common: the order of their spectra. */
-#ifndef LW_GPU_OLS_LONG_FFT_CUH
-#define LW_GPU_OLS_LONG_FFT_CUH
+#pragma once
 
 #include "gpu/device/fft_powers.cuh"
 
@@ -15,5 +14,3 @@ template <class F> LW_DEVICE int bin_of(int i)
     const int m = i / (EACH * F::T) * EACH + i % EACH, t = i / EACH % F::T;
     return first_bin<F>(t) + F::T * m;
 }
-
-#endif

@@ -8,14 +8,12 @@
  *
  * Buffers hold items (see gpu/ols/long/steps.h) one after the other: [item][rows][columns] complex, products [f][item]... All calls
  * are asynchronous on the stream; lw_split_prepare comes first and may be called again. */
-#ifndef LW_GPU_OLS_LONG_SPLIT_H
-#define LW_GPU_OLS_LONG_SPLIT_H
+#pragma once
 
+#include "base/linkage.h"
 #include "gpu/ols/long/steps.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** The split of a segment length; false: there is none. */
 bool lw_split_exists(enum lw_precision precision, int64_t segment);
@@ -44,8 +42,4 @@ cudaError_t lw_split_filter(enum lw_precision precision, int64_t segment, const 
 cudaError_t lw_split_scatter(const struct lw_long_geometry *geometry, const void *table, int64_t first, int n,
                              void *products, void *plane, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -3,18 +3,16 @@
  * A work buffer holds `batch` segments of N complex numbers of the computing precision. Item q of the block is segment
  * q / n_groups of group q % n_groups; a group is what shares one transform: a channel, two adjacent real channels, or (for
  * one real channel) all of it, two adjacent hops at a time. All calls are asynchronous on the stream. */
-#ifndef LW_GPU_OLS_LONG_STEPS_H
-#define LW_GPU_OLS_LONG_STEPS_H
+#pragma once
 
+#include "base/linkage.h"
 #include "engine/engine.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 enum lw_pairing { LW_UNPAIRED, LW_PAIRED_CHANNELS, LW_PAIRED_HOPS };
 
@@ -53,8 +51,4 @@ cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int
 cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,
                           cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -4,8 +4,7 @@
  * First two threads a candidate, each with every other loop, leave out those that are weak in most loops, which are nearly all that
  * were elected by chance. Then a group of threads a candidate: thread l computes what loop l says and, from shared memory, its rank
  * among what all loops say, re and im by themselves; those in the middle make the median. */
-#ifndef LW_GPU_SFFT_PUBLISHED_ESTIMATE_CUH
-#define LW_GPU_SFFT_PUBLISHED_ESTIMATE_CUH
+#pragma once
 
 #include "gpu/sfft/published/share.cuh"
 
@@ -130,5 +129,3 @@ template <bool IS_POWER> LW_DEVICE void estimate_strong(const lw_published_devic
             hook_share<IS_POWER>(device, line, l, number * parts + l);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* launch.cuh - launches of a run's kernels. */
-#ifndef LW_GPU_SFFT_PUBLISHED_LAUNCH_CUH
-#define LW_GPU_SFFT_PUBLISHED_LAUNCH_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/sfft/published/launch.h"
@@ -35,5 +34,3 @@ cudaError_t launch_kernel(const lw_published_device &device, const Launch &launc
     where.numAttrs = launch.cluster_blocks > 1 ? 1 : 0;
     return cudaLaunchKernelEx(&where, kernel, device, arguments...);
 }
-
-#endif

@@ -3,9 +3,9 @@
  * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken in a fixed order, a bucket's by one thread
  * in that of the window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is
  * filled in any order, it is sorted before it matters. */
-#ifndef LW_GPU_SFFT_PUBLISHED_LAUNCH_H
-#define LW_GPU_SFFT_PUBLISHED_LAUNCH_H
+#pragma once
 
+#include "base/linkage.h"
 #include "sfft/published/published.h"
 
 #include <cuda_runtime_api.h>
@@ -108,9 +108,7 @@ struct lw_published_device {
     unsigned char *approved;                        /* [comb] */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 /** What must be 0 is, and *samples = *asked. */
 cudaError_t lw_published_begin(const struct lw_published_device *device, cudaStream_t stream);
@@ -158,8 +156,4 @@ cudaError_t lw_published_check_lines(const struct lw_published_device *device, c
 /** Blocks of that many buckets are summed by themselves. */
 #define LW_PUBLISHED_SUMMED 256
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -2,8 +2,7 @@
  *
  * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same
  * result. */
-#ifndef LW_GPU_SFFT_PUBLISHED_PLACE_CUH
-#define LW_GPU_SFFT_PUBLISHED_PLACE_CUH
+#pragma once
 
 #include "gpu/sfft/number.cuh"
 #include "gpu/sfft/published/launch.h"
@@ -53,5 +52,3 @@ LW_DEVICE int count_lines(const lw_published_device &device)
 {
     return device.control->n_elected <= device.capacity ? device.control->n_lines : 0;
 }
-
-#endif

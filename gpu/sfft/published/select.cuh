@@ -6,8 +6,7 @@
  * enough begin like it, the next digit is looked at likewise, 12 bits of the value, and in the end of the place. Then these few are
  * listed and compared with each other. Values are read from memory once where a block's shared memory holds them all. Loops are
  * short rather than unrolled: a block runs through most of this once, and waits for instructions as long as for values. */
-#ifndef LW_GPU_SFFT_PUBLISHED_SELECT_CUH
-#define LW_GPU_SFFT_PUBLISHED_SELECT_CUH
+#pragma once
 
 #include "gpu/device/fft.cuh"
 
@@ -320,5 +319,3 @@ static inline int64_t select_bytes(int64_t count, int64_t most_shared_bytes)
     const int64_t bytes = (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART * (int64_t)sizeof(double);
     return bytes + BESIDE <= most_shared_bytes ? bytes : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* share.cuh - what lines give to the loop that checks, in lists of its buckets. */
-#ifndef LW_GPU_SFFT_PUBLISHED_SHARE_CUH
-#define LW_GPU_SFFT_PUBLISHED_SHARE_CUH
+#pragma once
 
 #include "gpu/sfft/published/place.cuh"
 
@@ -30,5 +29,3 @@ LW_DEVICE void hook_share(const lw_published_device &device, const lw_published_
     const int64_t b = beside < 0 ? beside + device.n_buckets : beside >= device.n_buckets ? beside - device.n_buckets : beside;
     device.shares[number] = {f, {gain * value.x, gain * value.y}, atomicExch(&device.first_shares[b], number + 1)};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* solver.h - the cuda engine's solver of the published transform: the signal is copied to the device whole; kernels find
  * lines there and take these out of the loop that checks, and write what is reported to memory of the host. */
-#ifndef LW_GPU_SFFT_PUBLISHED_SOLVER_H
-#define LW_GPU_SFFT_PUBLISHED_SOLVER_H
+#pragma once
 
 #include "engine/published/solver.h"
 
@@ -17,5 +16,3 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_t
  * @param profile  not changed by a solver that is not timed */
 int lw_cuda_published_run_on(struct lw_published_solver *solver, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cards.h - headers of FITS files as they are written: cards of 80 characters, one behind the other, in memory. */
-#ifndef LW_IO_ARCHIVE_FITS_CARDS_H
-#define LW_IO_ARCHIVE_FITS_CARDS_H
+#pragma once
 
 #include "base/error.h"
 #include "io/attribute.h"
@@ -36,5 +35,3 @@ void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribut
 
 /** One card "HISTORY name = value" without a line's end, as lw_fits_put_attribute makes it; of a number or a short text. */
 void lw_fits_history_card(const struct lw_attribute *attribute, char card[81]);
-
-#endif

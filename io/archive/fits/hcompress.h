@@ -4,8 +4,7 @@
  *     | magic DD 99 | rows, columns, scale: int32 | sum of all: int64 | planes of the quadrants: 3 bytes | quadtrees | signs |
  *
  * Images that were to be smoothed after decoding (SMOOTH) are not read. */
-#ifndef LW_IO_ARCHIVE_FITS_HCOMPRESS_H
-#define LW_IO_ARCHIVE_FITS_HCOMPRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
  * @param work     room for n numbers of 64 bits
  * @param scratch  the same */
 bool lw_hcompress_decode(const unsigned char *code, int64_t bytes, int64_t n, int64_t *work, void *scratch, int32_t *pixels);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     unit (HDU)   header, of 2880-byte blocks of 80-character cards up to END; data, filled up to 2880 bytes
  *     card         KEYWORD = value / comment */
-#ifndef LW_IO_ARCHIVE_FITS_HEADER_H
-#define LW_IO_ARCHIVE_FITS_HEADER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -75,5 +74,3 @@ void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits
 
 /** The text of a CONTINUE card. */
 void lw_fits_continued(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* image.h - what a unit of a FITS file says of the image in it. Pure, but for finding the unit. */
-#ifndef LW_IO_ARCHIVE_FITS_IMAGE_H
-#define LW_IO_ARCHIVE_FITS_IMAGE_H
+#pragma once
 
 #include "io/archive/fits/header.h"
 #include "io/archive/fits/tiling.h"
@@ -30,5 +29,3 @@ void lw_fits_path(const struct lw_fits_unit *unit, char *path, size_t size);
 /** Go to the unit that a path names ("/2", "/SCI", "/SCI,2", case does not count), or without one to the first that holds an image.
  * LW_EDATA: there is none (says which there are), or it holds no image. */
 int lw_fits_seek(struct lw_fits_walk *walk, const char *path, struct lw_error *err);
-
-#endif

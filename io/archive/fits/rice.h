@@ -1,8 +1,7 @@
 /* rice.h - Rice's code as FITS has it (FITS Standard 4.0, section 10.4.1): the first pixel as it is; then, in blocks, differences
  * of neighbours, folded to positive numbers, whose lower `fs` bits stand as they are and whose upper ones are counted in zeros.
  * Pure. */
-#ifndef LW_IO_ARCHIVE_FITS_RICE_H
-#define LW_IO_ARCHIVE_FITS_RICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  * @param pixel_bytes  1 (unsigned), 2 or 4 (signed): as they were coded
  * @param block        pixels of one fs */
 bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, int64_t block, int64_t n, int32_t *pixels);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Tiles of few bytes are decoded side by side. Large ones are decoded one at a time, and the last one is kept, since the pieces
  * that threads read may be smaller. */
-#ifndef LW_IO_ARCHIVE_FITS_TILES_H
-#define LW_IO_ARCHIVE_FITS_TILES_H
+#pragma once
 
 #include "io/archive/fits/image.h"
 
@@ -17,5 +16,3 @@ int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float6
 /** lw_format.read. Any thread may call. LW_EDATA: a tile is damaged; LW_EIO. */
 int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, struct lw_error *err);
 void lw_fits_tiles_close(struct lw_fits_tiles *tiles);      /* NULL is legal */
-
-#endif

@@ -2,8 +2,7 @@
  *
  *     table     a row for each tile, the tiles of the fastest axis first; in a row, where its code is in the heap
  *     heap      the codes */
-#ifndef LW_IO_ARCHIVE_FITS_TILING_H
-#define LW_IO_ARCHIVE_FITS_TILING_H
+#pragma once
 
 #include "io/archive/fits/header.h"
 
@@ -41,5 +40,3 @@ struct lw_fits_tiling {
 
 /** LW_EDATA: damaged, or compressed in a way that is not known here. @param file  for messages */
 int lw_fits_find_tiling(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err);
-
-#endif

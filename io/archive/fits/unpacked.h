@@ -1,7 +1,6 @@
 /* unpacked.h - a FITS file open for reading: as it is, or, of one that was put through gzip, what comes out, in memory behind a
  * descriptor (memfd_create), so that all that read FITS read it, too. */
-#ifndef LW_IO_ARCHIVE_FITS_UNPACKED_H
-#define LW_IO_ARCHIVE_FITS_UNPACKED_H
+#pragma once
 
 #include "base/error.h"
 
@@ -19,5 +18,3 @@ int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, s
 
 /** Whether a file begins as FITS does, as it is or unpacked; only as much as that takes is unpacked. LW_EIO. */
 int lw_fits_begins(const char *file, bool *begins, struct lw_error *err);
-
-#endif

@@ -17,8 +17,7 @@
  *     CPDISj, DPj, CQDISi, D2IMDISj, ...          distortions that are looked up in units of the file which a result has not
  *     CTYPEi that ends with -TAB, with its PSi_m, CRVALi, ...     likewise, coordinates
  *     DATASEC, TRIMSEC, OBJCTX, ...               places among the input's pixels */
-#ifndef LW_IO_ARCHIVE_FITS_WORLD_H
-#define LW_IO_ARCHIVE_FITS_WORLD_H
+#pragma once
 
 #include "io/attribute.h"
 #include "io/write/writer.h"
@@ -37,5 +36,3 @@ enum lw_fits_fate {
  * @param out     set whatever the outcome */
 enum lw_fits_fate lw_fits_move(const struct lw_attribute *attribute, const struct lw_attribute *all, int n,
                                const struct lw_pixel_map *map, int n_dims, struct lw_attribute *out);
-
-#endif

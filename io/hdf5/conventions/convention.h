@@ -1,7 +1,6 @@
 /* convention.h - how the makers of instruments and archives lay out HDF5 files: where the samples are, and what is known of their
  * axes. A further convention is such a table and a line in conventions.c. */
-#ifndef LW_IO_HDF5_CONVENTIONS_CONVENTION_H
-#define LW_IO_HDF5_CONVENTIONS_CONVENTION_H
+#pragma once
 
 #include "io/dataset.h"
 #include "io/hdf5/conventions/place.h"
@@ -81,5 +80,3 @@ void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
 /** Start and rate from a dataset of times. False: there is none that can be used. */
 bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit);
-
-#endif

@@ -1,6 +1,5 @@
 /* conventions.h - the conventions that there are, and what else tells which dataset of a file is the data. */
-#ifndef LW_IO_HDF5_CONVENTIONS_CONVENTIONS_H
-#define LW_IO_HDF5_CONVENTIONS_CONVENTIONS_H
+#pragma once
 
 #include "io/hdf5/conventions/convention.h"
 
@@ -18,5 +17,3 @@ bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *time
 
 /** Whether a dataset of that name holds times: "t", "timestamp", "RawDataTime". */
 bool lw_conventions_name_times(const char *name);
-
-#endif

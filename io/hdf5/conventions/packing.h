@@ -1,6 +1,5 @@
 /* packing.h - how the attributes of an HDF5 dataset say that its samples are packed. */
-#ifndef LW_IO_HDF5_CONVENTIONS_PACKING_H
-#define LW_IO_HDF5_CONVENTIONS_PACKING_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -11,5 +10,3 @@
  * stand before what a convention has set already. Off, if the hints say as stored, or every number is its own value.
  * LW_EDATA: an attribute is not what the CF conventions say. @param info  with its type */
 int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* place.h - single values and short lists by their place in a file: "Acquisition@GaugeLength" is an attribute of an object,
  * "header/dt" a dataset. */
-#ifndef LW_IO_HDF5_CONVENTIONS_PLACE_H
-#define LW_IO_HDF5_CONVENTIONS_PLACE_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -37,5 +36,3 @@ hid_t lw_place_open_dataset(hid_t file, const char *path);
 /** A place that is told from an object on, or, without dots, from the root: of "/a/b/c" and "./@x" it is "/a/b/c@x", of "../d@x"
  * "/a/b/d@x", of "../../@x" "/a@x". Returns `whole`. */
 const char *lw_place_from(const char *path, const char *place, char whole[LW_PLACE]);
-
-#endif

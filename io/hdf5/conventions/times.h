@@ -10,8 +10,7 @@
  *
  * Without a unit, numbers as large as the seconds, milliseconds, microseconds or nanoseconds since 1970 are these; other binary
  * ones are seconds. */
-#ifndef LW_IO_HDF5_CONVENTIONS_TIMES_H
-#define LW_IO_HDF5_CONVENTIONS_TIMES_H
+#pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
@@ -49,5 +48,3 @@ bool lw_times_from_seconds(double seconds, struct lw_instant *out);
 
 /** Seconds in binary as a step of whole nanoseconds, if the step is as long. */
 bool lw_times_step(double seconds, struct lw_period *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A rank that fails inside such a call cannot tell the others, and HDF5 cannot be used any more: closing the file could hang or
  * crash. So everything here either succeeds or ends all ranks (lw_comm_abort). */
-#ifndef LW_IO_HDF5_RESULT_COLLECTIVE_H
-#define LW_IO_HDF5_RESULT_COLLECTIVE_H
+#pragma once
 
 #include "io/write/result_file.h"
 #include "io/write/writer.h"
@@ -15,5 +14,3 @@ void lw_collective_write(void *file, int dataset, const int64_t *first, const in
 void lw_collective_flush(void *file);
 void lw_collective_finish(void *file);
 void lw_collective_close(void *file);
-
-#endif

@@ -5,8 +5,7 @@
  *     write    from the rows, which are there
  *
  * By one process, when everything else is in the file. */
-#ifndef LW_IO_HDF5_RESULT_COLUMNS_H
-#define LW_IO_HDF5_RESULT_COLUMNS_H
+#pragma once
 
 #include "io/write/result_file.h"
 
@@ -32,5 +31,3 @@ int lw_columns_create(hid_t file, struct lw_columns *columns, struct lw_error *e
 
 /** LW_EIO, LW_ESYSTEM. */
 int lw_columns_write(hid_t file, const struct lw_result_file *result, const struct lw_columns *columns, struct lw_error *err);
-
-#endif

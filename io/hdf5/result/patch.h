@@ -4,8 +4,7 @@
  * An array of the root group gets one whose samples have dates and whose channels lie in metres or have numbers, if the values of
  * both are written out. Times are whole nanoseconds there. A unit of the data that DASCore would refuse is left out; what the input
  * says of gauge length and category is there. */
-#ifndef LW_IO_HDF5_RESULT_PATCH_H
-#define LW_IO_HDF5_RESULT_PATCH_H
+#pragma once
 
 #include "io/write/writer.h"
 
@@ -16,5 +15,3 @@ int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_err
 
 /** Bytes on disk, generously. */
 int64_t lw_patch_room(const struct lw_writer_spec *spec);
-
-#endif

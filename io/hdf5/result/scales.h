@@ -5,8 +5,7 @@
  * sample. Another one would take as long to write as the dataset (35 ns a value; tests/bench/results/files.md): it is what netCDF
  * calls a dimension without a variable, which has a name and a length and takes no room, and the attributes of the dataset say
  * where its elements lie. */
-#ifndef LW_IO_HDF5_RESULT_SCALES_H
-#define LW_IO_HDF5_RESULT_SCALES_H
+#pragma once
 
 #include "io/write/writer.h"
 
@@ -34,5 +33,3 @@ double lw_scale_value(const struct lw_writer_scale *scale, int64_t i);
 
 /** Bytes on disk, generously. */
 int64_t lw_scales_room(const struct lw_writer_dataset *spec);
-
-#endif

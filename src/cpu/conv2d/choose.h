@@ -12,8 +12,7 @@
  *
  * The files of this folder, each of which calls only those before it: plan (sizes), kernel (taps and spectra), window (the
  * pixels of a tile), flaws (those that are not finite), lane (what a thread works in), conv2d (a block, tile by tile). */
-#ifndef LW_CPU_CONV2D_CHOOSE_H
-#define LW_CPU_CONV2D_CHOOSE_H
+#pragma once
 
 #include "cpu/kernels/kernels.h"
 #include "engine/engine.h"
@@ -52,5 +51,3 @@ int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape);
 
 /** Reals between the rows of outputs that DIRECT makes at a time. */
 int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape);
-
-#endif

@@ -1,7 +1,6 @@
 /* kernel.h - the kernel as the method wants it: separated or transformed once, in double precision. Called by
  * cpu/conv2d/conv2d.c. */
-#ifndef LW_CPU_CONV2D_KERNEL_H
-#define LW_CPU_CONV2D_KERNEL_H
+#pragma once
 
 #include "cpu/conv2d/choose.h"
 
@@ -18,5 +17,3 @@ int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan na
 int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
                            struct lw_error *err);
 void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);
-
-#endif

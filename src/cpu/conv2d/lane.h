@@ -1,6 +1,5 @@
 /* lane.h - a 2-D convolution, and what one of its threads works in. Opened by cpu/conv2d/conv2d.c, which works in it. */
-#ifndef LW_CPU_CONV2D_LANE_H
-#define LW_CPU_CONV2D_LANE_H
+#pragma once
 
 #include "cpu/conv2d/kernel.h"
 #include "cpu/conv2d/nan.h"
@@ -52,5 +51,3 @@ int64_t lw_cpu_conv2d_lane_bytes(const struct lw_op_spec *spec, const struct lw_
 
 /** Open n lanes into conv2d->lanes, which are to be closed whatever the outcome, and set n_tiles. */
 int lw_cpu_conv2d_lanes_open(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* nan.h - the pixels of a tile's window that are not finite, and what they do to the outputs. Called by
  * cpu/conv2d/conv2d.c. */
-#ifndef LW_CPU_CONV2D_NAN_H
-#define LW_CPU_CONV2D_NAN_H
+#pragma once
 
 #include "cpu/conv2d/kernel.h"
 #include "cpu/conv2d/pixels.h"
@@ -43,5 +42,3 @@ void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_sha
                           const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs);
 void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
                          struct lw_cpu_flaws2d *flaws);
-
-#endif

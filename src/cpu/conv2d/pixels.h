@@ -1,6 +1,5 @@
 /* pixels.h - the pixels of a tile's window. Called by cpu/conv2d/nan.c and cpu/conv2d/conv2d.c. */
-#ifndef LW_CPU_CONV2D_PIXELS_H
-#define LW_CPU_CONV2D_PIXELS_H
+#pragma once
 
 #include "cpu/conv2d/choose.h"
 
@@ -39,5 +38,3 @@ const void *lw_cpu_window2d_stored(const struct lw_cpu_window2d *window, const s
 
 /** Position in the image, continued beyond its ends, of the window's first column. */
 int64_t lw_cpu_window2d_column(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile);
-
-#endif

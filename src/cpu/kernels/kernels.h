@@ -4,8 +4,7 @@
  * (re, im) in complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's
  * plans and the loops' results must not depend on where a buffer lies. No function allocates unless it is called
  * create. */
-#ifndef LW_CPU_KERNELS_KERNELS_H
-#define LW_CPU_KERNELS_KERNELS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -196,5 +195,3 @@ static inline void lw_cpu_fetch(const void *memory, int64_t bytes)
 }
 
 static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }
-
-#endif

@@ -5,8 +5,7 @@
  * of them as a register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like.
  * cpu/kernels/kernels.c makes the table of each pair, and cpu/dispatch.c chooses one when the program runs. Without these
  * definitions the header stands for single precision and the generic instruction set. */
-#ifndef LW_CPU_KERNELS_REAL_H
-#define LW_CPU_KERNELS_REAL_H
+#pragma once
 
 #include "cpu/kernels/kernels.h"
 
@@ -68,5 +67,3 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
 LW_CPU_KERNELS(X)
 #undef X
 extern lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS];
-
-#endif

@@ -1,6 +1,5 @@
 /* bank.h - the filters as the method wants them: transformed once, in double precision. Called by cpu/ols/ols.c. */
-#ifndef LW_CPU_OLS_BANK_H
-#define LW_CPU_OLS_BANK_H
+#pragma once
 
 #include "cpu/ols/choose.h"
 
@@ -21,5 +20,3 @@ int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct 
 int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
                           struct lw_cpu_filters *out, struct lw_error *err);
 void lw_cpu_filters_release(struct lw_cpu_filters *filters);
-
-#endif

@@ -20,8 +20,7 @@
  * The files of this folder, each of which calls only those before it: plan (sizes), filters (spectra and taps), lane (what a
  * thread works in), samples (into a lane and out of it), post (what is made of the sums), search (what is found in them), ols (a
  * block, segment by segment). */
-#ifndef LW_CPU_OLS_CHOOSE_H
-#define LW_CPU_OLS_CHOOSE_H
+#pragma once
 
 #include "cpu/kernels/kernels.h"
 #include "engine/engine.h"
@@ -65,5 +64,3 @@ static inline int64_t lw_cpu_ols_sums(const struct lw_cpu_ols_shape *shape)
 
 /** Reals from a sample to its copy turned by i, which DIRECT needs for complex taps: both lie in one buffer. */
 int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape);
-
-#endif

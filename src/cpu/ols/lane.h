@@ -1,7 +1,6 @@
 /* lane.h - an overlap-save operation, and what one of its threads works in. Opened by cpu/ols/ols.c; cpu/ols/samples.c and
  * cpu/ols/post.c work in it. */
-#ifndef LW_CPU_OLS_LANE_H
-#define LW_CPU_OLS_LANE_H
+#pragma once
 
 #include "cpu/crossings.h"
 #include "cpu/lanes.h"
@@ -123,5 +122,3 @@ static inline void *lw_cpu_z(const struct lw_cpu_ols *ols, const struct lw_cpu_o
 {
     return lw_cpu_real_at(ols, lane->z, c * ols->sizes.z);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* post.h - what signal/post.h makes of a segment's sums. Called by cpu/ols/ols.c. */
-#ifndef LW_CPU_OLS_POST_H
-#define LW_CPU_OLS_POST_H
+#pragma once
 
 #include "cpu/ols/lane.h"
 #include "cpu/ols/samples.h"
@@ -23,5 +22,3 @@ void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *l
 /** Overwrite the first and the last output of the axis, if the block has them, where a derivative is folded in. What the
  * output's type loses of them counts in the lane. */
 void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot);
-
-#endif

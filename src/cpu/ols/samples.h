@@ -1,6 +1,5 @@
 /* samples.h - samples into a lane, and outputs out of it. Called by cpu/ols/ols.c and cpu/ols/post.c. */
-#ifndef LW_CPU_OLS_SAMPLES_H
-#define LW_CPU_OLS_SAMPLES_H
+#pragma once
 
 #include "cpu/ols/lane.h"
 
@@ -49,5 +48,3 @@ struct lw_cpu_slot_place {
 /** Convert one output, real or complex as the spec's, and put it into the slot. */
 void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct lw_cpu_slot_place *place,
                        const void *y, struct lw_loss *loss);
-
-#endif

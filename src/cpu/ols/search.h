@@ -5,8 +5,7 @@
  *
  * A block of statistics that lies in one segment is measured there. Of one that is cut by seams, each segment measures its piece,
  * a cell, and the cells are added up in their order when all segments are done: so the sums do not depend on who makes them. */
-#ifndef LW_CPU_OLS_SEARCH_H
-#define LW_CPU_OLS_SEARCH_H
+#pragma once
 
 #include "cpu/ols/lane.h"
 #include "cpu/op.h"
@@ -40,5 +39,3 @@ void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_wor
 
 /** Set the slot's number of crossings. */
 void lw_cpu_search_end(const struct lw_cpu_ols *ols);
-
-#endif

@@ -1,6 +1,5 @@
 /* buckets.h - samples to buckets: window, fold, transform; by FFTW, each row by one thread. */
-#ifndef LW_CPU_SFFT_BUCKETS_H
-#define LW_CPU_SFFT_BUCKETS_H
+#pragma once
 
 #include "sfft/sfft.h"
 #include "sfft/signal.h"
@@ -20,5 +19,3 @@ void lw_cpu_sfft_load(struct lw_cpu_sfft *cpu, int stage, const double *samples)
 
 /** Fill the planes of a stage from a signal in memory. */
 void lw_cpu_sfft_gather(struct lw_cpu_sfft *cpu, int stage, const struct lw_sfft_signal *signal);
-
-#endif

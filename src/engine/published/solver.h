@@ -2,8 +2,7 @@
  * its own (struct lw_published_ops makes one).
  *
  * One attempt. A solver's results are a function of the layout and the samples; engines differ in rounding. */
-#ifndef LW_ENGINE_PUBLISHED_SOLVER_H
-#define LW_ENGINE_PUBLISHED_SOLVER_H
+#pragma once
 
 #include "engine/engine.h"
 #include "sfft/published/published.h"
@@ -46,5 +45,3 @@ static inline void lw_published_solver_destroy(struct lw_published_solver *solve
     if (solver)
         solver->ops->destroy(solver);
 }
-
-#endif

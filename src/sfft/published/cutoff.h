@@ -1,6 +1,5 @@
 /* cutoff.h - the largest of many numbers, by k-selection. Pure arithmetic. */
-#ifndef LW_SFFT_PUBLISHED_CUTOFF_H
-#define LW_SFFT_PUBLISHED_CUTOFF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int6
 
 /** The value that only `rank` others of `count` are larger than, by selection: 0 is the largest; none is negative. */
 double lw_published_largest(const double *values, int64_t count, int64_t rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* lines.h - from the frequencies that were elected to lines, and the check of these. */
-#ifndef LW_SFFT_PUBLISHED_LINES_H
-#define LW_SFFT_PUBLISHED_LINES_H
+#pragma once
 
 #include "sfft/published/published.h"
 
@@ -36,5 +35,3 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
  * @param is_sure  false: some lines are known to be missing */
 void lw_published_conclude(const struct lw_published_plan *plan, double weight, const struct lw_published_figures *figures,
                            bool is_sure, struct lw_sfft_result *result);
-
-#endif

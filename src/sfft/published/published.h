@@ -15,14 +15,12 @@
  *
  * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads, nor
  * on how it is computed (struct lw_published_ways). */
-#ifndef LW_SFFT_PUBLISHED_PUBLISHED_H
-#define LW_SFFT_PUBLISHED_PUBLISHED_H
+#pragma once
 
+#include "base/linkage.h"
 #include "sfft/sfft.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LW_C_BEGIN
 
 #define LW_PUBLISHED_LOOPS 64       /* at most, of locating and estimating together */
 #define LW_PUBLISHED_COMBS 8
@@ -114,8 +112,4 @@ struct lw_published_profile {
 };
 #define LW_PUBLISHED_STEPS(X) X(comb) X(bin) X(transform) X(cutoff) X(vote) X(estimate) X(check)
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+LW_C_END

@@ -1,6 +1,5 @@
 /* vote.h - from the largest buckets of a loop back to the frequencies that fall into them. */
-#ifndef LW_SFFT_PUBLISHED_VOTE_H
-#define LW_SFFT_PUBLISHED_VOTE_H
+#pragma once
 
 #include "sfft/published/published.h"
 
@@ -26,5 +25,3 @@ struct lw_published_ballot {
  * met twice, so threads need no atomics. */
 void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_stage *loop,
                        const struct lw_published_comb *comb, const int64_t *places, int64_t n_places);
-
-#endif

@@ -10,8 +10,7 @@
  * Harris, "On the use of windows for harmonic analysis with the discrete Fourier transform", Proc. IEEE 66, 1978.
  *
  * Pure arithmetic in double precision; the same bits for any number of threads. */
-#ifndef LW_SFFT_TONES_DENSE_FIT_H
-#define LW_SFFT_TONES_DENSE_FIT_H
+#pragma once
 
 #include "sfft/sfft.h"
 
@@ -28,5 +27,3 @@ int64_t lw_sfft_spectrum_bytes(const struct lw_sfft_spec *spec);
  * @return          LW_ESYSTEM */
 int lw_sfft_spectrum_refine(const struct lw_sfft_spec *spec, const double *spectrum, int n_threads, struct lw_sfft_result *result,
                             bool *is_refined, struct lw_error *err);
-
-#endif

@@ -13,8 +13,7 @@
  * (Gauss-Newton, CGLS).
  *
  * Pure arithmetic in double precision; the same bits for any number of threads. */
-#ifndef LW_SFFT_TONES_TONES_H
-#define LW_SFFT_TONES_TONES_H
+#pragma once
 
 #include "sfft/sfft.h"
 
@@ -113,5 +112,3 @@ void lw_sfft_tones_add(const struct lw_sfft_tones *tones, int64_t first, const s
 /** The adjoint of that for one tone, over the fitted rows. */
 struct lw_sfft_tone_part lw_sfft_tones_project(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone,
                                                const double complex *values);
-
-#endif

@@ -5,8 +5,7 @@
  * A block with more crossings than its slot has room for is done again in parts, so that memory is bounded whatever the threshold.
  * Where there are more peaks than max-peaks, the run goes on and counts, since only the whole of it tells which threshold would
  * have kept so many; where there are several times as many, it ends, and the threshold is that of the part that was seen. */
-#ifndef LW_STREAM_SEARCH_CANDIDATES_H
-#define LW_STREAM_SEARCH_CANDIDATES_H
+#pragma once
 
 #include "engine/engine.h"
 #include "io/write/writer.h"
@@ -45,5 +44,3 @@ int64_t lw_candidates_rows(const struct lw_candidates *candidates);
 
 /** After the last block: LW_EDATA if there were more peaks than are allowed. Logs how many there were. Collective. */
 int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err);
-
-#endif

@@ -9,8 +9,7 @@
  *     - outputs of samples that are all alike, LW_COUNTED_ALIKE at least: nothing was recorded there
  *
  * The rest of a channel's outputs are noise and signals. */
-#ifndef LW_STREAM_SEARCH_COUNTED_H
-#define LW_STREAM_SEARCH_COUNTED_H
+#pragma once
 
 #include "stream/search/touch.h"
 
@@ -36,5 +35,3 @@ int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, 
  * @return      whether any is marked */
 bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
                      void *scratch);
-
-#endif

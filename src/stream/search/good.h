@@ -1,7 +1,6 @@
 /* good.h - --mask good-data=TESTS: samples that do not pass tests of which the input files themselves keep the results
  * (io/notes/quality.h). */
-#ifndef LW_STREAM_SEARCH_GOOD_H
-#define LW_STREAM_SEARCH_GOOD_H
+#pragma once
 
 #include "io/read/reader.h"
 
@@ -11,5 +10,3 @@
  * @param bits  returned, release with lw_free */
 int lw_good_data_read(struct lw_comm *comm, const struct lw_reader *input, int axis, const char *tests, unsigned char **bits,
                       struct lw_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first
  * in the highest place (numpy.packbits), of which every rank keeps all in memory. Masked samples are made zero before the engine
  * sees them; outputs of which too much comes from masked samples become no peaks. */
-#ifndef LW_STREAM_SEARCH_MASK_H
-#define LW_STREAM_SEARCH_MASK_H
+#pragma once
 
 #include "job/job.h"
 #include "stream/window.h"
@@ -32,5 +31,3 @@ int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part 
 
 /** Whether sample i of the part is masked in channel c of it. */
 bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Where no output counts, or where more than half of them are 0, the noise is 0: nothing is found, and a warning says so. The noise
  * does not depend on ranks, rounds or memory. */
-#ifndef LW_STREAM_SEARCH_NOISE_H
-#define LW_STREAM_SEARCH_NOISE_H
+#pragma once
 
 #include "setup/setup.h"
 #include "stream/plan.h"
@@ -40,5 +39,3 @@ struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_
 
 /** Fill job->noise on every rank; the plan is that of the run. Selects another view of the reader. Collective. */
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * of each piece of a block, a cell, by itself. Outputs that counted.h leaves out do not count.
  *
  *     open -> begin -> block, block, ... -> counts and sigmas are there; begin again for other channels -> close */
-#ifndef LW_STREAM_SEARCH_NOISE_COUNT_H
-#define LW_STREAM_SEARCH_NOISE_COUNT_H
+#pragma once
 
 #include "base/pool.h"
 #include "stream/search/counted.h"
@@ -45,5 +44,3 @@ void lw_noise_count_begin(struct lw_noise_count *count, int64_t n_channels);
 
 /** Count a block; a lw_noise_take_fn. @param context  the count */
 int lw_noise_count_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
-
-#endif

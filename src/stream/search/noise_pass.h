@@ -1,8 +1,7 @@
 /* noise_pass.h - blocks of the filtered series for those who measure its noise: what noise.c, noise_clip.c and noise_rms.c share.
  *
  * A pass makes some blocks of outputs, evenly spaced on the axis, once for each group of channels. The ranks share the blocks. */
-#ifndef LW_STREAM_SEARCH_NOISE_PASS_H
-#define LW_STREAM_SEARCH_NOISE_PASS_H
+#pragma once
 
 #include "stream/pipeline.h"
 #include "stream/plan.h"
@@ -80,5 +79,3 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 
 int lw_noise_clip(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err);
 int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * that would be more than LW_SPECTRUM_VALUES numbers, so many of them, evenly spaced. Segments with samples that are not finite, or
  * that the mask names, do not count. Each rank reads its share of the blocks once, but for the halves of segments at their ends.
  * The median does not depend on ranks, threads, rounds or memory. */
-#ifndef LW_STREAM_SEARCH_POWER_SPECTRUM_H
-#define LW_STREAM_SEARCH_POWER_SPECTRUM_H
+#pragma once
 
 #include "setup/setup.h"
 
@@ -21,5 +20,3 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
 /** Where the job's filters wait for it, measure the spectrum and make the taps, on every rank. Selects another view of the reader.
  * LW_EDATA if no segment counts. Collective. */
 int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* touch.h - outputs that are made of samples that do not count: masked ones, and with --nan zero those that are not finite. They
  * become no peaks, unless the part of the filter's energy that meets such samples is no more than the job's `masked_fraction`. */
-#ifndef LW_STREAM_SEARCH_TOUCH_H
-#define LW_STREAM_SEARCH_TOUCH_H
+#pragma once
 
 #include "stream/search/mask.h"
 
@@ -23,5 +22,3 @@ bool lw_touch_is_bad_pixel(const struct lw_touch *touch, const struct lw_slot *s
  * @return  how many are left, at the front */
 int64_t lw_touch_drop(const struct lw_touch *touch, const struct lw_slot *slot, int number, struct lw_crossing *crossings,
                       int64_t n);
-
-#endif

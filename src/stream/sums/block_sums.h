@@ -6,8 +6,7 @@
  *
  * What is hashed are the elements of a block as they are stored, channel after channel, each along the axis: so a sum depends on
  * nothing but the data. Block k of the axis has the elements from ceil(k unit / every) rate on, up to those of block k + 1. */
-#ifndef LW_STREAM_SUMS_BLOCK_SUMS_H
-#define LW_STREAM_SUMS_BLOCK_SUMS_H
+#pragma once
 
 #include "base/pool.h"
 #include "engine/engine.h"
@@ -37,5 +36,3 @@ int64_t lw_sums_channel_blocks(const struct lw_sums_shape *shape, int64_t n_chan
  * @param sums    returned, as above for the block alone */
 void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *block, const void *data, char *gather,
                       struct lw_pool *pool, uint64_t *sums);
-
-#endif

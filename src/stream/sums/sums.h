@@ -1,8 +1,7 @@
 /* sums.h - the checksums of a run's arrays, --checksum: made of each block that is finished, in memory, before it is written,
  * and written with it. The array /filtered has its sums in /checksums/filtered, uint64, of the shape that sums/blocks.h says;
  * its attributes say what a block is. */
-#ifndef LW_STREAM_SUMS_SUMS_H
-#define LW_STREAM_SUMS_SUMS_H
+#pragma once
 
 #include "setup/setup.h"
 #include "stream/plan.h"
@@ -38,5 +37,3 @@ void lw_sums_next(struct lw_sums *sums);
 
 /** Compute those of array number `product` of a slot. Not collective. */
 void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int product, struct lw_sums_part *part);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Two files without a name stand in the folder meanwhile: a short one that is in the page cache, and a long one, of which
  * those measurements that mean the disk drop what is in the cache first. Memory (tmpfs) has the one, and no disk. */
-#ifndef LW_BENCH_STORAGE_RATES_H
-#define LW_BENCH_STORAGE_RATES_H
+#pragma once
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -67,5 +66,3 @@ int storage_best_read(const struct storage_bench *bench, bool is_disk, int most_
                       struct lw_error *err);
 int storage_best_write(const struct storage_bench *bench, bool is_disk, int most_threads, struct storage_best *best,
                        struct lw_error *err);
-
-#endif

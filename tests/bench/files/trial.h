@@ -2,8 +2,7 @@
  *
  * Rates are those of all threads together, in bytes (reads) a second. Errors: LW_EIO, the reason alone, and LW_ESYSTEM: no
  * memory. Other batches of the pool would take part of its time. */
-#ifndef LW_BENCH_TRIAL_H
-#define LW_BENCH_TRIAL_H
+#pragma once
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -45,5 +44,3 @@ int lw_trial_open_direct(int fd);
 
 /** Host memory that a trial takes, mappings and all. */
 int64_t lw_trial_bytes(int n_threads);
-
-#endif

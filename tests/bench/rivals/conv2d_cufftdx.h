@@ -1,6 +1,5 @@
 /* conv2d_cufftdx.h - the kernels of 2-D convolution made of cuFFTDx, as the units that compile them offer them. */
-#ifndef CONV2D_CUFFTDX_H
-#define CONV2D_CUFFTDX_H
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct DxImageKernels {
 };
 
 DxImageKernels &dx_image_kernels();
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Real samples. Each has ways to be cut, numbered from 0 on: `open` gives NULL behind the last, and a benchmark takes the fastest.
  * Plans are made with FFTW_PATIENT, within half a second. */
-#ifndef BENCH_RIVALS_FFTW_H
-#define BENCH_RIVALS_FFTW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct fftw_image_rival {
 };
 
 extern const struct fftw_image_rival fftw_image_single, fftw_image_double;
-
-#endif

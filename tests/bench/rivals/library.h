@@ -1,6 +1,5 @@
 /* library.h - rivals in shared libraries, as rivals/build.sh makes them. */
-#ifndef RIVAL_LIBRARY_H
-#define RIVAL_LIBRARY_H
+#pragma once
 
 #include "rival.h"
 
@@ -22,5 +21,3 @@ std::vector<const RivalOf<Case> *> rival_libraries(std::vector<const RivalOf<Cas
     }
     return rivals;
 }
-
-#endif

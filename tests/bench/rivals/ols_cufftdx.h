@@ -1,6 +1,5 @@
 /* ols_cufftdx.h - the fused overlap-save kernels made of cuFFTDx, as the units that compile them offer them. */
-#ifndef OLS_CUFFTDX_H
-#define OLS_CUFFTDX_H
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct DxKernel {
 };
 
 std::vector<DxKernel> &dx_kernels();
-
-#endif

@@ -1,8 +1,7 @@
 /* rival.h - what convolves beside ours in the GPU benchmarks: a table of functions. cuFFT's stands in the benchmarks; others come
  * as shared libraries that rivals/build.sh makes, each with one table of the name `rival`. A rival knows several ways, of which
  * the benchmark takes the fastest of each case: steps (segment lengths, tile sizes), in rising order, and choices in each step. */
-#ifndef RIVAL_H
-#define RIVAL_H
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ template <class Case> struct RivalOf {
 
 typedef struct RivalOf<struct RivalOls> OlsRival;
 typedef struct RivalOf<struct RivalImage> ImageRival;
-
-#endif

@@ -9,8 +9,7 @@
  *
  * It checks arithmetic, indices, barriers and bounds (with the address sanitizer), not speed, and not the memory model of
  * a real GPU. The runtime library (emulation.cpp) and cuFFT (emulation_fft.c) have stand-ins of the same names. */
-#ifndef LW_EMULATION_H
-#define LW_EMULATION_H
+#pragma once
 
 #include "base/half.h"
 
@@ -281,5 +280,3 @@ using std::fma;
 using std::isfinite;
 using std::isnan;
 using std::isinf;
-
-#endif

@@ -1,7 +1,6 @@
 /* nppi_filtering_functions.h - the part of NVIDIA's NPP that a rival uses, for the emulation: true convolution, whose anchor counts
  * from the kernel's last tap to its first, as in IPP. */
-#ifndef NPPI_FILTERING_FUNCTIONS_H
-#define NPPI_FILTERING_FUNCTIONS_H
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -58,5 +57,3 @@ inline NppStatus nppiFilterBorder_32f_C1R_Ctx(const Npp32f *from, Npp32s from_st
     };
     return emulated_filter(pixel, to, to_step, size, taps, kernel, anchor);
 }
-
-#endif

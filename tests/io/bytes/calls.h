@@ -1,7 +1,6 @@
 /* calls.h - pread, pwrite and madvise as the program under test meets them: each may be made to fail, or to do half of
  * it. The linker puts these in the place of the C library's (--wrap). */
-#ifndef LW_TEST_CALLS_H
-#define LW_TEST_CALLS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ struct mishaps {
 extern struct mishaps mishaps;
 
 void mishaps_set(enum mishap kind, int every);
-
-#endif

@@ -3,8 +3,7 @@
  *     plane[b] = sum over i = b mod B, |i| <= h, of g[i] x[(sigma i + tau) mod n]
  *
  * Each sum is taken in the order of i, whatever the number of threads. */
-#ifndef LW_CPU_SFFT_PUBLISHED_BINS_H
-#define LW_CPU_SFFT_PUBLISHED_BINS_H
+#pragma once
 
 #include "engine/published/solver.h"
 
@@ -21,5 +20,3 @@ struct lw_published_bins {
 };
 
 void lw_cpu_published_bin(const struct lw_published_bins *bins, const struct lw_published_signal *signal);
-
-#endif
