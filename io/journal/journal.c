@@ -3,14 +3,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
-#include "io/journal/replace.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,63 @@ struct lw_journal {
     char text[];                /* [room + 1]; of one that was read, "key\0value\0" for each line */
 };
 
-static uint64_t checksum(const char *text, int64_t bytes)
+/* ---- replaced as a whole --------------------------------------------------------------------------------------------- */
+
+uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes)
 {
-    return lw_replace_checksum(LW_CHECKSUM_START, text, bytes);
+    const unsigned char *const all = bytes;
+    for (int64_t i = 0; i < n_bytes; i++)
+        start = (start ^ all[i]) * UINT64_C(0x100000001b3);
+    return start;
+}
+
+static int fail_write(const char *file, const char *reason, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot write '%.600s': %.200s", file, reason);
+}
+
+static int write_parts(int fd, const char *file, const struct lw_replace_part *parts, int n_parts, struct lw_error *err)
+{
+    struct lw_error reason;
+    int64_t at = 0;
+    for (int p = 0; p < n_parts; at += parts[p++].n_bytes)
+        if (lw_bytes_write(fd, parts[p].bytes, at, parts[p].n_bytes, &reason) != LW_OK)
+            return fail_write(file, reason.message, err);
+    return fsync(fd) == 0 ? LW_OK : fail_write(file, strerror(errno), err);
+}
+
+/* EINVAL: a file system whose folders need no sync */
+bool lw_replace_sync_folder(const char *file)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", file);
+    const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int cause = folder < 0 || (fsync(folder) != 0 && errno != EINVAL) ? errno : 0;
+    if (folder >= 0)
+        close(folder);
+    errno = cause;
+    return cause == 0;
+}
+
+int lw_replace(const char *file, const struct lw_replace_part *parts, int n_parts, struct lw_error *err)
+{
+    char other[PATH_MAX];
+    if (snprintf(other, sizeof other, "%s.new", file) >= (int)sizeof other)
+        return fail_write(file, strerror(ENAMETOOLONG), err);
+    unlink(other);
+    const int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fail_write(file, strerror(errno), err);
+    int rc = write_parts(fd, file, parts, n_parts, err);
+    if (close(fd) != 0 && rc == LW_OK)
+        rc = fail_write(file, strerror(errno), err);
+    if (rc == LW_OK && rename(other, file) != 0)
+        rc = fail_write(file, strerror(errno), err);
+    if (rc) {
+        unlink(other);
+        return rc;
+    }
+    return lw_replace_sync_folder(file) ? LW_OK : fail_write(file, strerror(errno), err);
 }
 
 /* ---- made ------------------------------------------------------------------------------------------------------------ */
@@ -102,7 +156,7 @@ int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_err
 {
     char line[CHECKSUM_BYTES + 1];
     const int64_t used = journal->used;
-    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", checksum(journal->text, used));
+    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", lw_replace_checksum(LW_CHECKSUM_START, journal->text, used));
     put(journal, line, CHECKSUM_BYTES);
     const struct lw_replace_part whole = {journal->text, journal->used};
     journal->used = used;
@@ -125,7 +179,7 @@ static bool is_whole(const char *text, int64_t bytes)
     const int64_t before = bytes - CHECKSUM_BYTES;
     if (before < (int64_t)sizeof TITLE - 1 || memcmp(text, TITLE, sizeof TITLE - 1) != 0 || memchr(text, '\0', (size_t)bytes))
         return false;
-    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", checksum(text, before));
+    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", lw_replace_checksum(LW_CHECKSUM_START, text, before));
     return memcmp(text + before, line, CHECKSUM_BYTES) == 0;
 }
 

@@ -4,7 +4,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
-#include "io/journal/replace.h"
+#include "io/journal/journal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -56,27 +56,20 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
 }
 
 /* From the file to memory, or back. */
-typedef int move_fn(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err);
-
-static int move_ranges(int fd, const struct head *head, char *bytes, move_fn *move, struct lw_error *err)
+static int move_ranges(int fd, const struct head *head, char *bytes, bool is_back, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int64_t r = 0; r < head->n_ranges && rc == LW_OK; r++) {
-        const int64_t length = head->ranges[r].end - head->ranges[r].begin;
-        rc = move(fd, bytes, head->ranges[r].begin, length, err);
+        const int64_t begin = head->ranges[r].begin, length = head->ranges[r].end - begin;
+        rc = is_back ? lw_bytes_write(fd, bytes, begin, length, err) : lw_bytes_read(fd, bytes, begin, length, err);
         bytes += length;
     }
     return rc;
 }
 
-static int take_bytes(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err)
+static uint64_t checksum(const struct head *head, const char *kept, int64_t bytes)
 {
-    return lw_bytes_read(fd, bytes, offset, n, err);
-}
-
-static int give_bytes(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err)
-{
-    return lw_bytes_write(fd, bytes, offset, n, err);
+    return lw_replace_checksum(lw_replace_checksum(LW_CHECKSUM_START, head, sizeof *head), kept, bytes);
 }
 
 int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err)
@@ -90,9 +83,9 @@ int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char 
     char *const kept = lw_alloc((size_t)bytes + 1, "what changes in the result", err);
     if (!kept)
         return LW_ESYSTEM;
-    if (move_ranges(fd, &head, kept, take_bytes, &reason) != LW_OK)
+    if (move_ranges(fd, &head, kept, false, &reason) != LW_OK)
         rc = lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %.200s", undo, reason.message);
-    const uint64_t sum = lw_replace_checksum(lw_replace_checksum(LW_CHECKSUM_START, &head, sizeof head), kept, bytes);
+    const uint64_t sum = checksum(&head, kept, bytes);
     const struct lw_replace_part parts[] = {{&head, sizeof head}, {kept, bytes}, {&sum, sizeof sum}};
     rc = rc ? rc : lw_replace(undo, parts, 3, err);
     lw_free(kept);
@@ -136,9 +129,9 @@ static int apply(int fd, int from, const char *undo, const struct head *head, st
     int rc = LW_OK;
     if (lw_bytes_read(from, kept, sizeof *head, bytes, &reason) != LW_OK ||
         lw_bytes_read(from, &sum, (int64_t)sizeof *head + bytes, sizeof sum, &reason) != LW_OK ||
-        sum != lw_replace_checksum(lw_replace_checksum(LW_CHECKSUM_START, head, sizeof *head), kept, bytes))
+        sum != checksum(head, kept, bytes))
         rc = fail_damaged(undo, err);
-    else if (move_ranges(fd, head, kept, give_bytes, &reason) != LW_OK)
+    else if (move_ranges(fd, head, kept, true, &reason) != LW_OK)
         rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %.200s", undo, reason.message);
     else if (ftruncate(fd, head->file_bytes) != 0 || fsync(fd) != 0)
         rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %s", undo, strerror(errno));

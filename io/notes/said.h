@@ -6,7 +6,7 @@
 #include "io/attribute.h"
 #include "io/dataset.h"
 
-enum { LW_SAID_MOST = 4096, LW_SAID_BYTES = 1 << 19, LW_SAID_REALS = 1 << 14 };
+enum { LW_SAID_MOST = 4096, LW_SAID_BYTES = 1 << 19, LW_SAID_REALS = 1 << 14, LW_KEPT_MOST = 64 };
 
 /* 0.8 MiB, without pointers. */
 struct lw_said {
@@ -37,3 +37,10 @@ const char *lw_said_text(const struct lw_said *said, const char *name);
 
 /** Its first number, or `fallback`. */
 double lw_said_real(const struct lw_said *said, const char *name, double fallback);
+
+/** Put those that a result keeps of its input, in their own names, behind the `n` attributes that are there, unless their names are
+ * taken. Left out are names by which readers find coordinates, sampling, types or structure, since the result has its own: what was
+ * right for the input would be wrong for it; long texts and arrays; and what is beyond the bounds in said.c, as the header of an
+ * HDF5 object holds 64 KiB. @return  how many there are then
+ * @param attributes  room for LW_KEPT_MOST more; the new ones borrow from `said` */
+int lw_kept_add(const struct lw_said *said, struct lw_attribute *attributes, int n);

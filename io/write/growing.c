@@ -98,7 +98,8 @@ static int make_spool(struct lw_growing *table, const char *result, struct lw_er
     return lw_spool_create(&spec, &table->spool, err);
 }
 
-int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, struct lw_growing **out, struct lw_error *err)
+int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, const char *log, struct lw_growing **out,
+                      struct lw_error *err)
 {
     assert(spec->grows && spec->n_columns > 0 && spec->compare && spec->n_dims == 1 && spec->dims[0] == 0);
     struct lw_growing *const table = lw_alloc(sizeof *table, "a table", err);
@@ -106,6 +107,7 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
     if (!table)
         return LW_ESYSTEM;
     table->fd = -1;
+    snprintf(table->log, sizeof table->log, "%s", log);
     if ((rc = keep_dataset(table, spec, err)) || (rc = make_spool(table, result, err))) {
         lw_growing_destroy(table);
         return rc;
@@ -125,11 +127,6 @@ static int fail_log(const struct lw_growing *table, const char *what, const char
 {
     return lw_fail(err, LW_EIO, "cannot %s the rows of %.100s %s '%.600s': %.100s", what, table->dataset.path,
                    what[0] == 'k' ? "in" : "from", table->log, reason);
-}
-
-void lw_growing_log(struct lw_growing *table, const char *log)
-{
-    snprintf(table->log, sizeof table->log, "%s", log);
 }
 
 static int append_log(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)

@@ -19,10 +19,11 @@ struct lw_growing {
 
 /** Keep what `spec` says, and make a place for rows in the folder of the result. LW_ESYSTEM.
  * @param spec    with `grows`; borrowed during the call
- * @param result  the name of its file */
-int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, struct lw_growing **out, struct lw_error *err);
-/** Write what comes to a file of that name, too, which must not be there before the first row comes. */
-void lw_growing_log(struct lw_growing *table, const char *log);
+ * @param result  the name of its file
+ * @param log     what comes is written to a file of that name, too, which must not be there before the first row comes; "": it is
+ *                not */
+int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, const char *log, struct lw_growing **out,
+                      struct lw_error *err);
 
 /** Add rows. LW_EIO. */
 int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err);

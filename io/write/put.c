@@ -73,12 +73,6 @@ static int put_piece(void *context, int64_t piece, int thread, struct lw_error *
     return rc;
 }
 
-static void put_at_once(struct lw_put *put)
-{
-    for (int64_t piece = 0; piece < put->runs.n_pieces && put->failure.code == LW_OK; piece++)
-        put_piece(put, piece, 0, &put->failure);
-}
-
 void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_extent *extent, const int64_t *first,
                   const int64_t *count, const void *data, struct lw_put *put)
 {
@@ -89,10 +83,12 @@ void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_
     put->batch = (struct lw_batch){
         .lane = LW_LANE_WRITE, .n_pieces = put->runs.n_pieces, .work = put_piece, .context = put,
     };
-    if (pool)
+    if (pool) {
         lw_pool_start(pool, &put->batch);
-    else
-        put_at_once(put);
+        return;
+    }
+    for (int64_t piece = 0; piece < put->runs.n_pieces && put->failure.code == LW_OK; piece++)
+        put_piece(put, piece, 0, &put->failure);
 }
 
 int lw_put_end(struct lw_pool *pool, struct lw_put *put, struct lw_error *err)

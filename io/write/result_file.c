@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/journal/journal.h"
-#include "io/journal/replace.h"
 #include "io/journal/undo.h"
 #include "io/write/writer.h"
 
@@ -150,20 +149,15 @@ bool lw_result_file_is_held(const char *part)
     return is_held;
 }
 
-static int lock_part(struct lw_result_file *result, struct lw_error *err)
-{
-    if (flock(result->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return LW_OK;
-    return lw_fail(err, LW_EIO, "another run is writing '%s' (it holds '%s')", result->name, result->part);
-}
-
 /* A run that finishes between our open and our lock takes the name away from the file that we then hold: then once more. */
 static int hold_part(struct lw_result_file *result, struct lw_error *err)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
         int rc;
-        if ((rc = check_name(result, err)) || (rc = open_part(result, err)) ||
-            (result->fd >= 0 && (rc = lock_part(result, err)))) {
+        if ((rc = check_name(result, err)) == LW_OK && (rc = open_part(result, err)) == LW_OK && result->fd >= 0 &&
+            flock(result->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+            rc = lw_fail(err, LW_EIO, "another run is writing '%s' (it holds '%s')", result->name, result->part);
+        if (rc) {
             lw_result_file_leave(result);
             return rc;
         }
@@ -180,9 +174,7 @@ int lw_result_file_mark(const struct lw_result_file *result, uint64_t *mark, str
     const ssize_t length = pread(result->fd, bytes, sizeof bytes, 0);
     if (length < 0)
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", result->part, strerror(errno));
-    *mark = 0xcbf29ce484222325;         /* FNV-1a */
-    for (ssize_t i = 0; i < length; i++)
-        *mark = (*mark ^ bytes[i]) * 0x100000001b3;
+    *mark = lw_replace_checksum(LW_CHECKSUM_START, bytes, length);
     return LW_OK;
 }
 
@@ -290,15 +282,10 @@ int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err)
 /* ---- reserve ------------------------------------------------------------------------------------------------------- */
 
 /* On a RAM disk, reserving a page is zeroing it, which takes as long as writing it. */
-static bool is_ram_disk(int fd)
-{
-    struct statfs disk;
-    return fstatfs(fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC;
-}
-
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err)
 {
-    if (is_ram_disk(result->fd))
+    struct statfs disk;
+    if (fstatfs(result->fd, &disk) == 0 && disk.f_type == TMPFS_MAGIC)
         return check_room(result, bytes, err);
     while (bytes > 0 && fallocate(result->fd, 0, 0, bytes) != 0) {
         char needed[24], there[24];
@@ -321,11 +308,6 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
 /* Without --overwrite, a file that came into being since the claim is kept. */
-static int rename_part(const struct lw_result_file *result)
-{
-    return (result->overwrite ? rename : lw_file_rename_new)(result->part, result->name);
-}
-
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
 {
     if (fsync(result->fd) != 0)
@@ -333,7 +315,7 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
     if (!bears_name(result))
         return lw_fail(err, LW_EIO, "'%s' was deleted or replaced while it was written: the result is lost; run again",
                        result->part);
-    const int cause = rename_part(result) == 0 ? 0 : errno;
+    const int cause = (result->overwrite ? rename : lw_file_rename_new)(result->part, result->name) == 0 ? 0 : errno;
     lw_result_file_leave(result);
     if (cause)
         return lw_fail(err, LW_EIO, "the result is complete but cannot be renamed to '%s' (%s): it stays as '%s'",
@@ -341,11 +323,6 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
     if (!lw_replace_sync_folder(result->name))      /* the name is given; only a power failure could still take it away */
         lw_log_warn("cannot sync the folder of '%s': %s", result->name, strerror(errno));
     return LW_OK;
-}
-
-void lw_result_file_keep(struct lw_result_file *result)
-{
-    result->is_kept = true;
 }
 
 void lw_result_file_discard(struct lw_result_file *result)

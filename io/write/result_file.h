@@ -9,8 +9,7 @@
  *     join     another rank opens what rank 0 has claimed or resumed
  *     reserve  once the file's structure is known: blocks are allocated
  *     publish  synced and renamed to OUT
- *     keep     OUT.lapwing-part stays, whatever comes, as one that was resumed does
- *     discard  else it is deleted
+ *     discard  OUT.lapwing-part is deleted, unless it is kept, as one that was resumed is
  *
  * By its side there may be what a later run goes on with: OUT.lapwing-journal, OUT.lapwing-rows, OUT.lapwing-undo.
  *
@@ -32,7 +31,8 @@ struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* the temporary name */
     bool overwrite;
-    bool is_resumed, is_kept;
+    bool is_resumed;
+    bool is_kept;               /* the temporary file stays, for a run that goes on with it */
     int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
     bool is_new;                /* claimed and not yet placed: `part` is the other name */
     int old_fd;                 /* if so: of what it will replace, with the lock */
@@ -82,9 +82,6 @@ void lw_result_file_beside(const struct lw_result_file *result, const char *suff
 /** Remove the files beside it, whatever of them is there: claim does it with what an earlier run has left, unless the file is to be
  * kept. */
 void lw_result_file_forget(const struct lw_result_file *result);
-
-/** Let the temporary file stay, for a run that goes on with it. */
-void lw_result_file_keep(struct lw_result_file *result);
 
 /** Delete the temporary file and those beside it, unless published or kept. */
 void lw_result_file_discard(struct lw_result_file *result);

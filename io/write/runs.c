@@ -2,15 +2,6 @@
 
 #include "base/integers.h"
 
-/* The first dimension of those that make a run: all after it are taken whole. */
-static int inner_dimension(const struct lw_extent *extent, const int64_t *count)
-{
-    int d = extent->n_dims - 1;
-    while (d > 0 && count[d] == extent->dims[d])
-        d--;
-    return d;
-}
-
 /* A run that is cut begins anywhere between two borders, and so may touch one piece more than its length says. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
@@ -22,7 +13,9 @@ static void cut(struct lw_runs *runs, int64_t piece_bytes)
 
 struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes)
 {
-    const int inner = inner_dimension(extent, count);
+    int inner = extent->n_dims - 1;     /* the first dimension of those that make a run: all after it are taken whole */
+    while (inner > 0 && count[inner] == extent->dims[inner])
+        inner--;
     struct lw_runs runs = {.offset = extent->offset, .run_bytes = extent->element_bytes, .n_runs = 1, .n_outer = inner};
     int64_t pitch = extent->element_bytes;
     for (int d = extent->n_dims - 1; d >= 0; d--) {
@@ -47,19 +40,14 @@ int64_t lw_runs_in_piece(const struct lw_runs *runs, int64_t piece)
     return runs->parts > 1 ? 1 : lw_min64(runs->together, runs->n_runs - piece * runs->together);
 }
 
-static int64_t run_offset(const struct lw_runs *runs, int64_t run)
-{
-    int64_t offset = runs->offset;
-    for (int d = runs->n_outer - 1; d >= 0; d--) {
-        offset += run % runs->count[d] * runs->pitch[d];
-        run /= runs->count[d];
-    }
-    return offset;
-}
-
 static struct lw_run whole_run(const struct lw_runs *runs, int64_t run)
 {
-    return (struct lw_run){.memory = run * runs->run_bytes, .file = run_offset(runs, run), .bytes = runs->run_bytes};
+    struct lw_run whole = {.memory = run * runs->run_bytes, .file = runs->offset, .bytes = runs->run_bytes};
+    for (int d = runs->n_outer - 1; d >= 0; d--) {
+        whole.file += run % runs->count[d] * runs->pitch[d];
+        run /= runs->count[d];
+    }
+    return whole;
 }
 
 struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t index)

@@ -1,5 +1,6 @@
 #include "io/write/writer.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/journal/undo.h"
@@ -65,9 +66,8 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     return LW_OK;
 }
 
-/* What rank 0 does for the temporary file to be there. @param is_stuck  as lw_structure.create sets it */
-typedef int prepare_fn(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err);
-
+/* What rank 0 does for the temporary file to be there: it makes a new one, or takes the one that an earlier run has left.
+ * @param is_stuck  as lw_structure.create sets it */
 static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
     const struct lw_structure *const structure = writer->structure;
@@ -78,9 +78,8 @@ static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec
     return rc;
 }
 
-static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
-    (void)is_stuck;
     char undo[LW_MAX_PATH];
     int rc = lw_result_file_resume(&writer->result, err);
     lw_result_file_beside(&writer->result, LW_UNDO_SUFFIX, undo);
@@ -88,7 +87,7 @@ static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec
     return rc ? rc : writer->structure->check(&writer->result, spec, writer->extents, err);
 }
 
-/* The rows of the only one are kept in the only such file. */
+/* There is at most one growing table where a run can be gone on with; its rows go to RESULT.lapwing-rows. */
 static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     char log[LW_MAX_PATH];
@@ -97,9 +96,7 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++) {
         if (!spec->datasets[d].grows)
             continue;
-        rc = lw_growing_create(&spec->datasets[d], writer->result.name, &writer->tables[d], err);
-        if (rc == LW_OK && spec->can_resume)
-            lw_growing_log(writer->tables[d], log);
+        rc = lw_growing_create(&spec->datasets[d], writer->result.name, spec->can_resume ? log : "", &writer->tables[d], err);
         n_tables++;
     }
     assert(n_tables < 2 || !spec->can_resume);
@@ -108,7 +105,7 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
 
 /* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
  * some cannot. */
-static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_error *err)
+static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool is_new, struct lw_error *err)
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
@@ -117,7 +114,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     if (rc == LW_OK && prepares)
         rc = make_tables(writer, spec, err);
     if (rc == LW_OK && prepares)
-        rc = prepare(writer, spec, &is_stuck, err);
+        rc = is_new ? make_file(writer, spec, &is_stuck, err) : take_file(writer, spec, err);
     if (is_stuck)
         abandon(writer, err);
     if (rc == LW_OK && prepares)
@@ -127,12 +124,6 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     lw_comm_broadcast(writer->comm, &writer->mark, sizeof writer->mark);
     lw_comm_broadcast(writer->comm, writer->extents, writer->n_datasets * (int64_t)sizeof *writer->extents);
     return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, writer->mark, err), err);
-}
-
-static void warn_of_seams(const struct lw_writer *writer, const char *why, const char *remedy)
-{
-    if (lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm) && lw_comm_rank(writer->comm) == 0)
-        lw_log_warn("%s: samples at the seams of two nodes may be lost; %s", why, remedy);
 }
 
 /* Whether all ranks write, each to its place in the file, rather than by calls that they make together; why, or why not, is
@@ -151,9 +142,9 @@ static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spe
         lw_log_info("the result is written by collective calls: %s", why.message);
         return false;
     }
-    if (!is_coherent)
-        warn_of_seams(writer, why.message,
-                      has_choice ? "--io collective loses none" : "results in HDF5 with --io collective lose none");
+    if (!is_coherent && lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm) && lw_comm_rank(writer->comm) == 0)
+        lw_log_warn("%s: samples at the seams of two nodes may be lost; %s", why.message,
+                    has_choice ? "--io collective loses none" : "results in HDF5 with --io collective lose none");
     if (spec->pool)
         lw_log_info("the result is written directly by %d threads a rank (%s, %s)", lw_pool_threads(spec->pool), storage->name,
                     lw_store_way_text(storage->way));
@@ -187,7 +178,7 @@ static struct lw_writer *allocate(struct lw_comm *comm, const struct lw_writer_s
     return writer;
 }
 
-static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_writer **out,
+static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, bool is_new, struct lw_writer **out,
                  struct lw_error *err)
 {
     int rc;
@@ -196,7 +187,7 @@ static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepar
     struct lw_writer *const writer = allocate(comm, spec, err);
     if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
         (rc = check_same(comm, spec, err)) ||
-        (rc = prepare_file(writer, spec, prepare, err)) ||
+        (rc = prepare_file(writer, spec, is_new, err)) ||
         (rc = open_way(writer, spec, err))) {
         lw_writer_destroy(writer);
         return rc;
@@ -207,12 +198,12 @@ static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepar
 
 int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
 {
-    return start(comm, spec, make_file, out, err);
+    return start(comm, spec, true, out, err);
 }
 
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
 {
-    return start(comm, spec, take_file, out, err);
+    return start(comm, spec, false, out, err);
 }
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
@@ -234,22 +225,16 @@ void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first
         writer->structure->write_together(writer->file, dataset, first, count, data);
 }
 
-static int fail_write(const struct lw_writer *writer, const struct lw_write *write, const struct lw_error *reason,
-                      struct lw_error *err)
-{
-    char where[128] = "";
-    for (int d = 0; d < write->n_dims; d++)
-        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRId64 "..%" PRId64, d ? " x " : " at ",
-                 write->first[d], write->first[d] + write->count[d] - 1);
-    return lw_fail(err, LW_EIO, "cannot write '%.600s'%s: %.200s", writer->result.part, where, reason->message);
-}
-
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err)
 {
     struct lw_error reason;
+    char where[128] = "";
     if (!writer->store || lw_put_end(writer->pool, &write->put, &reason) == LW_OK)
         return LW_OK;
-    return fail_write(writer, write, &reason, err);
+    for (int d = 0; d < write->n_dims; d++)
+        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRId64 "..%" PRId64, d ? " x " : " at ",
+                 write->first[d], write->first[d] + write->count[d] - 1);
+    return lw_fail(err, LW_EIO, "cannot write '%.600s'%s: %.200s", writer->result.part, where, reason.message);
 }
 
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
@@ -258,6 +243,34 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
     struct lw_write write;
     lw_writer_begin(writer, dataset, first, count, data, &write);
     return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
+}
+
+/* One run, from row `at` of the table on: the rank that has it writes, the others take part. */
+static int write_run(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, int64_t run, int64_t at, void *buffer,
+                     int64_t buffer_rows, struct lw_error *err)
+{
+    const bool is_mine = rows->is_mine(rows->context, run);
+    const int64_t all = rows->count(rows->context, run);
+    int rc = LW_OK;
+    for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
+        const int64_t count = is_mine ? lw_min64(buffer_rows, all - first) : 0;
+        if (is_mine)
+            rows->fill(rows->context, run, first, count, buffer);
+        rc = lw_writer_write(writer, dataset, &(int64_t){is_mine ? at + first : 0}, &count, buffer, err);
+    }
+    return rc;
+}
+
+int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
+                 struct lw_error *err)
+{
+    int64_t at = 0;
+    int rc = LW_OK;
+    for (int64_t run = 0; run < rows->n_runs && rc == LW_OK; run++) {
+        rc = write_run(writer, dataset, rows, run, at, buffer, buffer_rows, err);
+        at += rows->count(rows->context, run);
+    }
+    return rc;
 }
 
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err)
@@ -326,20 +339,12 @@ int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err)
 
 void lw_writer_keep(struct lw_writer *writer)
 {
-    lw_result_file_keep(&writer->result);
+    writer->result.is_kept = true;
 }
 
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH])
 {
     lw_result_file_beside(&writer->result, suffix, name);
-}
-
-static int64_t extent_bytes(const struct lw_extent *extent)
-{
-    int64_t bytes = extent->element_bytes;
-    for (int d = 0; d < extent->n_dims; d++)
-        bytes *= extent->dims[d];
-    return bytes;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -358,7 +363,9 @@ static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
         return LW_ESYSTEM;
     for (int d = 0; d < writer->n_datasets; d++) {
         const struct lw_extent *const extent = &writer->extents[d];
-        const int64_t bytes = extent->n_dims > 0 ? extent_bytes(extent) : 0;
+        int64_t bytes = extent->n_dims > 0 ? extent->element_bytes : 0;
+        for (int i = 0; i < extent->n_dims; i++)
+            bytes *= extent->dims[i];
         if (bytes > 0)
             samples[n++] = (struct lw_undo_range){extent->offset, extent->offset + bytes};
     }
@@ -381,16 +388,8 @@ static int complete(struct lw_writer *writer, const struct lw_attribute *attribu
     return writer->structure->complete(&writer->result, &end, is_stuck, err);
 }
 
-/* The files beside the result are of no more use once it has its name; until then the next run needs them. */
-static int publish(struct lw_writer *writer, struct lw_error *err)
-{
-    const int rc = lw_result_file_publish(&writer->result, err);
-    if (rc == LW_OK)
-        lw_result_file_forget(&writer->result);
-    return rc;
-}
-
-/* The mark of completion follows the samples that it speaks of. */
+/* The mark of completion follows the samples that it speaks of. The files beside the result are of no more use once it has its
+ * name; until then the next run needs them. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err)
 {
@@ -401,9 +400,9 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
     if (writer->file)
         writer->structure->finish_together(writer->file);
     writer->file = NULL;
-    if (lw_comm_rank(writer->comm) == 0)
-        (void)((rc = complete(writer, attributes, n_attributes, &is_stuck, err)) ||
-               (rc = publish(writer, err)));
+    if (lw_comm_rank(writer->comm) == 0 && (rc = complete(writer, attributes, n_attributes, &is_stuck, err)) == LW_OK &&
+        (rc = lw_result_file_publish(&writer->result, err)) == LW_OK)
+        lw_result_file_forget(&writer->result);
     if (is_stuck)
         abandon(writer, err);
     return lw_comm_agree(writer->comm, rc, err);

@@ -148,6 +148,19 @@ int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, in
  * rank 0 alone, before it adds any. LW_EDATA: they are not there; LW_EIO. @param see  gets them, too */
 int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err);
 
+/* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
+struct lw_table_rows {
+    int64_t n_runs;
+    const void *context;                /* borrowed, the first argument of: */
+    int64_t (*count)(const void *context, int64_t run);         /* rows of a run; every rank knows */
+    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has them */
+    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so: some of them */
+};
+
+/** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
+int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
+                 struct lw_error *err);
+
 /** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);
 

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/axis.h"
-#include "io/notes/kept.h"
 #include "io/notes/notes.h"
 #include "io/shield.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/write/table_rows.h"
+#include "io/write/writer.h"
 #include "job/line_rows.h"
 #include "sparse/outcome.h"
 

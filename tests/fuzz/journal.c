@@ -3,7 +3,6 @@
 #include "target.h"
 
 #include "io/journal/journal.h"
-#include "io/journal/replace.h"
 #include "stream/resume.h"
 
 #include <inttypes.h>

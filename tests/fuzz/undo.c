@@ -2,7 +2,7 @@
  * it should have. */
 #include "target.h"
 
-#include "io/journal/replace.h"
+#include "io/journal/journal.h"
 #include "io/journal/undo.h"
 
 #include <fcntl.h>

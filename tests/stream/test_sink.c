@@ -3,7 +3,7 @@
  * run, whatever rank has them. */
 #include "../check.h"
 #include "io/read/reader.h"
-#include "io/write/table_rows.h"
+#include "io/write/writer.h"
 #include "stream/sink.h"
 
 #include <hdf5.h>
