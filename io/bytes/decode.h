@@ -1,6 +1,7 @@
 /* decode.h - chunks of samples as HDF5 stores them, put through filters, decoded.
  *
- *     a decoder for each thread: create -> (stored bytes to its room -> decode) ... -> destroy */
+ *     a decoder for one thread at a time: create -> (stored bytes to its room -> decode) ... -> destroy
+ *     decoders: some of them, shared by more threads than there are decoders */
 #pragma once
 
 #include "base/error.h"
@@ -36,3 +37,15 @@ char *lw_decoder_stored(struct lw_decoder *decoder);
  * @param out      set to the chunk_bytes decoded ones, the decoder's until its room is used again */
 int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out,
                       struct lw_error *err);
+
+struct lw_decoders;
+
+int lw_decoders_create(const struct lw_filters *filters, int n, struct lw_decoders **out, struct lw_error *err);
+void lw_decoders_destroy(struct lw_decoders *decoders);     /* all have been given back; NULL is legal */
+
+/** Host bytes that create allocates. */
+int64_t lw_decoders_bytes(const struct lw_filters *filters, int n);
+
+/** One that nobody else uses, until it is given back. Waits where there is none. */
+struct lw_decoder *lw_decoders_take(struct lw_decoders *decoders);
+void lw_decoders_give(struct lw_decoders *decoders, struct lw_decoder *decoder);

@@ -14,6 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A run of the file on its way through its part of the memory. */
+struct run {
+    char *buffer;
+    int64_t at, n;                  /* rows of the buffer: [at, n) have not been taken */
+    int64_t next, end;              /* rows of the file: [next, end) have not been read */
+};
+
 struct lw_spool {
     struct lw_spool_spec spec;
     char *memory;                   /* memory_rows, and one more: */
@@ -29,9 +36,55 @@ struct lw_spool {
     /* Rows that go: from memory, or merged. */
     const char *sorted;             /* NULL: merged */
     int64_t n_sorted;               /* of these, that have not gone */
-    int64_t offset, run_rows;       /* of the file's runs */
-    struct lw_merge merge;
+    int64_t offset, run_rows;       /* of the file's runs: | run 0 | run 1 | ... | last run, of those that are left | */
+    int64_t buffer_rows;            /* of each run in memory, and of what is merged of them */
+    char *merged;
+    struct run runs[LW_MERGE_MOST];
+    int heap[LW_MERGE_MOST];        /* the runs that have rows left: that at place i follows that at (i - 1) / 2 */
+    int n_left;
 };
+
+/* ---- in memory ----------------------------------------------------------------------------------------------------- */
+
+static bool is_sorted(const struct lw_row_type *type, const char *rows, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (type->compare(rows + (i - 1) * type->bytes, rows + i * type->bytes) > 0)
+            return false;
+    return true;
+}
+
+/* Rows [0, middle) and [middle, n), each of them sorted. */
+static void merge_halves(const struct lw_row_type *type, const char *rows, int64_t middle, int64_t n, char *into)
+{
+    int64_t left = 0, right = middle;
+    while (left < middle && right < n) {
+        const bool takes_left = type->compare(rows + left * type->bytes, rows + right * type->bytes) <= 0;
+        memcpy(into, rows + (takes_left ? left++ : right++) * type->bytes, (size_t)type->bytes);
+        into += type->bytes;
+    }
+    memcpy(into, rows + left * type->bytes, (size_t)((middle - left) * type->bytes));
+    into += (middle - left) * type->bytes;
+    memcpy(into, rows + right * type->bytes, (size_t)((n - right) * type->bytes));
+}
+
+/* Not by qsort, which allocates as much again where it keeps the order of equal rows. `rows` and `spare` are overwritten.
+ * @return  which of them has the sorted rows */
+static char *sort(const struct lw_row_type *type, char *rows, char *spare, int64_t n)
+{
+    char *from = rows, *to = spare;
+    if (is_sorted(type, from, n))
+        return from;
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * width)
+            merge_halves(type, from + first * type->bytes, lw_min64(width, n - first), lw_min64(2 * width, n - first),
+                         to + first * type->bytes);
+        char *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
+}
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +142,7 @@ static int open_file(struct lw_spool *spool, struct lw_error *err)
 static int store_run(struct lw_spool *spool, struct lw_error *err)
 {
     const struct lw_row_type *const row = &spool->spec.row;
-    const char *const rows = lw_rows_sort(row, spool->memory, spool->memory + spool->half_rows * row->bytes, spool->n_here);
+    const char *const rows = sort(row, spool->memory, spool->memory + spool->half_rows * row->bytes, spool->n_here);
     struct lw_error reason;
     const int rc = spool->fd < 0 ? open_file(spool, err) : LW_OK;
     if (rc)
@@ -133,51 +186,94 @@ static int fail_read(const struct lw_spool *spool, const char *reason, struct lw
                    "to another folder", spool->spec.name, spool->spec.folder, reason);
 }
 
-/* Of the memory each of n runs gets as much as what is merged of them. */
-static int64_t merged_rows(const struct lw_spool *spool, int64_t n_runs)
+static const char *first_row(const struct lw_spool *spool, int run)
 {
-    return spool->memory_rows / (n_runs + 1);
+    return spool->runs[run].buffer + spool->runs[run].at * spool->spec.row.bytes;
 }
 
-static char *merged(const struct lw_spool *spool, int64_t n_runs)
+static bool comes_before(const struct lw_spool *spool, int a, int b)
 {
-    return spool->memory + n_runs * merged_rows(spool, n_runs) * spool->spec.row.bytes;
+    const int order = spool->spec.row.compare(first_row(spool, a), first_row(spool, b));
+    return order < 0 || (order == 0 && a < b);
 }
 
-/* Rows [first, first + n) of the file: LW_MERGE_MOST runs at most. */
+/* The run at place `at` of the heap goes down to where those below it come after it. */
+static void sink(struct lw_spool *spool, int at)
+{
+    int *const heap = spool->heap;
+    for (int below = 2 * at + 1; below < spool->n_left; below = 2 * at + 1) {
+        if (below + 1 < spool->n_left && comes_before(spool, heap[below + 1], heap[below]))
+            below++;
+        if (!comes_before(spool, heap[below], heap[at]))
+            return;
+        const int run = heap[at];
+        heap[at] = heap[below];
+        heap[below] = run;
+        at = below;
+    }
+}
+
+static int read_rows(const struct lw_spool *spool, struct run *run, struct lw_error *err)
+{
+    const int64_t bytes = spool->spec.row.bytes;
+    struct lw_error reason;
+    run->at = 0;
+    run->n = lw_min64(spool->buffer_rows, run->end - run->next);
+    if (lw_bytes_read(spool->fd, run->buffer, spool->offset + run->next * bytes, run->n * bytes, &reason) != LW_OK)
+        return fail_read(spool, reason.message, err);
+    run->next += run->n;
+    return LW_OK;
+}
+
+/* Read the beginnings of the runs that are rows [first, first + n) of the file: LW_MERGE_MOST runs at most. */
 static int begin_merge(struct lw_spool *spool, int64_t first, int64_t n, struct lw_error *err)
 {
-    struct lw_error reason;
-    const int64_t n_runs = lw_divide_up(n, spool->run_rows);
-    const struct lw_merge_spec spec = {
-        .type = &spool->spec.row, .fd = spool->fd, .offset = spool->offset + first * spool->spec.row.bytes, .n_rows = n,
-        .run_rows = spool->run_rows, .memory = spool->memory, .memory_rows = n_runs * merged_rows(spool, n_runs),
-    };
-    return lw_merge_begin(&spool->merge, &spec, &reason) == LW_OK ? LW_OK : fail_read(spool, reason.message, err);
+    const int n_runs = (int)lw_divide_up(n, spool->run_rows);
+    const int64_t end = first + n;
+    assert(n_runs <= LW_MERGE_MOST && n_runs < spool->memory_rows);
+    spool->n_left = n_runs;
+    spool->buffer_rows = spool->memory_rows / (n_runs + 1);
+    spool->merged = spool->memory + n_runs * spool->buffer_rows * spool->spec.row.bytes;
+    for (int r = 0; r < n_runs; r++, first += spool->run_rows) {
+        spool->heap[r] = r;
+        spool->runs[r] = (struct run){.buffer = spool->memory + r * spool->buffer_rows * spool->spec.row.bytes, .next = first,
+                                      .end = lw_min64(first + spool->run_rows, end)};
+        const int rc = read_rows(spool, &spool->runs[r], err);
+        if (rc)
+            return rc;
+    }
+    for (int at = n_runs / 2; at >= 0; at--)
+        sink(spool, at);
+    return LW_OK;
 }
 
-/* @param rows  set to the rows, in memory */
-static int next_merged(struct lw_spool *spool, const void **rows, int64_t *n, struct lw_error *err)
+/* Merge the next rows, as many as there is memory for. @param n  how many there are: fewer at the end, then 0 */
+static int next_merged(struct lw_spool *spool, int64_t *n, struct lw_error *err)
 {
-    struct lw_error reason;
-    const int64_t n_runs = lw_divide_up(spool->merge.spec.n_rows, spool->run_rows);
-    char *const into = merged(spool, n_runs);
-    *rows = into;
-    if (lw_merge_next(&spool->merge, into, merged_rows(spool, n_runs), n, &reason) == LW_OK)
-        return LW_OK;
-    return fail_read(spool, reason.message, err);
+    const int64_t bytes = spool->spec.row.bytes;
+    for (*n = 0; *n < spool->buffer_rows && spool->n_left > 0; ++*n) {
+        struct run *const run = &spool->runs[spool->heap[0]];
+        memcpy(spool->merged + *n * bytes, run->buffer + run->at * bytes, (size_t)bytes);
+        run->at++;
+        const int rc = run->at == run->n ? read_rows(spool, run, err) : LW_OK;
+        if (rc)
+            return rc;
+        if (run->n == 0)
+            spool->heap[0] = spool->heap[--spool->n_left];
+        sink(spool, 0);
+    }
+    return LW_OK;
 }
 
 /* LW_MERGE_MOST runs, or those that are left, become one, which lies `to` bytes into the file. */
 static int merge_group(struct lw_spool *spool, int64_t first, int64_t n, int64_t to, struct lw_error *err)
 {
     struct lw_error reason;
-    const void *rows;
     int64_t count;
     int rc = begin_merge(spool, first, n, err);
-    while (rc == LW_OK && (rc = next_merged(spool, &rows, &count, err)) == LW_OK && count > 0) {
+    while (rc == LW_OK && (rc = next_merged(spool, &count, err)) == LW_OK && count > 0) {
         const int64_t bytes = count * spool->spec.row.bytes;
-        if (lw_bytes_write(spool->fd, rows, to, bytes, &reason) != LW_OK)
+        if (lw_bytes_write(spool->fd, spool->merged, to, bytes, &reason) != LW_OK)
             return fail_keep(spool, reason.message, err);
         to += bytes;
     }
@@ -207,7 +303,7 @@ int lw_spool_sort(struct lw_spool *spool, struct lw_error *err)
 {
     int rc;
     if (spool->n_stored == 0) {
-        spool->sorted = lw_rows_sort(&spool->spec.row, spool->memory, spool->memory + spool->half_rows * spool->spec.row.bytes,
+        spool->sorted = sort(&spool->spec.row, spool->memory, spool->memory + spool->half_rows * spool->spec.row.bytes,
                                      spool->n_here);
         spool->n_sorted = spool->n_here;
         return LW_OK;
@@ -223,8 +319,10 @@ int lw_spool_sort(struct lw_spool *spool, struct lw_error *err)
 
 int lw_spool_next(struct lw_spool *spool, const void **rows, int64_t *n, struct lw_error *err)
 {
-    if (!spool->sorted)
-        return next_merged(spool, rows, n, err);
+    if (!spool->sorted) {
+        *rows = spool->merged;
+        return next_merged(spool, n, err);
+    }
     *rows = spool->sorted;
     *n = spool->n_sorted;
     spool->n_sorted = 0;

@@ -8,9 +8,18 @@
  * Rows that compare equal keep the order in which they came. Nothing is allocated after create. */
 #pragma once
 
-#include "io/bytes/merge.h"
+#include "base/error.h"
+
+#include <stdint.h>
 
 #define LW_SPOOL_BYTES ((int64_t)16 << 20)      /* of memory: 1 GiB of rows is merged in one step */
+
+enum { LW_MERGE_MOST = 128 };       /* runs that are merged at a time */
+
+struct lw_row_type {
+    int64_t bytes;                  /* of a row */
+    int (*compare)(const void *a, const void *b);       /* the order, as for qsort */
+};
 
 struct lw_spool;
 

@@ -1,18 +1,255 @@
 #include "io/bytes/store.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
-#include "io/bytes/mapping.h"
 #include "io/bytes/transfer.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
-#define WRITE_BACK_BYTES ((int64_t)256 << 10)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25        /* in Linux from 6.1 on, in the C library's headers later */
+#endif
+
+/* ---- file systems ---------------------------------------------------------------------------------------------------- */
+
+/* Those that <linux/magic.h> of some kernel or other does not have; statfs(2) and the file systems' own sources do. */
+enum {
+    BEEGFS_NUMBER = 0x19830326,
+    GFS2_NUMBER = 0x01161970,
+    GPFS_NUMBER = 0x47504653,
+    JFS_NUMBER = 0x3153464a,
+    LUSTRE_NUMBER = 0x0bd00bd0,
+    OCFS2_NUMBER = 0x7461636f,
+    ZFS_NUMBER = 0x2fc12fc1,
+};
+#define BCACHEFS_NUMBER 0xca451a4eu
+#define SMB2_NUMBER 0xfe534d42u
+#define CIFS_NUMBER 0xff534d42u
+
+/* The kernel keeps the writers of one node coherent, and so a file system that only one node has. Of those of several nodes,
+ * some pass locks from node to node; the others write whole pages back, with what their node knew of other nodes' bytes. */
+static const struct {
+    uint32_t number;            /* as statfs gives it */
+    const char *name;
+    bool is_coherent, is_memory;
+} table[] = {
+    {TMPFS_MAGIC, "tmpfs", true, true},
+    {RAMFS_MAGIC, "ramfs", true, true},
+    {EXT4_SUPER_MAGIC, "ext4", true, false},    /* ext2 and ext3 have the same number */
+    {XFS_SUPER_MAGIC, "XFS", true, false},
+    {BTRFS_SUPER_MAGIC, "Btrfs", true, false},
+    {F2FS_SUPER_MAGIC, "F2FS", true, false},
+    {ZFS_NUMBER, "ZFS", true, false},
+    {BCACHEFS_NUMBER, "bcachefs", true, false},
+    {JFS_NUMBER, "JFS", true, false},
+    {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, false},
+    {LUSTRE_NUMBER, "Lustre", true, false},
+    {GPFS_NUMBER, "GPFS", true, false},
+    {BEEGFS_NUMBER, "BeeGFS", true, false},
+    {GFS2_NUMBER, "GFS2", true, false},
+    {OCFS2_NUMBER, "OCFS2", true, false},
+    {NFS_SUPER_MAGIC, "NFS", false, false},
+    {SMB_SUPER_MAGIC, "SMB", false, false},
+    {SMB2_NUMBER, "SMB", false, false},
+    {CIFS_NUMBER, "SMB", false, false},
+    {FUSE_SUPER_MAGIC, "FUSE", false, false},
+    {V9FS_MAGIC, "9p", false, false},
+    {CEPH_SUPER_MAGIC, "Ceph", false, false},
+    {AFS_SUPER_MAGIC, "AFS", false, false},
+};
+
+static void describe(uint32_t number, struct lw_storage *storage)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (table[i].number != number)
+            continue;
+        snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
+        storage->is_coherent = table[i].is_coherent;
+        storage->is_memory = table[i].is_memory;
+        return;
+    }
+    snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
+}
+
+bool lw_storage_knows_huge_pages(void)
+{
+    return madvise(NULL, 0, MADV_COLLAPSE) == 0;        /* an advice about nothing fails only if it is unknown */
+}
+
+/* Where files are memory, one pwrite at a time gets into a file, while mappings are filled by all threads. With huge pages a
+ * thread is as fast through a mapping as through pwrite. Without, pages are filled twice, with zeros first, and one by one, which
+ * takes twice as long: then it pays where there are processors enough. */
+void lw_storage_find(int fd, struct lw_storage *storage)
+{
+    const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
+    struct statfs status;
+    *storage = (struct lw_storage){.name = "unknown"};
+    if (fstatfs(fd, &status) == 0)
+        describe((uint32_t)status.f_type, storage);
+    storage->way = storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= enough ? LW_STORE_MAP : LW_STORE_WRITE;
+}
+
+const char *lw_store_way_text(enum lw_store_way way)
+{
+    static const char *const texts[] = {[LW_STORE_WRITE] = "pwrite", [LW_STORE_MAP] = "shared mapping"};
+    return texts[way];
+}
+
+/* ---- SIGBUS --------------------------------------------------------------------------------------------------------- */
+
+/* The part that a thread is filling, and where it goes on if that fails. */
+struct guard {
+    sigjmp_buf out;
+    const char *begin, *end;
+};
+
+static _Thread_local struct guard *volatile guarded;
+static struct sigaction before;
+
+/* A signal of another cause: the instruction that caused it is tried again and meets the former action; one that was sent is
+ * sent again. */
+static void on_bus_error(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    struct guard *const guard = guarded;
+    const char *const at = info->si_addr;
+    const bool is_sent = info->si_code <= 0;
+    if (guard && !is_sent && at >= guard->begin && at < guard->end)
+        siglongjmp(guard->out, 1);
+    sigaction(SIGBUS, &before, NULL);
+    if (is_sent)
+        raise(signal);
+}
+
+static void install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &before);
+}
+
+/* ---- a mapped file ---------------------------------------------------------------------------------------------------- */
+
+/* Refusals one after the other before huge pages are no longer asked for: on a file that is not in memory, say. */
+enum { MOST_REFUSALS = 8 };
 
 struct lw_store {
     int fd;
     bool is_memory;
-    struct lw_mapping *mapping; /* NULL: by pwrite */
+    int64_t file_bytes;         /* when it was opened */
+    char *reserved;             /* addresses for the file, and for what aligns it */
+    size_t reserved_bytes;
+    char *file;                 /* all of it, at an address fit for huge pages; NULL: it is not mapped */
+    atomic_int n_refusals;      /* of huge pages, since the last that was made */
+    atomic_bool is_huge[];      /* of each part: one page has been made of it */
 };
+
+/* Have one huge page in the place of 512 pages. Each page of a file is entered under the file's lock: on a RAM disk, that bounds
+ * all threads together at the rate of about four, and zeroing pages one by one takes as long as filling them. There has to be a
+ * page already, which looking at it makes: at `mine`, where nobody else writes. Those who write elsewhere in the part meanwhile are
+ * not disturbed. */
+static void make_huge(struct lw_store *store, char *part, const char *mine)
+{
+    (void)*(const volatile char *)mine;
+    if (madvise(part, (size_t)LW_MAPPING_BYTES, MADV_COLLAPSE) == 0) {
+        store->is_huge[(part - store->file) / LW_MAPPING_BYTES] = true;
+        store->n_refusals = 0;
+    } else {
+        store->n_refusals++;
+    }
+}
+
+/* Bytes from memory to their place in a part. false: the file has none there. The jump restores the mask, or else the signal
+ * would stay blocked. */
+static bool fill(struct lw_store *store, char *part, int64_t place, const char *from, int64_t bytes, bool is_huge)
+{
+    struct guard guard = {.begin = part, .end = part + LW_MAPPING_BYTES};
+    if (sigsetjmp(guard.out, 1) != 0) {
+        guarded = NULL;
+        return false;
+    }
+    guarded = &guard;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (is_huge)
+        make_huge(store, part, part + place);
+    memcpy(part + place, from, (size_t)bytes);
+    atomic_signal_fence(memory_order_seq_cst);
+    guarded = NULL;
+    return true;
+}
+
+/* What a mapping could not do, pwrite does, or says why not; but it would prolong a file that was cut off, whose other bytes
+ * are lost. */
+static int write_instead(int fd, const void *from, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return lw_fail(err, LW_EIO, "%s", strerror(errno));
+    if (status.st_size < offset + bytes)
+        return lw_fail(err, LW_EIO, "the file ends at byte %" PRId64, (int64_t)status.st_size);
+    return lw_bytes_write(fd, from, offset, bytes, err);
+}
+
+/* Write the bytes of one part. What has been filled is no longer shown to this process, whose memory it would count as; the file
+ * has it. What lies behind the end that the file had when it was mapped is written by pwrite. Huge pages are not for a few bytes,
+ * for others may write the rest of the part much later. */
+static int write_part(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    const int64_t place = offset % LW_MAPPING_BYTES, begin = offset - place;
+    char *const part = store->file + begin;
+    const bool wants_huge = bytes >= LW_MAPPING_BYTES / 8 && begin + LW_MAPPING_BYTES <= store->file_bytes &&
+                            store->n_refusals < MOST_REFUSALS && !store->is_huge[begin / LW_MAPPING_BYTES];
+    if (offset + bytes > store->file_bytes || !fill(store, part, place, from, bytes, wants_huge))
+        return write_instead(store->fd, from, offset, bytes, err);
+    madvise(part, (size_t)LW_MAPPING_BYTES, MADV_DONTNEED);
+    return LW_OK;
+}
+
+static int write_mapped(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t done = 0, part; done < bytes && rc == LW_OK; done += part) {
+        part = lw_min64(bytes - done, LW_MAPPING_BYTES - (offset + done) % LW_MAPPING_BYTES);
+        rc = write_part(store, from + done, offset + done, part, err);
+    }
+    return rc;
+}
+
+/* All at once: to map part after part would have the threads wait for each other, and for those that fill. It takes addresses,
+ * whole parts of them, but no memory. Where that is refused, the file stays unmapped. */
+static void map(struct lw_store *store)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const size_t bytes = (size_t)lw_round_up(store->file_bytes, LW_MAPPING_BYTES);
+    store->reserved_bytes = bytes + (size_t)LW_MAPPING_BYTES;
+    store->reserved = mmap(NULL, store->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (store->reserved == MAP_FAILED)
+        return;
+    char *const file = store->reserved + (-(uintptr_t)store->reserved & (uintptr_t)(LW_MAPPING_BYTES - 1));
+    if (bytes > 0 && mmap(file, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, store->fd, 0) == MAP_FAILED) {
+        munmap(store->reserved, store->reserved_bytes);
+        return;
+    }
+    store->file = file;
+    pthread_once(&once, install);
+}
+
+/* ---- any file ---------------------------------------------------------------------------------------------------------- */
+
+#define WRITE_BACK_BYTES ((int64_t)256 << 10)
 
 int64_t lw_store_bytes(int n_threads)
 {
@@ -21,38 +258,40 @@ int64_t lw_store_bytes(int n_threads)
 
 /* The disk begins at once with a long piece. The kernel would leave it in the page cache, and the fsync at the end would find
  * all of the file there. Short pieces share too many pages, each of which would be written more than once. */
-static void begin_write_back(const struct lw_store *store, int64_t offset, int64_t bytes)
-{
-    if (!store->is_memory && bytes >= WRITE_BACK_BYTES)
-        sync_file_range(store->fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
-}
-
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    const int rc = store->mapping ? lw_mapping_write(store->mapping, data, offset, bytes, err)
-                                  : lw_bytes_write(store->fd, data, offset, bytes, err);
-    if (rc == LW_OK)
-        begin_write_back(store, offset, bytes);
+    const int rc = store->file ? write_mapped(store, data, offset, bytes, err)
+                               : lw_bytes_write(store->fd, data, offset, bytes, err);
+    if (rc == LW_OK && !store->is_memory && bytes >= WRITE_BACK_BYTES)
+        sync_file_range(store->fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
     return rc;
 }
 
 int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out,
                   struct lw_error *err)
 {
-    struct lw_store *const store = lw_alloc(sizeof *store, "a file to be written", err);
-    if (!store)
-        return LW_ESYSTEM;
-    *store = (struct lw_store){.fd = fd, .is_memory = storage->is_memory};
-    if (way == LW_STORE_MAP)
-        lw_mapping_open(fd, &store->mapping, NULL);     /* stays NULL where that is refused */
-    *out = store;
-    return LW_OK;
+    struct stat status;
+    struct lw_store how = {.fd = fd, .is_memory = storage->is_memory};
+    if (way == LW_STORE_MAP) {
+        how.file_bytes = fstat(fd, &status) == 0 ? status.st_size : 0;
+        map(&how);
+    }
+    const size_t n_parts = how.file ? (size_t)lw_divide_up(how.file_bytes, LW_MAPPING_BYTES) : 0;
+    struct lw_store *const store = lw_alloc(sizeof *store + n_parts * sizeof(atomic_bool), "a file to be written", err);
+    if (store) {
+        *store = how;
+        *out = store;
+    } else if (how.file) {
+        munmap(how.reserved, how.reserved_bytes);
+    }
+    return store ? LW_OK : LW_ESYSTEM;
 }
 
 void lw_store_close(struct lw_store *store)
 {
     if (!store)
         return;
-    lw_mapping_close(store->mapping);
+    if (store->file)
+        munmap(store->reserved, store->reserved_bytes);
     lw_free(store);
 }

@@ -10,22 +10,25 @@
 /* Linux moves 2 GiB less a page at most in a call, and some file systems count in 32 bits. */
 #define CALL_BYTES ((int64_t)1 << 30)
 
-int lw_bytes_read(int fd, void *into, int64_t offset, int64_t bytes, struct lw_error *err)
+/* Move bytes between memory and a file. One of `into` and `from` is NULL. */
+static int move(int fd, char *into, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    char *to = into;
-    while (bytes > 0) {
-        const ssize_t n = pread(fd, to, (size_t)lw_min64(bytes, CALL_BYTES), offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+    for (int64_t done = 0; done < bytes; ) {
+        const size_t n = (size_t)lw_min64(bytes - done, CALL_BYTES);
+        const ssize_t moved = into ? pread(fd, into + done, n, offset + done) : pwrite(fd, from + done, n, offset + done);
+        if (moved < 0 && errno != EINTR)
             return lw_fail(err, LW_EIO, "%s", strerror(errno));
-        if (n == 0)
-            return lw_fail(err, LW_EIO, "the file ends at byte %" PRId64, offset);
-        to += n;
-        offset += n;
-        bytes -= n;
+        if (moved == 0)
+            return lw_fail(err, LW_EIO, into ? "the file ends at byte %" PRId64 : "nothing can be written at byte %" PRId64,
+                           offset + done);
+        done += moved > 0 ? moved : 0;
     }
     return LW_OK;
+}
+
+int lw_bytes_read(int fd, void *into, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    return move(fd, into, NULL, offset, bytes, err);
 }
 
 int lw_bytes_read_file(int fd, const char *file, void *into, int64_t offset, int64_t bytes, struct lw_error *err)
@@ -37,18 +40,5 @@ int lw_bytes_read_file(int fd, const char *file, void *into, int64_t offset, int
 
 int lw_bytes_write(int fd, const void *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    const char *rest = from;
-    while (bytes > 0) {
-        const ssize_t n = pwrite(fd, rest, (size_t)lw_min64(bytes, CALL_BYTES), offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return lw_fail(err, LW_EIO, "%s", strerror(errno));
-        if (n == 0)
-            return lw_fail(err, LW_EIO, "nothing can be written at byte %" PRId64, offset);
-        rest += n;
-        offset += n;
-        bytes -= n;
-    }
-    return LW_OK;
+    return move(fd, NULL, from, offset, bytes, err);
 }

@@ -3,11 +3,10 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/codecs/bits.h"
-#include "io/codecs/blocks.h"
 #include "io/codecs/fletcher.h"
-#include "io/codecs/shuffle.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Bitshuffle's blocks up to this size, 8 KiB if nobody says otherwise, are decoded one by one and stay in the processor's cache. */
 enum { SCRATCH_BYTES = 64 << 10 };
@@ -39,24 +38,19 @@ int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes)
 
 /* ---- tools ---------------------------------------------------------------------------------------------------------- */
 
-static int create_state(struct lw_filter_tools *tools, enum lw_codec_id id, struct lw_error *err)
-{
-    const struct lw_codec *const codec = lw_codec_find(id);
-    if (!codec->create || tools->state[id] || (tools->state[id] = codec->create()))
-        return LW_OK;
-    return lw_fail(err, LW_ESYSTEM, "no memory for decoding chunks: lower --memory or run fewer ranks on a node");
-}
-
 int lw_filter_tools_create(const struct lw_filter *filters, int n, struct lw_filter_tools **out, struct lw_error *err)
 {
     struct lw_filter_tools *const tools = lw_alloc(sizeof *tools, "decoding chunks", err);
     if (!tools)
         return LW_ESYSTEM;
-    for (int f = 0; f < n; f++)
-        if (has_codec(&filters[f]) && create_state(tools, filters[f].codec, err)) {
-            lw_filter_tools_destroy(tools);
-            return LW_ESYSTEM;
-        }
+    for (int f = 0; f < n; f++) {
+        const struct lw_codec *const codec = has_codec(&filters[f]) ? lw_codec_find(filters[f].codec) : NULL;
+        void **const state = &tools->state[filters[f].codec];
+        if (!codec || !codec->create || *state || (*state = codec->create()))
+            continue;
+        lw_filter_tools_destroy(tools);
+        return lw_fail(err, LW_ESYSTEM, "no memory for decoding chunks: lower --memory or run fewer ranks on a node");
+    }
     *out = tools;
     return LW_OK;
 }
@@ -95,15 +89,6 @@ static int fail_full(struct lw_filtered *f, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "more is compressed there than a chunk holds");
 }
 
-static int undo_fletcher32(struct lw_filtered *f, struct lw_error *err)
-{
-    const int64_t bytes = lw_fletcher_check(f->data, f->bytes);
-    if (bytes < 0)
-        return lw_fail(err, LW_EDATA, "data error detected by Fletcher32 checksum");
-    f->bytes = bytes;
-    return LW_OK;
-}
-
 static int undo_bitshuffle(const struct lw_filter *filter, struct lw_filtered *f, struct lw_error *err)
 {
     if (f->bytes % filter->element_bytes != 0)
@@ -125,30 +110,121 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
     return LW_OK;
 }
 
-static struct lw_codec_blocks blocks_of(const struct lw_filter *filter, struct lw_filter_tools *tools)
+/* ---- data compressed block by block ---------------------------------------------------------------------------------- */
+
+/* As the filters LZ4 (32004) and bitshuffle (32008) store it:
+ *
+ *     | all bytes: 8 | bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
+ *
+ * Numbers have their most significant byte first. LZ4: the last block is what is left, there is no rest, and a block stored in as
+ * many bytes as it has is not compressed. Bitshuffle: each block has its bits transposed and is then compressed; the last one ends
+ * with the last whole eight elements, and the rest is as it is. Sources: HDF5_LZ4.pdf of the HDF Group and bitshuffle's README. */
+struct blocks {
+    const struct lw_codec *codec;
+    void *state;                        /* the codec's */
+    int64_t element_bytes;              /* of bitshuffle; 0: LZ4's */
+    const char *from, *end;             /* the blocks, behind the two numbers */
+    int64_t total_bytes, block_bytes;   /* decoded */
+};
+
+enum { HEAD_BYTES = 12, SIZE_BYTES = 4 };
+
+static uint64_t take_number(const char *from, int n_bytes)
 {
-    const bool is_shuffled = filter->kind == LW_FILTER_BITSHUFFLE_BLOCKS;
-    return (struct lw_codec_blocks){.codec = lw_codec_find(filter->codec), .state = tools ? tools->state[filter->codec] : NULL,
-                              .element_bytes = is_shuffled ? filter->element_bytes : 0};
+    uint64_t number = 0;
+    for (int i = 0; i < n_bytes; i++)
+        number = number << 8 | (unsigned char)from[i];
+    return number;
+}
+
+/* What the data says of itself. Bitshuffle's blocks are whole elements; where the data does not say how many, as many as bitshuffle
+ * takes. LW_EDATA: it makes no sense. @param tools  NULL: nothing will be decoded */
+static int open_blocks(const struct lw_filter *filter, const struct lw_filter_tools *tools, const char *from, int64_t bytes,
+                       struct blocks *blocks, struct lw_error *err)
+{
+    const int64_t size = filter->kind == LW_FILTER_BITSHUFFLE_BLOCKS ? filter->element_bytes : 0;
+    if (bytes < HEAD_BYTES)
+        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are too few for compressed blocks", bytes);
+    const uint64_t total = take_number(from, 8), block = take_number(from + 8, 4);
+    if (total > UINT32_MAX)
+        return lw_fail(err, LW_EDATA, "a chunk claims to have %" PRIu64 " bytes", total);
+    *blocks = (struct blocks){.codec = lw_codec_find(filter->codec), .state = tools ? tools->state[filter->codec] : NULL,
+                              .element_bytes = size, .from = from + HEAD_BYTES, .end = from + bytes,
+                              .total_bytes = (int64_t)total, .block_bytes = (int64_t)block};
+    bool is_whole = true;
+    if (size > 0) {
+        const int64_t elements = (int64_t)block >= size ? (int64_t)block / size : lw_bits_default_block(size);
+        blocks->block_bytes = elements * size;
+        is_whole = blocks->total_bytes % size == 0 && elements % 8 == 0;
+    }
+    if (blocks->block_bytes == 0 || !is_whole)
+        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are said to be in blocks of %" PRIu64, blocks->total_bytes, block);
+    return LW_OK;
+}
+
+/* Decode the block at *from, of so many bytes, and step over it. Those that are not compressed are LZ4's only. */
+static int decode_block(const struct blocks *blocks, const char **from, char *to, int64_t bytes, struct lw_error *err)
+{
+    const int64_t left = blocks->end - *from;
+    const int64_t stored = left < SIZE_BYTES ? 0 : (int64_t)take_number(*from, SIZE_BYTES);
+    if (stored > left - SIZE_BYTES)
+        return lw_fail(err, LW_EDATA, "a compressed block ends behind its chunk");
+    if (stored == bytes && blocks->element_bytes == 0)
+        memcpy(to, *from + SIZE_BYTES, (size_t)bytes);
+    else if (blocks->codec->decode(blocks->state, *from + SIZE_BYTES, stored, to, bytes) != bytes)
+        return lw_fail(err, LW_EDATA, "%s", blocks->codec->failure);
+    *from += SIZE_BYTES + stored;
+    return LW_OK;
+}
+
+/* All total_bytes. @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
+static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, struct lw_error *err)
+{
+    const int64_t size = blocks->element_bytes;
+    const int64_t rest = size > 0 ? blocks->total_bytes / size % 8 * size : 0, end = blocks->total_bytes - rest;
+    const char *from = blocks->from;
+    for (int64_t done = 0; done < end; done += blocks->block_bytes) {
+        const int64_t bytes = lw_min64(blocks->block_bytes, end - done);
+        const int rc = decode_block(blocks, &from, scratch ? scratch : to + done, bytes, err);
+        if (rc)
+            return rc;
+        if (scratch)
+            lw_bits_restore(scratch, bytes / size, size, to + done);
+    }
+    if (rest > blocks->end - from)
+        return lw_fail(err, LW_EDATA, "the last elements are missing");
+    memcpy(to + end, from, (size_t)rest);
+    return LW_OK;
 }
 
 /* Long blocks are put in order when all of them are decoded. */
 static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
 {
-    struct lw_codec_blocks blocks = blocks_of(filter, tools);
-    int rc = lw_blocks_open(&blocks, f->data, f->bytes, err);
+    struct blocks blocks;
+    int rc = open_blocks(filter, tools, f->data, f->bytes, &blocks, err);
     if (rc)
         return rc;
     if (blocks.total_bytes > f->room)
         return fail_full(f, err);
     const bool is_shuffled = blocks.element_bytes > 0, is_long = lw_min64(blocks.block_bytes, blocks.total_bytes) > SCRATCH_BYTES;
-    if ((rc = lw_blocks_decode(&blocks, f->spare, is_shuffled && !is_long ? tools->scratch : NULL, err)))
+    if ((rc = decode_blocks(&blocks, f->spare, is_shuffled && !is_long ? tools->scratch : NULL, err)))
         return rc;
     exchange(f, blocks.total_bytes);
     if (is_shuffled && is_long) {
         lw_bits_restore_blocks(f->data, f->bytes, blocks.element_bytes, blocks.block_bytes, f->spare);
         exchange(f, f->bytes);
     }
+    return LW_OK;
+}
+
+/* ---- any filter ------------------------------------------------------------------------------------------------------- */
+
+static int undo_fletcher32(struct lw_filtered *f, struct lw_error *err)
+{
+    const int64_t bytes = lw_fletcher_check(f->data, f->bytes);
+    if (bytes < 0)
+        return lw_fail(err, LW_EDATA, "data error detected by Fletcher32 checksum");
+    f->bytes = bytes;
     return LW_OK;
 }
 
@@ -171,10 +247,12 @@ int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools
 
 int64_t lw_filter_claim(const struct lw_filter *filter, const char *data, int64_t bytes)
 {
-    struct lw_codec_blocks blocks = blocks_of(filter, NULL);
+    struct blocks blocks;
     if (!has_codec(filter))
         return bytes;
-    if (filter->kind == LW_FILTER_CODEC)
-        return blocks.codec->claim ? blocks.codec->claim(data, bytes) : 0;
-    return lw_blocks_open(&blocks, data, bytes, NULL) == LW_OK ? blocks.total_bytes : 0;
+    if (filter->kind == LW_FILTER_CODEC) {
+        const struct lw_codec *const codec = lw_codec_find(filter->codec);
+        return codec->claim ? codec->claim(data, bytes) : 0;
+    }
+    return open_blocks(filter, NULL, data, bytes, &blocks, NULL) == LW_OK ? blocks.total_bytes : 0;
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "io/bytes/box.h"
-#include "io/bytes/decoders.h"
+#include "io/bytes/decode.h"
 #include "io/read/source.h"
 
 /* What the reads of a dataset share. */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/pool.h"
-#include "io/bytes/storage.h"
+#include "io/bytes/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,6 @@
 /* What is said of file systems that every Linux has, and of what has none. */
 #include "../../check.h"
-#include "io/bytes/mapping.h"
-#include "io/bytes/storage.h"
+#include "io/bytes/store.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -20,7 +19,7 @@ int main(void)
 {
     const struct lw_storage shared = storage_of("/dev/shm"), proc = storage_of("/proc/self/stat"), none = storage_of("/none");
     CHECK(strcmp(shared.name, "tmpfs") == 0 && shared.is_coherent && shared.is_memory, "%s", shared.name);
-    const long enough = lw_mapping_knows_huge_pages() ? 2 : 4;
+    const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
     CHECK(shared.way == (sysconf(_SC_NPROCESSORS_ONLN) >= enough ? LW_STORE_MAP : LW_STORE_WRITE), "%s",
           lw_store_way_text(shared.way));
     CHECK(strcmp(proc.name, "0x9fa0 (unknown)") == 0 && !proc.is_coherent, "%s", proc.name);
