@@ -223,14 +223,6 @@ static int prepare(struct lw_boxes *boxes, const struct lw_sample_box *wanted, i
     return boxes->reads ? reserve(boxes, lw_min64(values, MOST_VALUES) * (int64_t)lw_type_bytes(boxes->type), err) : LW_ESYSTEM;
 }
 
-/* Room behind what is under way for so many bytes; if there is none, after all of that is done. */
-static int make_room(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
-{
-    const bool is_full = boxes->n_reads == boxes->most_reads || boxes->used + bytes > boxes->room;
-    const int rc = is_full ? finish(boxes, err) : LW_OK;
-    return rc ? rc : reserve(boxes, boxes->used + bytes, err);
-}
-
 /* Numbers of the result that a sample makes. */
 static int64_t numbers(const struct lw_boxes *boxes) { return boxes->type.is_complex && boxes->keeps_parts ? 2 : 1; }
 
@@ -243,15 +235,18 @@ static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t p
     }
 }
 
-/* A box of one file. @param into, pitch  where its values go, and bytes from one to the next in each dimension
+/* A box of one file, behind what is under way; where there is no room, that is done first.
+ * @param into, pitch  where its values go, and bytes from one to the next in each dimension
  * @param d  along which it may be a part of a box: what is faster lies side by side */
 static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_box *box, int d, char *into, const int64_t *pitch,
                struct lw_error *err)
 {
     const int64_t sample = (int64_t)lw_type_bytes(boxes->type), bytes = count_values(box) * sample;
     struct file *file;
-    int rc;
-    if ((rc = find_file(boxes, number, &file, err)) || (rc = make_room(boxes, bytes, err)))
+    int rc = find_file(boxes, number, &file, err);
+    if (rc == LW_OK && (boxes->n_reads == boxes->most_reads || boxes->used + bytes > boxes->room))
+        rc = finish(boxes, err);
+    if (rc || (rc = reserve(boxes, boxes->used + bytes, err)))
         return rc;
     struct read *const read = &boxes->reads[boxes->n_reads];
     const struct lw_source *const source = file->source;

@@ -7,6 +7,7 @@
  * between files are NaN. One process. */
 #pragma once
 
+#include "io/format.h"
 #include "io/read/reader.h"
 
 struct lw_boxes;
@@ -32,3 +33,7 @@ void lw_boxes_close(struct lw_boxes *boxes);                /* NULL is legal */
 /** Read boxes. LW_EIO, LW_EDATA; names the file.
  * @param values  those of the first box, row-major, then those of the next, ... */
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err);
+
+/** All numbers of a small dataset: lw_format.read_numbers, or what stands for it; packed numbers are given as their values. */
+int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
+                           struct lw_error *err);

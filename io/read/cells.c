@@ -208,26 +208,18 @@ static void copy_cell(const struct lw_cells_read *read, const struct cell *cell,
     }
 }
 
-static int decode(const struct lw_cells_read *read, const struct cell *cell, struct lw_decoder *decoder, struct lw_error *err)
-{
-    const struct lw_stored_chunk *const chunk = cell->chunk;
-    const char *samples;
-    int rc;
-    if ((rc = lw_bytes_read(read->cells->source->stored.fd, lw_decoder_stored(decoder), chunk->offset, chunk->bytes, err)) ||
-        (rc = lw_decoder_decode(decoder, chunk->bytes, chunk->skipped, &samples, err)))
-        return rc;
-    copy_cell(read, cell, samples);
-    return LW_OK;
-}
-
 static int decode_cell(const struct lw_cells_read *read, const struct cell *cell, struct lw_error *err)
 {
-    const struct lw_filters *const filters = &read->cells->source->stored.filters;
-    if (cell->chunk->bytes > lw_decoder_room(filters))
-        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes claims to be stored in %" PRId64, filters->chunk_bytes,
-                       cell->chunk->bytes);
+    const struct lw_stored *const stored = &read->cells->source->stored;
+    const struct lw_stored_chunk *const chunk = cell->chunk;
+    const char *samples;
+    if (chunk->bytes > lw_decoder_room(&stored->filters))
+        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes claims to be stored in %" PRId64, stored->filters.chunk_bytes,
+                       chunk->bytes);
     struct lw_decoder *const decoder = lw_decoders_take(read->cells->decoders);
-    const int rc = decode(read, cell, decoder, err);
+    int rc = lw_bytes_read(stored->fd, lw_decoder_stored(decoder), chunk->offset, chunk->bytes, err);
+    if (rc == LW_OK && (rc = lw_decoder_decode(decoder, chunk->bytes, chunk->skipped, &samples, err)) == LW_OK)
+        copy_cell(read, cell, samples);
     lw_decoders_give(read->cells->decoders, decoder);
     return rc;
 }
@@ -265,8 +257,9 @@ static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, 
     return lw_source_fail(source, cell->begin[d], lw_min64(cell->end[d], source->described.dims[d]), reason, err);
 }
 
-int lw_cells_do(struct lw_cells_read *read, int64_t number, int thread, struct lw_error *err)
+int lw_cells_do(void *context, int64_t number, int thread, struct lw_error *err)
 {
+    const struct lw_cells_read *const read = context;
     const struct cell cell = cell_number(read, number);
     struct lw_error reason = {0};
     int rc = lw_leave_check(err);
@@ -279,11 +272,6 @@ int lw_cells_do(struct lw_cells_read *read, int64_t number, int thread, struct l
     else
         rc = read->cells->decoders ? decode_cell(read, &cell, &reason) : read_cell(read, &cell, thread, &reason);
     return rc ? fail_cell(read, &cell, &reason, err) : LW_OK;
-}
-
-static int do_cell(void *context, int64_t number, int thread, struct lw_error *err)
-{
-    return lw_cells_do(context, number, thread, err);
 }
 
 /* ---- the read ------------------------------------------------------------------------------------------------------- */
@@ -329,17 +317,16 @@ int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, stru
     struct lw_error reason = {0};
     read->cells = cells;
     read->own_chunks = NULL;
-    read->batch = (struct lw_batch){.lane = LW_LANE_READ, .work = do_cell, .context = read};
+    read->batch = (struct lw_batch){.lane = LW_LANE_READ, .work = lw_cells_do, .context = read};
     if (!cells->source->is_pooled) {
         const int rc = lw_source_read(cells->source, &read->targets[0], &reason);
         return rc ? fail_cell(read, NULL, &reason, err) : LW_OK;
     }
     find_cells(read);
     const int rc = find_tiles(read, err);
-    if (rc)
-        return rc;
-    read->batch.n_pieces = product(read->n_cells);
-    return LW_OK;
+    if (rc == LW_OK)
+        read->batch.n_pieces = product(read->n_cells);
+    return rc;
 }
 
 int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err)

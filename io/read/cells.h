@@ -43,9 +43,10 @@ struct lw_cells_read {
 /** Start a read of the targets. `read` stays where it is until end. LW_EIO, LW_EDATA: names the samples or the dataset. */
 int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err);
 
-/** Begin without the threads: the caller's batch does cells 0 to read->batch.n_pieces - 1 before end. */
+/** Begin without the threads: the caller's batch does cells 0 to read->batch.n_pieces - 1 before end.
+ * @param read  a struct lw_cells_read */
 int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err);
-int lw_cells_do(struct lw_cells_read *read, int64_t cell, int thread, struct lw_error *err);
+int lw_cells_do(void *read, int64_t cell, int thread, struct lw_error *err);
 
 /** Wait for a read; one that is not under way included. Errors are those of begin. */
 int lw_cells_end(struct lw_cells_read *read, struct lw_error *err);

@@ -14,19 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- one file -------------------------------------------------------------------------------------------------------------- */
-
-/* A dataset that was never written may have any dimensions. */
-static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
-{
-    int64_t bytes = (int64_t)lw_type_bytes(info->type);
-    for (int d = 0; d < info->n_dims; d++)
-        if (__builtin_mul_overflow(bytes, info->dims[d], &bytes))
-            return lw_fail(err, LW_EDATA, "%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
-                           lw_dataset_name(info).text, d, info->dims[d]);
-    return LW_OK;
-}
-
 /* The other ranks may run on nodes that do not share this folder. */
 static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -43,16 +30,15 @@ static int check_same_file(const struct lw_dataset_info *info, struct lw_error *
 int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *err)
 {
     for (int64_t f = lw_comm_rank(reader->comm); f < reader->n_files; f += lw_comm_size(reader->comm)) {
-        struct lw_dataset_info room;
-        const struct lw_dataset_info *const info = lw_infos_get(&reader->infos, f, &room);
-        const int rc = lw_dataset_check_unchanged(info, "", err);
+        struct lw_dataset_info info;
+        const int rc = lw_dataset_check_unchanged(lw_infos_get(&reader->infos, f, &info), "", err);
         if (rc)
             return rc;
     }
     return LW_OK;
 }
 
-/* ---- all files -------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
 int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_error *err)
 {
@@ -72,10 +58,18 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
     return rc;
 }
 
+/* A dataset that was never written may have any dimensions. */
 static int describe_one(const struct lw_reader *reader, const char *name, struct lw_dataset_info *info, struct lw_error *err)
 {
     const int rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err);
-    return rc ? rc : check_bytes(info, err);
+    if (rc)
+        return rc;
+    int64_t bytes = (int64_t)lw_type_bytes(info->type);
+    for (int d = 0; d < info->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, info->dims[d], &bytes))
+            return lw_fail(err, LW_EDATA, "%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
+                           lw_dataset_name(info).text, d, info->dims[d]);
+    return LW_OK;
 }
 
 /* By rank 0, for all: the others are compared with it. */
@@ -202,8 +196,90 @@ static int describe_files(struct lw_reader *reader, struct lw_error *err)
     return rc;
 }
 
-/* ---- the axis
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces: what files hold without a gap: each file, or each of the stretches that it is made of --------------------------- */
+
+static bool is_whole(const struct lw_dataset_info *info) { return info->n_stretches <= 1; }
+
+static int64_t count_pieces(const struct lw_dataset_info *info) { return is_whole(info) ? 1 : info->n_stretches; }
+
+/* Of a file with several, which this rank looks at. */
+static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_piece *pieces, struct lw_error *err)
+{
+    const struct lw_format *format;
+    struct lw_file_stretch *stretches = NULL;
+    int rc = lw_formats_find(info->file, &info->hints, &format, err);
+    if (rc || (rc = format->find_stretches(info, &stretches, err)))
+        return rc;
+    for (int64_t s = 0; s < info->n_stretches; s++)
+        pieces[s] = (struct lw_piece){file, s, stretches[s].first, stretches[s].count, stretches[s].instant};
+    lw_free(stretches);
+    return LW_OK;
+}
+
+/* Pieces of files that are whole, and those of every size-th of the others. */
+static int find_share(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece *pieces, struct lw_error *err)
+{
+    const int size = lw_comm_size(reader->comm), rank = lw_comm_rank(reader->comm);
+    int64_t n_broken = 0;
+    int rc = LW_OK;
+    for (int64_t f = 0; f < reader->n_files && rc == LW_OK; f++) {
+        struct lw_dataset_info info, shown;
+        lw_infos_get(&reader->infos, f, &info);
+        if (is_whole(&info))
+            *pieces = (struct lw_piece){f, 0, 0, lw_infos_get(infos, f, &shown)->dims[reader->axis], info.axis.instant};
+        else if (n_broken++ % size == rank)
+            rc = find_own(&info, f, pieces, err);
+        pieces += count_pieces(&info);
+    }
+    return rc;
+}
+
+/* One rank has looked at each file with several pieces: the others' are all zero. */
+static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces, struct lw_error *err)
+{
+    const int size = lw_comm_size(reader->comm);
+    int64_t most = 1, n_broken = 0;
+    struct lw_dataset_info info;
+    for (int64_t f = 0; f < reader->n_files; f++)
+        most = lw_max64(most, count_pieces(lw_infos_get(&reader->infos, f, &info)));
+    const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
+    struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
+    int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1)
+             : all       ? LW_OK
+                         : LW_ESYSTEM;
+    rc = lw_comm_agree(reader->comm, rc, err);
+    for (int64_t f = 0, n; f < reader->n_files && rc == LW_OK; pieces += n, f++) {
+        n = count_pieces(lw_infos_get(&reader->infos, f, &info));
+        if (is_whole(&info))
+            continue;
+        lw_comm_gather_all(reader->comm, pieces, (int)(n * (int64_t)sizeof *pieces), all);
+        memcpy(pieces, all + n_broken++ % size * n, (size_t)n * sizeof *pieces);
+    }
+    lw_free(all);
+    return rc;
+}
+
+/* The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several.
+ * Collective. @param infos  [n_files], as the reader shows them @param out  release with lw_free */
+static int find_pieces(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece **out, int64_t *n,
+                       struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    *n = 0;
+    for (int64_t f = 0; f < reader->n_files; f++)
+        *n += count_pieces(lw_infos_get(&reader->infos, f, &info));
+    struct lw_piece *const pieces = lw_alloc_array(*n, sizeof *pieces, "the stretches of files", err);
+    int rc = pieces ? find_share(reader, infos, pieces, err) : LW_ESYSTEM;
+    if ((rc = lw_comm_agree(reader->comm, rc, err)) == LW_OK && *n > reader->n_files)
+        rc = share_pieces(reader, pieces, err);
+    if (rc)
+        lw_free(pieces);
+    else
+        *out = pieces;
+    return rc;
+}
+
+/* ---- the axis ------------------------------------------------------------------------------------------------------------- */
 
 int lw_reader_axis(const struct lw_reader_request *request, const struct lw_dataset_info *info)
 {
@@ -226,34 +302,30 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     return LW_OK;
 }
 
-/* Gaps lie in time, and only an axis may have any. */
-static int check_stretches(const struct lw_dataset_info *info, int axis, struct lw_error *err)
-{
-    if (info->n_stretches <= 1 || axis == info->metadata_axis)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA,
-                   "'%.300s' has gaps in time, and time is not the axis here: name one of its %" PRId64 " stretches without "
-                   "gaps, as in %.300s#0",
-                   info->file, info->n_stretches, lw_name_of(info->file, info->path[0] ? info->path : "/").text);
-}
-
-/* The files as they are joined: without dimensions that are too many. */
-static int squeeze(const struct lw_reader *reader, struct lw_infos *squeezed, int *axis, struct lw_error *err)
+/* The files as they are joined: without dimensions that are too many. Gaps lie in time, and only an axis may have any. */
+static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct lw_error *err)
 {
     struct lw_dataset_info info;
     int rc = LW_OK;
     for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++) {
         lw_infos_get(&reader->infos, f, &info);
         lw_source_squeeze(&info, reader->request.least_dims, reader->request.most_dims, NULL);
-        (void)(f > 0 || (rc = lw_infos_begin(squeezed, &info, err)) || (rc = find_axis(reader, &info, axis, err)));
-        (void)(rc || (rc = check_stretches(&info, *axis, err)) || (rc = lw_infos_add(squeezed, &info, err)));
+        (void)(f > 0 || (rc = lw_infos_begin(squeezed, &info, err)) || (rc = find_axis(reader, &info, &reader->axis, err)));
+        if (rc == LW_OK && info.n_stretches > 1 && reader->axis != info.metadata_axis)
+            rc = lw_fail(err, LW_EDATA,
+                         "'%.300s' has gaps in time, and time is not the axis here: name one of its %" PRId64 " stretches without "
+                         "gaps, as in %.300s#0",
+                         info.file, info.n_stretches, lw_name_of(info.file, info.path[0] ? info.path : "/").text);
+        if (rc == LW_OK)
+            rc = lw_infos_add(squeezed, &info, err);
     }
     return rc ? rc : lw_infos_index(squeezed, reader->n_files, 1, err);
 }
 
 /* From where to where the files that are shown lie on the axis, and what is beside them up to the next gaps. */
-static int show(struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_error *err)
+static int show(struct lw_reader *reader, const struct lw_infos *infos, struct lw_error *err)
 {
+    const int axis = reader->axis;
     struct lw_dataset_info info;
     const struct lw_sequence *const sequence = &reader->sequence;
     const struct lw_file_part *first = NULL;
@@ -279,29 +351,27 @@ static int show(struct lw_reader *reader, const struct lw_infos *infos, int axis
     reader->info.before = begin - low;
     reader->info.after = high - end;
     reader->lead = begin;
-    reader->axis = axis;
     return LW_OK;
 }
 
-static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
+static int join(struct lw_reader *reader, struct lw_error *err)
 {
     struct lw_infos squeezed = {0};
     struct lw_piece *pieces = NULL;
     struct lw_join how = {.infos = &squeezed, .last_stands = reader->request.overlap == LW_OVERLAP_LAST};
-    int rc = lw_comm_agree(reader->comm, squeeze(reader, &squeezed, axis, err), err);
-    if (rc == LW_OK && (rc = lw_pieces_find(reader, &squeezed, *axis, &pieces, &how.n_pieces, err)) == LW_OK) {
+    int rc = lw_comm_agree(reader->comm, squeeze(reader, &squeezed, err), err);
+    if (rc == LW_OK && (rc = find_pieces(reader, &squeezed, &pieces, &how.n_pieces, err)) == LW_OK) {
         how.pieces = pieces;
-        how.axis = *axis;
+        how.axis = reader->axis;
         if ((rc = lw_sequence_join(&how, &reader->sequence, err)) == LW_OK)
-            rc = show(reader, &squeezed, *axis, err);
+            rc = show(reader, &squeezed, err);
     }
     lw_free(pieces);
     lw_infos_release(&squeezed);
     return rc;
 }
 
-/* ---- gaps
- * ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- gaps ----------------------------------------------------------------------------------------------------------------- */
 
 /* "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...": as the part behind it tells. */
 static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
@@ -317,14 +387,14 @@ static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, 
              lw_sampling_time_text(&behind, -gap->count, from), lw_sampling_time_text(&behind, 0, to));
 }
 
-static void log_sequence(const struct lw_reader *reader, int axis)
+static void log_sequence(const struct lw_reader *reader)
 {
     enum { MOST_SHOWN = 10 };
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t left = sequence->n_gaps - lw_min64(sequence->n_gaps, MOST_SHOWN);
     char text[256];
     lw_log_info("%" PRId64 " file%s one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_shown,
-                reader->n_shown == 1 ? " is" : "s are", reader->info.dims[axis],
+                reader->n_shown == 1 ? " is" : "s are", reader->info.dims[reader->axis],
                 reader->info.axis.scale == LW_TIME_UNKNOWN ? "in the order of their names" : "by their start times",
                 sequence->n_gaps, sequence->n_gaps == 1 ? "" : "s");
     for (int64_t g = 0; g < sequence->n_gaps - left; g++) {
@@ -341,35 +411,13 @@ static void log_sequence(const struct lw_reader *reader, int axis)
                     sequence->n_left_out > 0 ? "; files without any other are left out" : "");
 }
 
-static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
-{
-    char text[256];
-    if (reader->sequence.n_gaps == 0 || reader->request.gaps != LW_GAPS_ERROR)
-        return LW_OK;
-    describe_gap(reader, 0, text, sizeof text);
-    return lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what "
-                   "becomes of them", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
-}
+/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
 
-/* ---- all of it
- * ------------------------------------------------------------------------------------------------------------------- */
-
-/* The type that samples are shown in, where it is not that they are stored in. @param is_packed  whether those of any file are */
-static void choose_type(struct lw_reader *reader, bool is_packed)
-{
-    struct lw_type *const type = &reader->info.type;
-    const bool has_none = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(type->scalar);
-    reader->converts = is_packed || has_none || type->scalar == LW_FLOAT16;
-    if (is_packed)
-        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-                                 .is_complex = type->is_complex};
-    else if (reader->converts)
-        *type = lw_convert_type(*type);
-}
-
+/* What is said of all files together, and the type that their samples are shown in, where it is not that they are stored in. */
 static void describe_joined(struct lw_reader *reader)
 {
     struct lw_dataset_info *const info = &reader->info;
+    struct lw_type *const type = &info->type;
     bool is_packed = false;
     info->n_stretches = 1;
     info->n_missing = 0;
@@ -384,18 +432,29 @@ static void describe_joined(struct lw_reader *reader)
         info->file_bytes += file.file_bytes;
         info->modified_ns = lw_max64(info->modified_ns, file.modified_ns);
     }
-    choose_type(reader, is_packed);
+    const bool has_none = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(type->scalar);
+    reader->converts = is_packed || has_none || type->scalar == LW_FLOAT16;
+    if (is_packed)
+        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+                                 .is_complex = type->is_complex};
+    else if (reader->converts)
+        *type = lw_convert_type(*type);
 }
 
 int lw_describe(struct lw_reader *reader, struct lw_error *err)
 {
-    int axis = 0, rc = describe_files(reader, err);
+    char text[256];
+    int rc = describe_files(reader, err);
     if (rc)
         return rc;
-    if ((rc = join(reader, &axis, err)) == LW_OK)
-        rc = check_gaps(reader, err);
+    rc = join(reader, err);
+    if (rc == LW_OK && reader->sequence.n_gaps > 0 && reader->request.gaps == LW_GAPS_ERROR) {
+        describe_gap(reader, 0, text, sizeof text);
+        rc = lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what "
+                     "becomes of them", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
+    }
     if (rc == LW_OK && reader->request.overlap == LW_OVERLAP_ERROR)
-        rc = lw_overlaps_compare(reader, axis, err);
+        rc = lw_overlaps_compare(reader, err);
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
     describe_joined(reader);
@@ -403,6 +462,6 @@ int lw_describe(struct lw_reader *reader, struct lw_error *err)
         lw_log_info("%" PRId64 " samples before and %" PRId64 " behind can be read from files beside", reader->info.before,
                     reader->info.after);
     if ((reader->n_shown > 1 || reader->infos.first->n_stretches > 1) && lw_comm_rank(reader->comm) == 0)
-        log_sequence(reader, axis);
+        log_sequence(reader);
     return LW_OK;
 }

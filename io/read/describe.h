@@ -10,19 +10,12 @@ int lw_describe(struct lw_reader *reader, struct lw_error *err);
 /** The dimension that several files are joined along; negative: the metadata do not say which is time. */
 int lw_reader_axis(const struct lw_reader_request *request, const struct lw_dataset_info *info);
 
-/* ---- its steps: pieces.c, overlap.c ---- */
+/* ---- its last step: overlap.c ---- */
 
-/** The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several; the
- * others are not looked at. Errors: those of lw_format.find_stretches. Collective.
- * @param infos  [n_files], as the reader shows them, with the axis `axis`
- * @param out    release with lw_free */
-int lw_pieces_find(const struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_piece **out, int64_t *n,
-                   struct lw_error *err);
-
-/** Read what files have in common and compare it, on the axis that the files have been joined along, where the later files stand
+/** Read what files have in common and compare it, where the later files stand
  * behind the earlier ones; what is not a number is the same as any other such. The ranks share the files; each takes memory for two
  * times a megabyte of samples, or one row of them. LW_EDATA: they differ (says both files, where and how). Not collective. */
-int lw_overlaps_compare(const struct lw_reader *reader, int axis, struct lw_error *err);
+int lw_overlaps_compare(const struct lw_reader *reader, struct lw_error *err);
 
 /* ---- names and looks ---- */
 

@@ -52,15 +52,6 @@ static int next_difference(const char *a, const char *b, int from)
     return from;
 }
 
-/* Where a piece ends: equal bytes are taken along where a piece of its own would be no shorter. */
-static int piece_end(const char *a, const char *b, int from)
-{
-    int end = from;
-    for (int next = from; next < ALL && next - end <= HEAD; next = next_difference(a, b, end))
-        end = next + 1;
-    return end;
-}
-
 int lw_infos_begin(struct lw_infos *infos, const struct lw_dataset_info *first, struct lw_error *err)
 {
     *infos = (struct lw_infos){.first = lw_alloc(sizeof *first, "the files' metadata", err)};
@@ -81,7 +72,9 @@ int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, str
     int n = 0;
     put_number(infos, 0);
     for (int from = next_difference(a, b, NAME); from < ALL; n++) {
-        const int end = piece_end(a, b, from);
+        int end = from;         /* equal bytes are taken along where a piece of its own would be no shorter */
+        for (int next = from; next < ALL && next - end <= HEAD; next = next_difference(a, b, end))
+            end = next + 1;
         put_number(infos, from);
         put_number(infos, end - from);
         put(infos, b + from, (size_t)(end - from));

@@ -1,6 +1,4 @@
 /* numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
-#include "io/read/numbers.h"
-
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/examine.h"
@@ -33,10 +31,12 @@ static int read_boxes(const struct lw_dataset_info *info, double *values, struct
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     int64_t n = 1;
+    if (!format->read_numbers)
+        return read_boxes(info, values, err);
     for (int d = 0; d < info->n_dims; d++)
         n *= info->dims[d];
-    const int rc = format->read_numbers ? format->read_numbers(info, values, err) : read_boxes(info, values, err);
-    if (rc == LW_OK && format->read_numbers)
+    const int rc = format->read_numbers(info, values, err);
+    if (rc == LW_OK)
         lw_packing_undo(&info->packing, info->type, n, values);
     return rc;
 }
@@ -53,17 +53,6 @@ static int64_t count_doubles(const struct lw_dataset_info *info)
     return count;
 }
 
-static int check_shape(const struct lw_dataset_info *info, int most_dims, struct lw_error *err)
-{
-    if (info->n_dims > most_dims || info->n_dims < 1)
-        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 %s %d", lw_dataset_name(info).text, info->n_dims,
-                       most_dims > 2 ? "to" : "or", most_dims);
-    if (count_doubles(info) < 0)
-        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 "%s elements: more than any memory holds",
-                       lw_dataset_name(info).text, info->dims[0], info->dims[1], info->n_dims > 2 ? " x .." : "");
-    return LW_OK;
-}
-
 static int read_alone(const char *name, int most_dims, struct lw_dataset_info *info, double **values, struct lw_error *err)
 {
     const struct lw_format *format;
@@ -73,10 +62,14 @@ static int read_alone(const char *name, int most_dims, struct lw_dataset_info *i
         return rc;
     *info = described;
     lw_source_squeeze(info, 1, most_dims, NULL);
-    if ((rc = check_shape(info, most_dims, err)))
-        return rc;
-    *values = lw_alloc_array(count_doubles(info), sizeof **values, lw_dataset_name(info).text, err);
-    if (!*values)
+    if (info->n_dims > most_dims || info->n_dims < 1)
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 %s %d", lw_dataset_name(info).text, info->n_dims,
+                       most_dims > 2 ? "to" : "or", most_dims);
+    const int64_t count = count_doubles(info);
+    if (count < 0)
+        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 "%s elements: more than any memory holds",
+                       lw_dataset_name(info).text, info->dims[0], info->dims[1], info->n_dims > 2 ? " x .." : "");
+    if (!(*values = lw_alloc_array(count, sizeof **values, lw_dataset_name(info).text, err)))
         return LW_ESYSTEM;
     (void)((rc = lw_formats_find(info->file, NULL, &format, err)) ||
            (rc = lw_format_read_numbers(format, &described, *values, err)));

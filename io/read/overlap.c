@@ -14,7 +14,6 @@
 
 /* The same samples of the axis in two files. */
 struct pair {
-    const struct lw_reader *reader;
     int axis;
     struct lw_source *earlier, *later;
     int64_t in_earlier, in_later;       /* the first one's number in each */
@@ -49,16 +48,6 @@ static int read_block(const struct pair *pair, const struct lw_source *source, i
     return rc ? lw_source_fail(source, first, first + count, &reason, err) : LW_OK;
 }
 
-/* Where element i of a block lies on the axis, which may be any of the block's dimensions. */
-static int64_t sample_of(const struct pair *pair, int64_t count, int64_t i)
-{
-    const struct lw_dataset_info *const info = &pair->earlier->info;
-    int64_t inner = 1;
-    for (int d = pair->axis + 1; d < info->n_dims; d++)
-        inner *= info->dims[d];
-    return i / inner % count;
-}
-
 /* Number i of a block, of which complex samples have two, or what it stands for. */
 static double value_of(const struct lw_source *source, const char *samples, int64_t i)
 {
@@ -81,18 +70,22 @@ static double tolerance_of(const struct pair *pair)
     return is_same ? 0 : 0.5 * (fabs(step_a) + fabs(step_b)) * (1 + 1e-6);
 }
 
-/* The first one in time; false: there is none. */
+/* The first one in time, which may be any of the block's dimensions; false: there is none. */
 static bool find_difference(const struct pair *pair, int64_t count, int64_t n, struct difference *out)
 {
-    const struct lw_type type = pair->earlier->info.type;
+    const struct lw_dataset_info *const info = &pair->earlier->info;
+    const struct lw_type type = info->type;
     const int parts = type.is_complex ? 2 : 1;
     const double tolerance = tolerance_of(pair);
+    int64_t inner = 1;
     bool found = false;
+    for (int d = pair->axis + 1; d < info->n_dims; d++)
+        inner *= info->dims[d];
     if (tolerance == 0 && memcmp(pair->samples[0], pair->samples[1], (size_t)n * lw_type_bytes(type)) == 0)
         return false;
     for (int64_t i = 0; i < n * parts; i++) {
         const double a = value_of(pair->earlier, pair->samples[0], i), b = value_of(pair->later, pair->samples[1], i);
-        const int64_t sample = sample_of(pair, count, i / parts);
+        const int64_t sample = i / parts / inner % count;
         if (a == b || fabs(a - b) <= tolerance || (isnan(a) && isnan(b)) || (found && sample >= out->sample))
             continue;
         *out = (struct difference){sample, i / parts, {a, b}};
@@ -101,22 +94,15 @@ static bool find_difference(const struct pair *pair, int64_t count, int64_t n, s
     return found;
 }
 
-/* The channel of a block's element, of data with one dimension beside the axis; "" of others. */
-static void name_channel(const struct pair *pair, int64_t count, int64_t element, char text[40])
-{
-    const struct lw_dataset_info *const info = &pair->earlier->info;
-    text[0] = '\0';
-    if (info->n_dims == 2)
-        snprintf(text, 40, " of channel %" PRId64, pair->axis == 0 ? element % info->dims[1] : element / count);
-}
-
 static int fail_difference(const struct pair *pair, int64_t first, int64_t count, const struct difference *difference,
                            struct lw_error *err)
 {
     const struct lw_dataset_info *const earlier = &pair->earlier->info, *const later = &pair->later->info;
-    char time[LW_INSTANT_TEXT], channel[40];
-    name_channel(pair, count, difference->element, channel);
+    char time[LW_INSTANT_TEXT], channel[40] = "";
     struct lw_axis_metadata axis = later->axis;
+    if (earlier->n_dims == 2)
+        snprintf(channel, sizeof channel, " of channel %" PRId64,
+                 pair->axis == 0 ? difference->element % earlier->dims[1] : difference->element / count);
     axis.instant = pair->instant;
     lw_sampling_time_text(&axis, first + difference->sample, time);
     return lw_fail(err, LW_EDATA,
@@ -160,23 +146,14 @@ static int open_file(const struct lw_reader *reader, struct cache *cache, int wh
                           &cache->sources[which], err);
 }
 
-/* Elements beside each sample of the axis. */
-static int64_t row_of(const struct pair *pair)
+static int compare_pair(struct pair *pair, struct lw_error *err)
 {
-    int64_t row = 1;
-    for (int d = 0; d < pair->earlier->info.n_dims; d++)
-        row *= d == pair->axis ? 1 : pair->earlier->info.dims[d];
-    return row;
-}
-
-static int compare_pair(struct pair *pair, struct cache *cache, int64_t earlier, int64_t later, struct lw_error *err)
-{
-    int rc;
-    if ((rc = open_file(pair->reader, cache, 0, earlier, err)) || (rc = open_file(pair->reader, cache, 1, later, err)))
-        return rc;
-    pair->earlier = cache->sources[0];
-    pair->later = cache->sources[1];
-    const int64_t row = row_of(pair), bytes = row * (int64_t)lw_type_bytes(pair->earlier->info.type);
+    const struct lw_dataset_info *const info = &pair->earlier->info;
+    int64_t row = 1;            /* elements beside each sample of the axis */
+    for (int d = 0; d < info->n_dims; d++)
+        row *= d == pair->axis ? 1 : info->dims[d];
+    const int64_t bytes = row * (int64_t)lw_type_bytes(info->type);
+    int rc = LW_OK;
     pair->block = lw_max64(1, lw_min64(pair->count, BLOCK_BYTES / lw_max64(1, bytes)));
     for (int s = 0; rc == LW_OK && s < 2; s++)
         rc = (pair->samples[s] = lw_alloc((size_t)(pair->block * bytes), "samples that files share", err)) ? LW_OK : LW_ESYSTEM;
@@ -188,7 +165,7 @@ static int compare_pair(struct pair *pair, struct cache *cache, int64_t earlier,
 }
 
 /* What a file has in common may lie in several earlier ones. */
-static int compare_overlap(const struct lw_reader *reader, int axis, const struct lw_overlap *overlap, struct cache *cache,
+static int compare_overlap(const struct lw_reader *reader, const struct lw_overlap *overlap, struct cache *cache,
                            struct lw_error *err)
 {
     const struct lw_sequence *const sequence = &reader->sequence;
@@ -200,24 +177,27 @@ static int compare_overlap(const struct lw_reader *reader, int axis, const struc
          rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
         const int64_t first = lw_max64(part->first, overlap->first);
-        struct pair pair = {.reader = reader,
-                            .axis = axis,
+        if ((rc = open_file(reader, cache, 0, part->file, err)) || (rc = open_file(reader, cache, 1, overlap->file, err)))
+            return rc;
+        struct pair pair = {.axis = reader->axis,
+                            .earlier = cache->sources[0],
+                            .later = cache->sources[1],
                             .in_earlier = part->skip + first - part->first,
                             .in_later = overlap->skip + first - overlap->first,
                             .at = first,
                             .count = lw_min64(end, part->first + part->count) - first,
                             .instant = lw_instant_of_sample(overlap->instant, info.axis.period, first - overlap->first)};
-        rc = compare_pair(&pair, cache, part->file, overlap->file, err);
+        rc = compare_pair(&pair, err);
     }
     return rc;
 }
 
-int lw_overlaps_compare(const struct lw_reader *reader, int axis, struct lw_error *err)
+int lw_overlaps_compare(const struct lw_reader *reader, struct lw_error *err)
 {
     struct cache cache = {0};
     int rc = LW_OK;
     for (int64_t o = lw_comm_rank(reader->comm); rc == LW_OK && o < reader->sequence.n_overlaps; o += lw_comm_size(reader->comm))
-        rc = compare_overlap(reader, axis, &reader->sequence.overlaps[o], &cache, err);
+        rc = compare_overlap(reader, &reader->sequence.overlaps[o], &cache, err);
     lw_source_close(cache.sources[0]);
     lw_source_close(cache.sources[1]);
     return rc;

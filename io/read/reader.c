@@ -17,16 +17,7 @@
 enum { MOST_OPEN = 64, LEAST_OPEN = 3 };
 static const int64_t most_open_bytes = (int64_t)256 << 20;
 
-/* ---- open ------------------------------------------------------------------------------------------------------------------- */
-
-static int64_t longest_part(const struct lw_sequence *sequence)
-{
-    int64_t longest = 0;
-    for (int64_t p = 1; p < sequence->n_parts; p++)
-        if (sequence->parts[p].count > sequence->parts[longest].count)
-            longest = p;
-    return longest;
-}
+/* ---- open ----------------------------------------------------------------------------------------------------------------- */
 
 static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int64_t part, struct lw_dataset_info *info)
 {
@@ -58,12 +49,16 @@ int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *req
     return rc;
 }
 
+/* The file of the longest part. */
 static int open_first(struct lw_reader *reader, struct lw_error *err)
 {
+    const struct lw_sequence *const sequence = &reader->sequence;
     if (!(reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err)))
         return LW_ESYSTEM;
     reader->n_opened = 1;
-    reader->longest = longest_part(&reader->sequence);
+    for (int64_t p = 1; p < sequence->n_parts; p++)
+        if (sequence->parts[p].count > sequence->parts[reader->longest].count)
+            reader->longest = p;
     return open_part(reader, &reader->opened[0], reader->longest, err);
 }
 
@@ -112,7 +107,7 @@ void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
     lw_source_use(longest(reader), pool);
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------------- */
+/* ---- what it is ----------------------------------------------------------------------------------------------------------- */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)
 {
@@ -141,8 +136,7 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
     return false;
 }
 
-/* ---- the view of a part
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the view of a part --------------------------------------------------------------------------------------------------- */
 
 /* A file without gaps, which may have any axis that the view takes. */
 static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
@@ -181,8 +175,7 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
         begin = its->first;
     }
     own.start = its->skip + begin - its->first;
-    if (has_gaps(reader, part)) {
-        file_of(reader, part, &info);
+    if (file_of(reader, part, &info)->n_stretches > 1) {
         own.start = 0;
         own.count = info.dims[info.metadata_axis];
     }
@@ -276,8 +269,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     return lw_view_select(reader->opened[0].view, &own, err);
 }
 
-/* ---- the open files
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- the open files ------------------------------------------------------------------------------------------------------- */
 
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
@@ -331,12 +323,30 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
     return rc;
 }
 
-/* ---- read
- * -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- read ----------------------------------------------------------------------------------------------------------------- */
 
-/* The samples [begin, end) of the axis that a slab has of one part go to the slab, or to the scratch. */
-static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int64_t part, int64_t begin, int64_t end,
-                      struct lw_error *err)
+/* What the slab under way has of one part: the samples [*begin, *end) of the axis. @return  false behind its last part */
+static bool is_in_slab(const struct lw_reader *reader, int64_t p, int64_t *begin, int64_t *end)
+{
+    const struct lw_file_part *const part = &reader->sequence.parts[p];
+    *begin = reader->view.start + reader->slab.first;
+    *end = *begin + reader->slab.count;
+    if (is_single(reader))
+        return p == 0;
+    if (p >= reader->sequence.n_parts || part->first >= *end)
+        return false;
+    *begin = lw_max64(*begin, part->first);
+    *end = lw_min64(*end, part->first + part->count);
+    return true;
+}
+
+static int64_t first_in_slab(const struct lw_reader *reader)
+{
+    return is_single(reader) ? 0 : lw_sequence_find(&reader->sequence, reader->view.start + reader->slab.first);
+}
+
+/* Samples [begin, end) of the axis, which are of one part, go to the slab, or to the scratch. */
+static int begin_part(struct lw_reader *reader, int64_t part, int64_t begin, int64_t end, struct lw_error *err)
 {
     struct lw_opened *opened;
     int64_t first;
@@ -346,34 +356,19 @@ static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int6
     if (rc)
         return rc;
     shown(reader, &reader->view, part, &first);
-    const int64_t before = begin - (reader->view.start + slab->first);
-    struct lw_slab own = *slab;
+    const int64_t before = begin - (reader->view.start + reader->slab.first);
+    struct lw_slab own = reader->slab;
     own.first = begin - first +
                 (has_gaps(reader, part) ? reader->sequence.parts[part].skip + first - reader->sequence.parts[part].first : 0);
     own.count = end - begin;
-    own.into_first = slab->into_first + before;
+    own.into_first += before;
     if (reader->scratch) {
         own.into = reader->scratch;
-        own.into_axis = slab->count;
+        own.into_axis = reader->slab.count;
         own.into_first = before;
     }
     opened->is_busy = true;
     return lw_view_begin(opened->view, &own, err);
-}
-
-static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
-{
-    const struct lw_sequence *const sequence = &reader->sequence;
-    const int64_t begin = reader->view.start + slab->first, end = begin + slab->count;
-    int rc = LW_OK;
-    if (is_single(reader))
-        return begin_part(reader, slab, 0, begin, end, err);
-    for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end;
-         p++) {
-        const struct lw_file_part *const part = &sequence->parts[p];
-        rc = begin_part(reader, slab, p, lw_max64(begin, part->first), lw_min64(end, part->first + part->count), err);
-    }
-    return rc;
 }
 
 int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
@@ -381,9 +376,11 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
     assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
     reader->slab = *slab;
-    if (slab->count == 0 || slab->n_channels == 0)
-        return LW_OK;
-    return begin_parts(reader, slab, err);
+    int rc = LW_OK;
+    if (slab->count > 0 && slab->n_channels > 0)
+        for (int64_t p = first_in_slab(reader), begin, end; rc == LW_OK && is_in_slab(reader, p, &begin, &end); p++)
+            rc = begin_part(reader, p, begin, end, err);
+    return rc;
 }
 
 static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }
@@ -407,22 +404,6 @@ static void convert_part(const struct lw_reader *reader, int64_t part, int64_t f
     lw_conversion_end(&conversion, reader->pool);
 }
 
-/* Each file may be packed in its own way. */
-static void convert(const struct lw_reader *reader)
-{
-    const struct lw_sequence *const sequence = &reader->sequence;
-    const int64_t begin = reader->view.start + reader->slab.first, end = begin + reader->slab.count;
-    if (is_single(reader)) {
-        convert_part(reader, 0, 0, reader->slab.count);
-        return;
-    }
-    for (int64_t p = lw_sequence_find(sequence, begin); p < sequence->n_parts && sequence->parts[p].first < end; p++) {
-        const int64_t first = lw_max64(begin, sequence->parts[p].first);
-        const int64_t last = lw_min64(end, sequence->parts[p].first + sequence->parts[p].count);
-        convert_part(reader, p, first - begin, last - first);
-    }
-}
-
 /* Samples [first, first + count) of the slab that lie in a gap. */
 static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
 {
@@ -441,14 +422,18 @@ static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
     }
 }
 
-static void fill_gaps(const struct lw_reader *reader)
+/* What is read lies in the slab, or in the scratch; each file may be packed in its own way. */
+static void complete(const struct lw_reader *reader)
 {
-    const int64_t begin = reader->view.start + reader->slab.first, end = begin + reader->slab.count;
+    const int64_t start = reader->view.start + reader->slab.first, stop = start + reader->slab.count;
+    if (reader->scratch)
+        for (int64_t p = first_in_slab(reader), begin, end; is_in_slab(reader, p, &begin, &end); p++)
+            convert_part(reader, p, begin - start, end - begin);
     for (int64_t g = 0; g < reader->sequence.n_gaps; g++) {
         const struct lw_gap *const gap = &reader->sequence.gaps[g];
-        const int64_t first = lw_max64(begin, gap->first), last = lw_min64(end, gap->first + gap->count);
+        const int64_t first = lw_max64(start, gap->first), last = lw_min64(stop, gap->first + gap->count);
         if (first < last)
-            fill(reader, first - begin, last - first);
+            fill(reader, first - start, last - first);
     }
 }
 
@@ -461,11 +446,8 @@ int lw_reader_end(struct lw_reader *reader, struct lw_error *err)
         const int code = wait_for(&reader->opened[o], rc ? NULL : err);
         rc = rc ? rc : code;
     }
-    if (rc == LW_OK && reader->slab.count > 0 && reader->slab.n_channels > 0) {
-        if (reader->scratch)
-            convert(reader);
-        fill_gaps(reader);
-    }
+    if (rc == LW_OK && reader->slab.count > 0 && reader->slab.n_channels > 0)
+        complete(reader);
     reader->slab.count = 0;
     return rc;
 }

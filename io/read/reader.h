@@ -16,10 +16,9 @@
  *     source    one dataset of one file, open; boxes of it by its format
  *     cells     the same by a pool's threads: read, decode, copy
  *     view      which part of it is shown: arithmetic
- *     library, pooled      a slab of that, by calls of the format or by cells
- *     slabs     a slab in either way, for one file
- *     infos, sequence      what many files hold, and the axis that they make; pieces, overlap, describe: found by looking at them
- *     reader    a slab of all files, converted, with gaps filled; beside, stretches: which files go together
+ *     slabs     a slab of that, by calls of the format or by cells
+ *     infos, sequence      what many files hold, and the axis that they make; overlap, describe: found by looking at them
+ *     reader    a slab of all files, converted, with gaps filled; stretches: which files go together
  *     box       any boxes of all files as real numbers, many at a time; numbers: all of a small dataset
  *
  * Each rank reads by itself. Where it has a pool, and samples lie as they are or in chunks whose filters io/bytes/decode.h undoes,

@@ -23,14 +23,6 @@ static int fail_pair(const struct lw_dataset_info *a, const struct lw_dataset_in
                    a->file, b->file, what, in_a, in_b);
 }
 
-static int compare_types(const struct lw_dataset_info *a, const struct lw_dataset_info *b, struct lw_error *err)
-{
-    char in_a[40], in_b[40];
-    if (a->type.scalar == b->type.scalar && a->type.is_complex == b->type.is_complex && a->type.is_swapped == b->type.is_swapped)
-        return LW_OK;
-    return fail_pair(a, b, "the type", lw_type_text(a->type, in_a), lw_type_text(b->type, in_b), err);
-}
-
 static int compare_numbers(const struct lw_dataset_info *a, const struct lw_dataset_info *b, const char *what, int64_t in_a,
                            int64_t in_b, struct lw_error *err)
 {
@@ -69,9 +61,11 @@ static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_
 
 static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int axis, struct lw_error *err)
 {
+    char in_a[40], in_b[40];
     int rc;
-    if ((rc = compare_types(a, b, err)) ||
-        (rc = compare_numbers(a, b, "the number of dimensions", a->n_dims, b->n_dims, err)) ||
+    if (a->type.scalar != b->type.scalar || a->type.is_complex != b->type.is_complex || a->type.is_swapped != b->type.is_swapped)
+        return fail_pair(a, b, "the type", lw_type_text(a->type, in_a), lw_type_text(b->type, in_b), err);
+    if ((rc = compare_numbers(a, b, "the number of dimensions", a->n_dims, b->n_dims, err)) ||
         (rc = compare_numbers(a, b, "the dimension that is time", a->metadata_axis, b->metadata_axis, err)) ||
         (rc = compare_rates(a, b, lw_max64(a->dims[axis], b->dims[axis]), err)))
         return rc;
@@ -81,15 +75,9 @@ static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info
         if (d != axis && (rc = compare_numbers(a, b, what, a->dims[d], b->dims[d], err)) == LW_OK)
             rc = compare_coordinates(a, b, d, err);
     }
-    return rc == LW_OK && strcmp(a->axis.unit, b->axis.unit) != 0 ? fail_pair(a, b, "the unit", a->axis.unit, b->axis.unit, err)
-                                                                  : rc;
-}
-
-static const char *start_text(const struct lw_dataset_info *info)
-{
-    static const char *const texts[] = {[LW_TIME_UNKNOWN] = "not known", [LW_TIME_UTC] = "a time in UTC",
-                                        [LW_TIME_GPS] = "a time of GPS"};
-    return texts[info->axis.scale];
+    if (rc == LW_OK && strcmp(a->axis.unit, b->axis.unit) != 0)
+        return fail_pair(a, b, "the unit", a->axis.unit, b->axis.unit, err);
+    return rc;
 }
 
 /* What files have said so far of whose they are: each field, and the first file that has it. */
@@ -151,6 +139,8 @@ static int compare_recorder(struct known *known, int64_t f, struct lw_error *err
 /* @param has_times  set to whether start times say where files belong */
 static int compare_all(const struct lw_infos *infos, int axis, bool *has_times, struct lw_error *err)
 {
+    static const char *const starts[] = {[LW_TIME_UNKNOWN] = "not known", [LW_TIME_UTC] = "a time in UTC",
+                                         [LW_TIME_GPS] = "a time of GPS"};
     const struct lw_dataset_info *const first = infos->first;
     struct lw_dataset_info info;
     struct known known = {.infos = infos, .pointing = -1};
@@ -160,7 +150,7 @@ static int compare_all(const struct lw_infos *infos, int axis, bool *has_times, 
         if (rc || (rc = compare_recorder(&known, f, err)) || (rc = compare(first, lw_infos_get(infos, f, &info), axis, err)))
             return rc;
         if (info.axis.scale != first->axis.scale)
-            return fail_pair(first, &info, "the start", start_text(first), start_text(&info), err);
+            return fail_pair(first, &info, "the start", starts[first->axis.scale], starts[info.axis.scale], err);
         if (info.axis.period.numerator == 0)
             *has_times = false;
     }
@@ -184,13 +174,6 @@ static int by_start(const void *a, const void *b, void *infos)
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
-
-static int fail_length(const struct lw_dataset_info *info, struct lw_error *err)
-{
-    char text[LW_INSTANT_TEXT];
-    return lw_fail(err, LW_EDATA, "the files are more samples apart than 64 bits count: '%.600s' starts at %s", info->file,
-                   lw_sampling_time_text(&info->axis, 0, text));
-}
 
 /* Put a part over others: what they have of its samples is cut out of them. Of one that it lies within, two parts remain. */
 static void put_over(struct lw_sequence *sequence, const struct lw_file_part *part)
@@ -220,35 +203,32 @@ static void put_over(struct lw_sequence *sequence, const struct lw_file_part *pa
     sequence->n_parts += i + n - j;
 }
 
-static void put_behind(struct lw_sequence *sequence, struct lw_file_part part, int64_t skip)
-{
-    part.first += skip;
-    part.skip += skip;
-    part.count -= skip;
-    sequence->parts[sequence->n_parts++] = part;
-}
-
 /* Place a piece behind the others, whose last sample ends at *end, or over the last of them. */
 static int place(struct lw_sequence *sequence, const struct lw_join *join, const struct lw_piece *piece, bool has_times,
                  struct lw_instant *end, struct lw_error *err)
 {
     struct lw_dataset_info room;
     const struct lw_dataset_info *const info = lw_infos_get(join->infos, piece->file, &room);
+    char text[LW_INSTANT_TEXT];
     const int64_t n = piece->count, length = sequence->length;
     const int64_t missing =
         has_times && sequence->n_parts > 0 ? lw_instant_to_sample(*end, info->axis.period, piece->instant, NULL) : 0;
     if (missing > INT64_MAX / 4 - length - n)
-        return fail_length(info, err);
+        return lw_fail(err, LW_EDATA, "the files are more samples apart than 64 bits count: '%.600s' starts at %s", info->file,
+                       lw_sampling_time_text(&info->axis, 0, text));
     const struct lw_file_part part = {piece->file, piece->stretch, length + missing, piece->first, n, piece->instant};
     if (missing < 0)
         sequence->overlaps[sequence->n_overlaps++] =
             (struct lw_overlap){piece->file, piece->first, part.first, lw_min64(n, -missing), piece->instant};
     if (missing > 0)
         sequence->gaps[sequence->n_gaps++] = (struct lw_gap){length, missing};
-    if (missing < 0 && join->last_stands)
+    if (missing < 0 && join->last_stands) {
         put_over(sequence, &part);
-    else if (missing > -n)
-        put_behind(sequence, part, lw_max64(0, -missing));
+    } else if (missing > -n) {
+        const int64_t skip = lw_max64(0, -missing);
+        sequence->parts[sequence->n_parts++] =
+            (struct lw_file_part){piece->file, piece->stretch, part.first + skip, piece->first + skip, n - skip, piece->instant};
+    }
     sequence->n_left_out += missing <= -n && !join->last_stands;
     if (missing <= -n)
         return LW_OK;
@@ -258,26 +238,21 @@ static int place(struct lw_sequence *sequence, const struct lw_join *join, const
     return LW_OK;
 }
 
-static int allocate(struct lw_sequence *out, int64_t n, struct lw_piece **order, struct lw_error *err)
-{
-    *order = lw_alloc_array(n, sizeof **order, "the order of files", err);
-    out->parts = lw_alloc_array(2 * n, sizeof *out->parts, "the order of files", err);
-    out->gaps = lw_alloc_array(n, sizeof *out->gaps, "the gaps between files", err);
-    out->overlaps = lw_alloc_array(n, sizeof *out->overlaps, "the overlaps of files", err);
-    return *order && out->parts && out->gaps && out->overlaps ? LW_OK : LW_ESYSTEM;
-}
-
 int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct lw_error *err)
 {
     const int64_t n = join->n_pieces;
     bool has_times;
     struct lw_instant end = {0, 0};
-    struct lw_piece *order;
     *out = (struct lw_sequence){0};
     int rc = compare_all(join->infos, join->axis, &has_times, err);
     if (rc)
         return rc;
-    if ((rc = allocate(out, n, &order, err)) == LW_OK) {
+    struct lw_piece *const order = lw_alloc_array(n, sizeof *order, "the order of files", err);
+    out->parts = lw_alloc_array(2 * n, sizeof *out->parts, "the order of files", err);
+    out->gaps = lw_alloc_array(n, sizeof *out->gaps, "the gaps between files", err);
+    out->overlaps = lw_alloc_array(n, sizeof *out->overlaps, "the overlaps of files", err);
+    rc = order && out->parts && out->gaps && out->overlaps ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK) {
         memcpy(order, join->pieces, (size_t)n * sizeof *order);
         qsort_r(order, (size_t)n, sizeof *order, has_times ? by_start : by_name, (void *)(uintptr_t)join->infos);
     }

@@ -34,12 +34,6 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-static int open_by_format(struct lw_source *source, struct lw_error *err)
-{
-    const int rc = lw_formats_find(source->described.file, &source->described.hints, &source->format, err);
-    return rc ? rc : source->format->open(&source->described, &source->dataset, err);
-}
-
 /* A library takes a hundred times as long to open a file as the system does. What was described must still be there. */
 static int open_flat(struct lw_source *source, struct lw_error *err)
 {
@@ -62,7 +56,11 @@ int lw_source_open(const struct lw_dataset_info *described, int least_dims, int 
         return LW_ESYSTEM;
     *source = (struct lw_source){.described = *described, .info = *described, .fd = -1};
     lw_source_squeeze(&source->info, least_dims, most_dims, source->described_dim);
-    const int rc = pool && described->is_flat ? open_flat(source, err) : open_by_format(source, err);
+    int rc;
+    if (pool && described->is_flat)
+        rc = open_flat(source, err);
+    else if ((rc = lw_formats_find(described->file, &described->hints, &source->format, err)) == LW_OK)
+        rc = source->format->open(&source->described, &source->dataset, err);
     if (rc) {
         lw_source_close(source);
         return rc;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/read/sequence.h"
-#include "io/read/slabs.h"
+#include "io/read/view.h"
 
 /* A file that is open, ready to read its part of the view. */
 struct lw_opened {

@@ -1,5 +1,6 @@
 #include "io/read/stretches.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "io/examine.h"
 #include "io/read/describe.h"
@@ -7,7 +8,22 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* What a run will show of the file that a word names. Errors say no more than that it cannot be described. */
+static int describe(const struct lw_reader_request *request, const char *word, struct lw_dataset_info *info)
+{
+    struct lw_error ignored;
+    char name[2 * LW_MAX_PATH + 2];
+    const bool is_whole = lw_words_take(word, name, sizeof name) != NULL;
+    const int rc = is_whole ? lw_examine_dataset(name, &request->hints, LW_USE_SAMPLES, info, &ignored) : LW_EUSAGE;
+    if (rc == LW_OK)
+        lw_source_squeeze(info, request->least_dims, request->most_dims, NULL);
+    return rc;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------------------- */
 
 /* Texts under collection: the last one grows. */
 struct collector {
@@ -37,14 +53,6 @@ static int add_text(struct collector *c, const char *name, bool is_new, struct l
 
 /* ---- how large they are ---------------------------------------------------------------------------------------------------- */
 
-static int open_bytes(int64_t n, double **bytes, struct lw_error *err)
-{
-    *bytes = lw_alloc_array(n, sizeof **bytes, "the sizes of inputs", err);
-    for (int64_t i = 0; *bytes && i < n; i++)
-        (*bytes)[i] = 0;
-    return *bytes ? LW_OK : LW_ESYSTEM;
-}
-
 /* Bytes of one sample of the axis. */
 static double width_of(const struct lw_dataset_info *info, int axis)
 {
@@ -57,12 +65,8 @@ static double width_of(const struct lw_dataset_info *info, int axis)
 static double bytes_of_file(const struct lw_reader_request *request, const char *word)
 {
     struct lw_dataset_info info;
-    struct lw_error ignored;
-    char name[2 * LW_MAX_PATH + 2];
-    if (!lw_words_take(word, name, sizeof name) ||
-        lw_examine_dataset(name, &request->hints, LW_USE_SAMPLES, &info, &ignored) != LW_OK)
+    if (describe(request, word, &info) != LW_OK)
         return 0;
-    lw_source_squeeze(&info, request->least_dims, request->most_dims, NULL);
     const int axis = lw_reader_axis(request, &info);
     const bool is_known = axis >= 0 && axis < info.n_dims;
     return width_of(&info, is_known ? axis : -1) * (is_known ? (double)(info.dims[axis] + info.n_missing) : 1);
@@ -95,18 +99,13 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
     for (const char *name = lw_names_next(&names, NULL); rc == LW_OK && name; name = lw_names_next(&names, name))
         rc = add_text(c, name, true, err);
     lw_names_release(&names);
-    if (rc == LW_OK && bytes)
-        rc = open_bytes(c->out->n, bytes, err);
+    if (rc == LW_OK && bytes && !(*bytes = lw_alloc_array(c->out->n, sizeof **bytes, "the sizes of inputs", err)))
+        rc = LW_ESYSTEM;
     rc = lw_comm_agree(comm, rc, err);
     return rc || !bytes ? rc : measure_files(comm, request, c->out, *bytes, err);
 }
 
 /* ---- each stretch ------------------------------------------------------------------------------------------------------------ */
-
-static bool begins_behind_gap(const struct lw_sequence *sequence, int64_t part)
-{
-    return part == 0 || sequence->parts[part].first != sequence->parts[part - 1].first + sequence->parts[part - 1].count;
-}
 
 /* A piece that others cut in two has several parts. */
 static bool is_first_of_piece(const struct lw_sequence *sequence, int64_t part)
@@ -136,17 +135,19 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
     int rc = lw_reader_describe(comm, request, &reader, err);
     if (rc)
         return rc;
-    if (bytes)
-        rc = open_bytes(reader->sequence.n_gaps + 1, bytes, err);
-    for (int64_t p = 0; rc == LW_OK && p < reader->sequence.n_parts; p++) {
+    const struct lw_sequence *const sequence = &reader->sequence;
+    if (bytes && !(*bytes = lw_alloc_array(sequence->n_gaps + 1, sizeof **bytes, "the sizes of inputs", err)))
+        rc = LW_ESYSTEM;
+    for (int64_t p = 0; rc == LW_OK && p < sequence->n_parts; p++) {
+        const struct lw_file_part *const part = &sequence->parts[p];
+        const bool is_behind_gap = p == 0 || part->first != part[-1].first + part[-1].count;
         struct lw_dataset_info file;
-        lw_infos_get(&reader->infos, reader->sequence.parts[p].file, &file);
-        if (is_first_of_piece(&reader->sequence, p))
-            rc = add_text(c, name_piece(&file, reader->sequence.parts[p].stretch).text, begins_behind_gap(&reader->sequence, p),
-                          err);
+        lw_infos_get(&reader->infos, part->file, &file);
+        if (is_first_of_piece(sequence, p))
+            rc = add_text(c, name_piece(&file, part->stretch).text, is_behind_gap, err);
         lw_source_squeeze(&file, request->least_dims, request->most_dims, NULL);
         if (rc == LW_OK && bytes)
-            (*bytes)[c->out->n - 1] += width_of(&file, reader->axis) * (double)reader->sequence.parts[p].count;
+            (*bytes)[c->out->n - 1] += width_of(&file, reader->axis) * (double)part->count;
     }
     lw_reader_close(reader);
     return lw_comm_agree(comm, rc, err);
@@ -168,4 +169,200 @@ int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *requ
         }
     }
     return rc;
+}
+
+/* ---- files beside each other ------------------------------------------------------------------------------------------------- */
+
+enum { MOST_BESIDE = 64, TEXT_BYTES = MOST_BESIDE * 4 * LW_MAX_PATH };
+
+/* A file on the axis of time. Plain data. */
+struct extent {
+    int64_t number;             /* among the names */
+    bool is_known;
+    struct lw_instant begin, end;
+    struct lw_period period;
+    int64_t count;
+};
+
+struct lw_beside {
+    struct lw_comm *comm;
+    struct lw_reader_request request;
+    const char **names;         /* [n], as words */
+    struct extent *order;       /* [n], those that are known in front, by their begin */
+    int64_t n, n_known;
+    char *text;
+};
+
+static struct extent extent_of(const struct lw_beside *beside, int64_t number)
+{
+    struct lw_dataset_info info;
+    struct extent extent = {.number = number};
+    if (describe(&beside->request, beside->names[number], &info) != LW_OK)
+        return extent;
+    const int axis = lw_reader_axis(&beside->request, &info);
+    if (axis < 0 || axis >= info.n_dims || info.axis.scale == LW_TIME_UNKNOWN || info.axis.period.numerator == 0)
+        return extent;
+    extent.is_known = true;
+    extent.count = info.dims[axis] + info.n_missing;
+    extent.period = info.axis.period;
+    extent.begin = info.axis.instant;
+    extent.end = lw_instant_of_sample(extent.begin, extent.period, extent.count);
+    return extent;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct extent *const a = left, *const b = right;
+    if (a->is_known != b->is_known)
+        return a->is_known ? -1 : 1;
+    const int begin = a->is_known ? lw_instant_compare(a->begin, b->begin) : 0;
+    return begin ? begin : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Each looker looks at every n-th file. */
+static int look(struct lw_beside *beside, struct lw_error *err)
+{
+    const int size = lw_comm_size(beside->comm);
+    struct lw_lookers lookers;
+    int rc = lw_lookers_find(beside->comm, &lookers, err);
+    if (rc)
+        return rc;
+    const int64_t share = lw_divide_up(beside->n, lookers.n);
+    struct extent *const mine = lw_alloc_array(share, sizeof *mine, "the times of files", err);
+    struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
+    rc = mine && all ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
+        rc = lw_fail(err, LW_ECONFIG, "--each file: so many files are too many for %d ranks: take more ranks, or give --isolated",
+                     size);
+    for (int64_t i = 0; rc == LW_OK && i < share; i++) {
+        const int64_t f = i * lookers.n + lookers.mine;
+        mine[i] = lookers.mine >= 0 && f < beside->n ? extent_of(beside, f) : (struct extent){.number = -1};
+    }
+    if ((rc = lw_comm_agree(beside->comm, rc, err)) == LW_OK) {
+        lw_comm_gather_all(beside->comm, mine, (int)(share * (int64_t)sizeof *mine), all);
+        for (int64_t i = 0; i < share * size; i++)
+            if (all[i].number >= 0) {
+                beside->order[all[i].number] = all[i];
+                beside->n_known += all[i].is_known;
+            }
+        qsort(beside->order, (size_t)beside->n, sizeof *beside->order, by_begin);
+    }
+    lw_free(mine);
+    lw_free(all);
+    return rc;
+}
+
+int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *request, const struct lw_names *files,
+                     struct lw_beside **out, struct lw_error *err)
+{
+    struct lw_beside *const beside = lw_alloc(sizeof *beside, "the times of files", err);
+    int rc = beside ? LW_OK : LW_ESYSTEM;
+    if (beside) {
+        *beside = (struct lw_beside){.comm = comm, .request = *request, .n = files->n};
+        if (!(beside->names = lw_alloc_array(files->n, sizeof *beside->names, "the names of files", err)) ||
+            !(beside->order = lw_alloc_array(files->n, sizeof *beside->order, "the times of files", err)) ||
+            !(beside->text = lw_alloc(TEXT_BYTES, "the names of files", err)))
+            rc = LW_ESYSTEM;
+        int64_t f = 0;
+        for (const char *name = lw_names_next(files, NULL); rc == LW_OK && name; name = lw_names_next(files, name))
+            beside->names[f++] = name;
+    }
+    if ((rc = lw_comm_agree(comm, rc, err)) || (rc = look(beside, err))) {
+        lw_beside_destroy(beside);
+        return rc;
+    }
+    *out = beside;
+    return LW_OK;
+}
+
+void lw_beside_destroy(struct lw_beside *beside)
+{
+    if (!beside)
+        return;
+    lw_free(beside->names);
+    lw_free(beside->order);
+    lw_free(beside->text);
+    lw_free(beside);
+}
+
+/* Files that are one axis, while they are taken. */
+struct chain {
+    struct lw_dataset_info *infos;      /* [1 + MOST_BESIDE], of the file and of those that are taken */
+    int64_t n;
+    int axis;
+};
+
+/* Gaps within a file are not looked at. */
+static bool join(struct chain *chain, int64_t n, struct lw_sequence *sequence)
+{
+    struct lw_piece pieces[MOST_BESIDE + 2];
+    struct lw_infos infos = {0};
+    struct lw_error ignored;
+    int rc = lw_infos_begin(&infos, &chain->infos[0], &ignored);
+    for (int64_t f = 0; f < n && rc == LW_OK; f++) {
+        const struct lw_dataset_info *const info = &chain->infos[f];
+        pieces[f] = (struct lw_piece){.file = f, .count = info->dims[chain->axis] + info->n_missing, .instant = info->axis.instant};
+        rc = lw_infos_add(&infos, info, &ignored);
+    }
+    const struct lw_join how = {.infos = &infos, .pieces = pieces, .n_pieces = n, .axis = chain->axis};
+    (void)(rc || (rc = lw_infos_index(&infos, n, 1, &ignored)) || (rc = lw_sequence_join(&how, sequence, &ignored)));
+    lw_infos_release(&infos);
+    return rc == LW_OK;
+}
+
+/* Take a file if it can be one axis with those that are there. @return  whether it is */
+static bool take(const struct lw_beside *beside, struct chain *chain, int64_t number, char **end)
+{
+    struct lw_sequence sequence;
+    const char *const name = beside->names[number];
+    if (chain->n > MOST_BESIDE || *end + strlen(name) + 2 > beside->text + TEXT_BYTES ||
+        describe(&beside->request, name, &chain->infos[chain->n]) != LW_OK ||
+        !join(chain, chain->n + 1, &sequence))
+        return false;
+    const bool is_one = sequence.n_gaps == 0;
+    lw_sequence_release(&sequence);
+    if (is_one) {
+        chain->n++;
+        *end += sprintf(*end, "%s%s", *end > beside->text ? " " : "", name);
+    }
+    return is_one;
+}
+
+/* Files in the order of time from number `at` on, in steps of +1 or -1. One that holds all of the file is none beside it. */
+static void go(const struct lw_beside *beside, int64_t at, int step, int64_t reach, struct chain *chain, char **end)
+{
+    const struct extent *const file = &beside->order[at];
+    int64_t there = 0;
+    for (int64_t k = at + step; k >= 0 && k < beside->n_known && there < reach; k += step) {
+        const struct extent *const other = &beside->order[k];
+        const bool holds = lw_instant_compare(other->begin, file->begin) <= 0 && lw_instant_compare(other->end, file->end) >= 0;
+        if (holds || !take(beside, chain, other->number, end))
+            return;
+        there += other->count;
+    }
+}
+
+int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err)
+{
+    int64_t at = 0;
+    int rc = LW_OK;
+    beside->text[0] = '\0';
+    while (at < beside->n_known && beside->order[at].number != number)
+        at++;
+    if (at < beside->n_known && reach > 0 && lw_comm_rank(beside->comm) == 0) {
+        struct chain chain = {.infos = lw_alloc_array(MOST_BESIDE + 2, sizeof *chain.infos, "the metadata of files", err), .n = 1};
+        char *end = beside->text;
+        rc = chain.infos ? LW_OK : LW_ESYSTEM;
+        if (rc == LW_OK && describe(&beside->request, beside->names[number], &chain.infos[0]) == LW_OK) {
+            chain.axis = lw_reader_axis(&beside->request, &chain.infos[0]);
+            go(beside, at, -1, reach, &chain, &end);
+            go(beside, at, 1, reach, &chain, &end);
+        }
+        lw_free(chain.infos);
+    }
+    if ((rc = lw_comm_agree(beside->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(beside->comm, beside->text, TEXT_BYTES);
+    *text = beside->text;
+    return LW_OK;
 }

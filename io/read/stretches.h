@@ -12,9 +12,8 @@ enum lw_each {
 
 /** The groups of what is asked for, in their order, each as the text of struct lw_reader_request.names. Errors: those of
  * lw_reader_open_all. Collective. @param out  release with lw_names_release
- * @param bytes  NULL: not wanted; else set to [out->n] bytes of the groups' samples, to be given to lw_free. Each file is looked at
- * for
- *               it: one that cannot be described has 0 */
+ * @param bytes  NULL: not wanted; else set to [out->n] bytes of the groups' samples, to be given to lw_free. Each file is looked
+ *               at for it: one that cannot be described has 0 */
 int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *request, enum lw_each each, struct lw_names *out,
                       double **bytes, struct lw_error *err);
 

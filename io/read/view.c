@@ -4,7 +4,6 @@
 #include "base/proc.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Assumed, for estimates: what the format's library decodes, what a pool's thread decodes, what is read in place. */
 static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
@@ -33,11 +32,8 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
     if (view->channels.step < 1)
         return lw_fail(err, LW_ECONFIG, "channel step %" PRId64 " is not 1 or more", view->channels.step);
     const int64_t n_channels = n_dims == 2 ? info->dims[1 - view->axis] : 1;
-    int rc;
-    if ((rc = check_range(info, "samples", view->start, view->start + view->count, info->dims[view->axis], err)) ||
-        (rc = check_range(info, "channels", view->channels.begin, view->channels.end, n_channels, err)))
-        return rc;
-    return LW_OK;
+    const int rc = check_range(info, "samples", view->start, view->start + view->count, info->dims[view->axis], err);
+    return rc ? rc : check_range(info, "channels", view->channels.begin, view->channels.end, n_channels, err);
 }
 
 /* In dimensions that are neither axis nor channels nor rows of pixels there is one sample. */
@@ -108,13 +104,6 @@ bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_s
     return view->chunks == LW_CHUNKS_KEPT && lw_view_takes_chunks_whole(source, view);
 }
 
-int64_t lw_view_kept_bytes(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    const bool has_others = lw_view_picks(source, view) && !source->is_pooled;
-    const int64_t channels = has_others ? lw_view_extent(view, view->max_channels) : view->max_channels;
-    return lw_min64(lw_view_chunk_height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
-}
-
 int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const int64_t room = lw_max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
@@ -135,68 +124,30 @@ static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t 
     return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
 }
 
-/* Chunks that the view touches. */
-static double count_chunks(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    const int64_t a = lw_view_chunk_height(source, view), w = width(source, view);
-    const int64_t channels = view->channels.end - view->channels.begin;
-    return (double)(columns(source, view) * lw_divide_up(view->start % a + view->count, a)) *
-           (double)lw_divide_up(view->channels.begin % w + channels, w);
-}
-
 /* Threads that wait for each other's cores decode no faster. */
-static double decoded_bytes_per_second(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    if (!lw_source_decodes(source))
-        return library_bytes_per_second;
-    return thread_bytes_per_second * (double)lw_min64(lw_view_decoders(source, view), lw_proc_cores());
-}
-
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
-                                          const struct lw_reads *reads)
+                                        const struct lw_reads *reads)
 {
     if (!lw_view_takes_chunks_whole(source, view))
         return (struct lw_chunk_cost){0};
     const int64_t step = view->channels.step, channels = view->channels.end - view->channels.begin;
-    double on_axis = pieces_of_chunk(lw_view_chunk_height(source, view), reads->axis, view->count, 1);
+    const int64_t a = lw_view_chunk_height(source, view), w = width(source, view);
+    double on_axis = pieces_of_chunk(a, reads->axis, view->count, 1);
     if (lw_view_keeps_chunks(source, view) && on_axis > reads->n_axis_ranks)
         on_axis = reads->n_axis_ranks;
-    const double times = on_axis * pieces_of_chunk(width(source, view), reads->channels * step, channels,
-                                                   view->channels.begin);
-    const double bytes = count_chunks(source, view) * (double)lw_dataset_chunk_bytes(&source->info);
-    if (source->info.is_compressed)
-        return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second(source, view) / reads->n_ranks};
-    return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
+    const double times = on_axis * pieces_of_chunk(w, reads->channels * step, channels, view->channels.begin);
+    const double n_chunks = (double)(columns(source, view) * lw_divide_up(view->start % a + view->count, a)) *
+                            (double)lw_divide_up(view->channels.begin % w + channels, w);
+    const double bytes = n_chunks * (double)lw_dataset_chunk_bytes(&source->info);
+    if (!source->info.is_compressed)
+        return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
+    const double rate = lw_source_decodes(source)
+                            ? thread_bytes_per_second * (double)lw_min64(lw_view_decoders(source, view), lw_proc_cores())
+                            : library_bytes_per_second;
+    return (struct lw_chunk_cost){times, times * bytes / rate / reads->n_ranks};
 }
 
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return lw_view_takes_chunks_whole(source, view) ? lw_max64(1, width(source, view) / view->channels.step) : 0;
-}
-
-/* ---- the row that is kept ------------------------------------------------------------------------------------------------ */
-
-struct lw_slab lw_view_kept_slab(const struct lw_view *view)
-{
-    const struct lw_chunk_row *const row = &view->row;
-    return (struct lw_slab){.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
-                            .into = row->memory, .into_axis = row->count};
-}
-
-bool lw_view_holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first)
-{
-    const struct lw_chunk_row *const row = &view->row;
-    return row->first <= first && first < row->first + row->count && row->channel == slab->channel &&
-           row->n_channels == slab->n_channels;
-}
-
-void lw_view_copy_kept(const struct lw_view *view, const struct lw_slab *part)
-{
-    const struct lw_chunk_row *const row = &view->row;
-    const int64_t bytes = lw_view_sample_bytes(view->source, &view->spec), from = part->first - row->first;
-    const bool is_slow = lw_view_is_time_slow(view->source, &view->spec);
-    const int64_t n_rows = is_slow ? 1 : part->n_channels, width = (is_slow ? part->n_channels : 1) * bytes;
-    for (int64_t r = 0; r < n_rows; r++)
-        memcpy((char *)part->into + (r * part->into_axis + part->into_first) * width, row->memory + (r * row->count + from) * width,
-               (size_t)(part->count * width));
 }

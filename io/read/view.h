@@ -1,4 +1,5 @@
-/* view.h - which part of a dataset is shown, as arithmetic; and what reading it takes. */
+/* view.h - a view of one dataset of one file: which part of it is shown, as arithmetic; what reading it takes; and the reads, slab
+ * by slab. A reader has a view of each file that it reads at the moment. */
 #pragma once
 
 #include "io/read/cells.h"
@@ -19,16 +20,16 @@ struct lw_chunk_row {
     int64_t channel, n_channels;
 };
 
-/* A dataset that is open, and the view that is read of it: slabs.h. */
+/* A dataset that is open, and the view that is read of it. */
 struct lw_view {
     struct lw_source *source;   /* owned */
     struct lw_view_spec spec;
     struct lw_chunk_row row;
 
-    struct lw_calls calls;      /* library.c */
+    struct lw_calls calls;      /* where the format's library reads */
     char *bounce;
 
-    struct lw_cells cells;      /* pooled.c */
+    struct lw_cells cells;      /* where the threads of a pool do */
     struct lw_cells_read read;
 };
 
@@ -37,12 +38,6 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
 
 /** Where the samples of a slab lie, and where they go. */
 struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab);
-
-/* What is kept from one read to the next, as a slab of its own; whether it holds sample `first` of the channels of a slab; and, of
- * those that lie there as they do in a slab, a copy to the part of a slab that is all in it. */
-struct lw_slab lw_view_kept_slab(const struct lw_view *view);
-bool lw_view_holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first);
-void lw_view_copy_kept(const struct lw_view *view, const struct lw_slab *part);
 
 /* Dimensions that are axis or channels. */
 static inline int lw_view_dims(const struct lw_source *source, const struct lw_view_spec *view)
@@ -87,9 +82,8 @@ static inline int64_t lw_view_chunk_height(const struct lw_source *source, const
 /** Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
 bool lw_view_takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view);
 
-/** Whether a row of them stays from one read to the next, and its bytes. */
+/** Whether a row of them stays from one read to the next. */
 bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view);
-int64_t lw_view_kept_bytes(const struct lw_source *source, const struct lw_view_spec *view);
 
 /** Chunks that one read touches at most. */
 int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view);
@@ -101,3 +95,17 @@ int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
                                         const struct lw_reads *reads);
+
+/* ---- reads: slabs.c. Those that are called as functions of io/read/reader.h are do the same ---- */
+
+/** Open what was described. Errors are those of lw_source_open. */
+int lw_view_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool, struct lw_view **out,
+                 struct lw_error *err);
+void lw_view_close(struct lw_view *view);                   /* waits for a read under way; NULL is legal */
+
+int lw_view_select(struct lw_view *view, const struct lw_view_spec *spec, struct lw_error *err);
+int64_t lw_view_bytes(const struct lw_source *source, const struct lw_view_spec *spec);
+bool lw_view_locate(const struct lw_view *view, struct lw_reader_place *place);
+
+int lw_view_begin(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err);
+int lw_view_end(struct lw_view *view, struct lw_error *err);

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "design/response.h"
 #include "io/format.h"
-#include "io/read/numbers.h"
+#include "io/read/box.h"
 
 #include <math.h>
 #include <string.h>

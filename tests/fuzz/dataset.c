@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "io/axis.h"
-#include "io/read/numbers.h"
+#include "io/read/box.h"
 #include "target.h"
 
 #include <string.h>

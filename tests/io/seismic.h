@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "io/axis.h"
 #include "io/format.h"
-#include "io/read/numbers.h"
+#include "io/read/box.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

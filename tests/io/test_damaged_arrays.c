@@ -5,7 +5,7 @@
 #include "../check.h"
 #include "base/memory.h"
 #include "io/format.h"
-#include "io/read/numbers.h"
+#include "io/read/box.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SIGPROC files of every width, IF and byte order against samples picked bit by bit; headers that nobody should write.
  *
  *   test_sigproc [MUTATIONS] */
-#include "io/read/numbers.h"
+#include "io/read/box.h"
 #include "radio.h"
 
 #include <math.h>
