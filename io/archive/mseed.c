@@ -64,17 +64,6 @@ static const char *names_text(const struct lw_mseed_channel *channels, int64_t n
     return text;
 }
 
-/* A path without the number of a stretch behind it. @param stretch  set to that; -1: there is none */
-static void take_stretch(const char *path, char name[LW_MAX_PATH], int64_t *stretch)
-{
-    snprintf(name, LW_MAX_PATH, "%s", path);
-    char *const mark = strrchr(name, '#');
-    *stretch = -1;
-    if (!mark || lw_parse_int(mark + 1, stretch) != LW_PARSE_OK || *stretch < 0)
-        return;
-    *mark = '\0';
-}
-
 static int find_channel(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                         struct lw_error *err)
 {
@@ -111,11 +100,6 @@ static int find_type(struct choice *choice, const char *file, struct lw_error *e
         choice->scalar = LW_INT32;
     }
     return LW_OK;
-}
-
-static bool is_same_period(struct lw_period a, struct lw_period b)
-{
-    return a.numerator == b.numerator && a.denominator == b.denominator;
 }
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------- */
@@ -222,14 +206,13 @@ static int check_channels(const struct choice *choice, const char *file, struct 
     const struct lw_mseed_channel *const channels = choice->channels;
     *start = channels[0].start;
     for (int64_t c = 0; c < choice->n; c++) {
-        if (!is_same_period(channels[c].period, channels[0].period))
+        const struct lw_period period = channels[c].period;
+        if (period.numerator != channels[0].period.numerator || period.denominator != channels[0].period.denominator)
             return fail_choice(choice, file, "have different sampling rates", err);
         if (channels[c].has_overlaps)
-            return lw_fail(
-                err, LW_EDATA,
-                "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as in "
-                "FILE:/%s",
-                file, channels[c].name, channels[c].name);
+            return lw_fail(err, LW_EDATA,
+                           "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as in "
+                           "FILE:/%s", file, channels[c].name, channels[c].name);
         if (lw_instant_compare(*start, channels[c].start) < 0)
             *start = channels[c].start;
     }
@@ -286,42 +269,61 @@ static int keep_stretch(struct choice *choice, const char *file, int64_t number,
     return LW_OK;
 }
 
-/* @param choice  to be released, whatever the outcome */
+/* What a path stands for, which may have the number of a stretch behind it. @param choice  to be released, whatever the outcome */
 static int choose(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                   struct lw_error *err)
 {
     char name[LW_MAX_PATH];
-    int64_t stretch;
+    int64_t stretch = -1;
     int rc;
     *choice = (struct choice){0};
-    take_stretch(path, name, &stretch);
+    snprintf(name, sizeof name, "%s", path);
+    char *const mark = strrchr(name, '#');
+    if (mark && lw_parse_int(mark + 1, &stretch) == LW_PARSE_OK && stretch >= 0)
+        *mark = '\0';
     (void)((rc = find_channel(index, file, name, choice, err)) || (rc = find_type(choice, file, err)) ||
            (rc = choice->n == 1 ? find_own(choice, err) : find_common(choice, file, err)) ||
            (rc = keep_stretch(choice, file, stretch, err)));
     return rc;
 }
 
-/* ---- describe -------------------------------------------------------------------------------------------------------- */
+/* A file with its index, and what is chosen of it. */
+struct opened {
+    struct lw_mseed_index index;
+    struct choice choice;
+};
 
-static int64_t count_missing(const struct choice *choice)
+/* @param opened  to be closed, whatever the outcome */
+static int open_choice(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    const struct lw_file_stretch *const last = &choice->stretches[choice->n_stretches - 1];
-    return lw_instant_to_sample(choice->stretches[0].instant, choice->channels[0].period, last->instant, NULL) - last->first;
+    *opened = (struct opened){0};
+    const int rc = lw_mseed_index_open(info->file, &opened->index, err);
+    return rc ? rc : choose(&opened->index, info->file, info->path, &opened->choice, err);
 }
+
+static void close_choice(struct opened *opened)
+{
+    release(&opened->choice);
+    lw_mseed_index_close(&opened->index);
+}
+
+/* ---- describe -------------------------------------------------------------------------------------------------------- */
 
 static void set_info(const struct choice *choice, struct lw_dataset_info *info)
 {
+    const struct lw_file_stretch *const last = &choice->stretches[choice->n_stretches - 1];
+    const struct lw_period period = choice->channels[0].period;
     char names[2048];
     info->n_dims = choice->n > 1 ? 2 : 1;
     info->metadata_axis = info->n_dims - 1;
     info->dims[0] = choice->n;
     info->dims[info->metadata_axis] = choice->n_samples;
     info->type = (struct lw_type){.scalar = choice->scalar};
-    info->axis.period = choice->channels[0].period;
+    info->axis.period = period;
     info->axis.scale = LW_TIME_UTC;
     info->axis.instant = choice->stretches[0].instant;
     info->n_stretches = choice->n_stretches;
-    info->n_missing = count_missing(choice);
+    info->n_missing = lw_instant_to_sample(info->axis.instant, period, last->instant, NULL) - last->first;
     snprintf(info->axis.source, sizeof info->axis.source, "miniSEED records");
     lw_archive_name(info, info->metadata_axis, "time");
     if (info->n_dims == 2)
@@ -334,43 +336,28 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
 /* As numbers, the same types. */
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_mseed_index index;
-    struct choice choice;
+    struct opened opened;
     (void)use;
-    int rc = lw_mseed_index_open(info->file, &index, err);
-    if (rc)
-        return rc;
-    if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK)
-        set_info(&choice, info);
-    release(&choice);
-    lw_mseed_index_close(&index);
+    const int rc = open_choice(&opened, info, err);
+    if (rc == LW_OK)
+        set_info(&opened.choice, info);
+    close_choice(&opened);
     return rc;
 }
 
 static int find_stretches(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err)
 {
-    struct lw_mseed_index index;
-    struct choice choice;
-    int rc = lw_mseed_index_open(info->file, &index, err);
-    if (rc)
-        return rc;
-    if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK && choice.n_stretches != info->n_stretches)
+    struct opened opened;
+    struct choice *const choice = &opened.choice;
+    int rc = open_choice(&opened, info, err);
+    if (rc == LW_OK && choice->n_stretches != info->n_stretches)
         rc = lw_archive_fail_changed(info->file, err);
     if (rc == LW_OK) {
-        *out = choice.stretches;
-        choice.stretches = NULL;
+        *out = choice->stretches;
+        choice->stretches = NULL;
     }
-    release(&choice);
-    lw_mseed_index_close(&index);
+    close_choice(&opened);
     return rc;
-}
-
-static int64_t bytes_of(const struct lw_mseed_channel *channel)
-{
-    int64_t bytes = 0;
-    for (int64_t r = 0; r < channel->n_records; r++)
-        bytes += channel->records[r].bytes;
-    return bytes;
 }
 
 static int list_channel(const struct lw_mseed_index *index, const char *file, const struct lw_mseed_channel *channel,
@@ -379,6 +366,7 @@ static int list_channel(const struct lw_mseed_index *index, const char *file, co
     struct lw_dataset_info info = {.metadata_axis = -1};
     struct choice choice;
     char storage[120], stretches[48] = "";
+    int64_t bytes = 0;
     snprintf(info.path, sizeof info.path, "/%s", channel->name);
     const int rc = choose(index, file, info.path, &choice, err);
     if (rc == LW_OK) {
@@ -387,7 +375,9 @@ static int list_channel(const struct lw_mseed_index *index, const char *file, co
             snprintf(stretches, sizeof stretches, " in %" PRId64 " stretches", channel->n_stretches);
         snprintf(storage, sizeof storage, "%" PRId64 " record%s%s, %s", channel->n_records, channel->n_records == 1 ? "" : "s",
                  stretches, lw_mseed_encoding_text(channel->records[0].encoding));
-        lw_archive_list(&info, storage, bytes_of(channel), visit, context);
+        for (int64_t r = 0; r < channel->n_records; r++)
+            bytes += channel->records[r].bytes;
+        lw_archive_list(&info, storage, bytes, visit, context);
     }
     release(&choice);
     return rc;
@@ -397,9 +387,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 {
     struct lw_mseed_index index;
     int rc = lw_mseed_index_open(file, &index, err);
-    if (rc)
-        return rc;
-    for (int64_t c = 0; c < index.n_channels && rc == LW_OK; c++)
+    for (int64_t c = 0; rc == LW_OK && c < index.n_channels; c++)
         rc = list_channel(&index, file, &index.channels[c], visit, context, err);
     lw_mseed_index_close(&index);
     return rc;
@@ -407,38 +395,27 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- open ------------------------------------------------------------------------------------------------------------ */
 
-struct opened {
-    struct lw_mseed_index index;
-    struct choice choice;
-};
-
 static void close_dataset(void *dataset)
 {
-    struct opened *const opened = dataset;
-    release(&opened->choice);
-    lw_mseed_index_close(&opened->index);
-    lw_free(opened);
+    close_choice(dataset);
+    lw_free(dataset);
 }
 
-static int open_choice(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
+static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;
-    int rc;
     struct lw_dataset_info now = {0};
-    opened->index.fd = -1;
     lw_mseed_make_ready();
-    if ((rc = lw_mseed_index_open(info->file, &opened->index, err)) ||
-        (rc = choose(&opened->index, info->file, info->path, &opened->choice, err)))
+    const int rc = open_choice(opened, info, err);
+    if (rc)
         return rc;
     set_info(&opened->choice, &now);
-    if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar)
-        return lw_archive_fail_changed(info->file, err);
-    return LW_OK;
+    return lw_archive_check_same(&now, info, err);
 }
 
 static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
-    return lw_archive_open(sizeof(struct opened), open_choice, close_dataset, info, dataset, err);
+    return lw_archive_open(sizeof(struct opened), open_described, close_dataset, info, dataset, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
@@ -550,20 +527,17 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     enum { MOST_TEXT = 32 << 10 };
-    struct lw_mseed_index index;
-    struct choice choice;
-    if (lw_mseed_index_open(info->file, &index, NULL))
-        return;
+    struct opened opened;
+    const struct choice *const choice = &opened.choice;
     char *const names = lw_alloc(MOST_TEXT, "the names of channels", NULL);
-    const int rc = choose(&index, info->file, info->path, &choice, NULL);
-    if (names && rc == LW_OK) {
+    if (names && open_choice(&opened, info, NULL) == LW_OK) {
         const struct lw_attribute attribute = {.name = "channels", .kind = LW_ATTRIBUTE_TEXT,
-                                               .text = names_text(choice.channels, choice.n, names, MOST_TEXT)};
+                                               .text = names_text(choice->channels, choice->n, names, MOST_TEXT)};
         visit(&attribute, context);
     }
+    if (names)
+        close_choice(&opened);
     lw_free(names);
-    release(&choice);
-    lw_mseed_index_close(&index);
 }
 
 const struct lw_format lw_format_mseed = {

@@ -224,10 +224,9 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info = {.metadata_axis = -1};
-    snprintf(info.file, sizeof info.file, "%s", file);
+    struct lw_dataset_info info;
     int rc;
-    if ((rc = lw_archive_file_bytes(&info, err)) || (rc = describe(&info, LW_USE_SAMPLES, err)))
+    if ((rc = lw_archive_info(file, &info, err)) || (rc = describe(&info, LW_USE_SAMPLES, err)))
         return rc;
     lw_archive_list(&info, "contiguous", info.dims[0] * (int64_t)sizeof(float), visit, context);
     return LW_OK;

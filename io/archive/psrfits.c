@@ -6,7 +6,7 @@
  * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
  * tells, are not a number. */
 #include "io/archive/field.h"
-#include "io/archive/psrfits_pols.h"
+#include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 
@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 extern const struct lw_format lw_format_psrfits;
+
+enum { NAME = 24 };           /* of a polarisation */
 
 /* A file open for reading samples. */
 struct opened {
@@ -48,14 +50,104 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
     return rc;
 }
 
+/* ---- which polarisations ---------------------------------------------------------------------------------------------- */
+
+/* As POL_TYPE has it, or its number where that does not tell. */
+static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME])
+{
+    const char *const type = table->pol_type;
+    const int64_t length = (int64_t)strlen(type), n = table->n_pols;
+    const int letters = n == 1 ? (int)length : length == 2 * n ? 2 : length == n ? 1 : 0;
+    if (letters == 0 || strpbrk(type, "/*"))
+        snprintf(name, NAME, "%" PRId64, pol);
+    else
+        snprintf(name, NAME, "%.*s", letters, type + pol * letters);
+}
+
+/* Polarisation of that name, -1: none. */
+static int64_t find_pol(const struct lw_psrfits *table, const char *text, size_t length)
+{
+    char name[NAME];
+    for (int64_t p = 0; p < table->n_pols; p++) {
+        name_pol(table, p, name);
+        if (strlen(name) == length && strncmp(name, text, length) == 0)
+            return p;
+    }
+    return -1;
+}
+
+/* A name of POL_TYPE may have a plus itself: AA+BB of a file with one. */
+static bool parse_path(const char *path, const struct lw_psrfits *table, struct lw_spectra *out)
+{
+    const char *const name = path + 1;
+    if (path[0] != '/')
+        return false;
+    out->n_summed = 1;
+    out->summed[0] = find_pol(table, name, strlen(name));
+    const char *const plus = strchr(name, '+');
+    if (out->summed[0] >= 0 || !plus)
+        return out->summed[0] >= 0;
+    out->n_summed = 2;
+    out->summed[0] = find_pol(table, name, (size_t)(plus - name));
+    out->summed[1] = find_pol(table, plus + 1, strlen(plus + 1));
+    return out->summed[0] >= 0 && out->summed[1] >= 0 && out->summed[0] != out->summed[1];
+}
+
+/* The path of the total power. False: names do not tell which polarisations it is in. */
+static bool find_power(const struct lw_psrfits *table, char *path, size_t size)
+{
+    char name[NAME];
+    name_pol(table, 0, name);
+    if (table->n_pols == 1 || strcmp(name, "I") == 0)
+        snprintf(path, size, "/%s", name);
+    else if (find_pol(table, "AA", 2) >= 0 && find_pol(table, "BB", 2) >= 0)
+        snprintf(path, size, "/AA+BB");
+    else
+        return false;
+    return true;
+}
+
+/* Set which polarisations are summed, from info->path, and that to the path of the total power where none is given. */
+static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *out, struct lw_error *err)
+{
+    char paths[160], name[NAME];
+    size_t used = 0;
+    for (int64_t p = 0; p < table->n_pols; p++) {
+        name_pol(table, p, name);
+        used += (size_t)snprintf(paths + used, sizeof paths - used, "%s/%s", p ? ", " : "", name);
+    }
+    if (table->n_pols > 1)
+        snprintf(paths + used, sizeof paths - used, ", and sums of two, joined by +");
+    if (!info->path[0] && !find_power(table, info->path, sizeof info->path))
+        return lw_fail(err, LW_EUSAGE,
+                       "'%.400s' does not say which of its %" PRId64 " polarisations are the total power (POL_TYPE '%s'): "
+                       "name one, as in '%.128s:/0'; it has %s", info->file, table->n_pols, table->pol_type, info->file, paths);
+    if (!parse_path(info->path, table, out))
+        return lw_fail(err, LW_EDATA, "'%.400s' has no '%.200s'; it has %s", info->file, info->path, paths);
+    return LW_OK;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
-static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
-
-static int fail_read(const char *file, const struct lw_error *reason, struct lw_error *err)
+/* @param opened  to be released, whatever the outcome */
+static int open_headers(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    return lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", file, reason->message);
+    int rc;
+    *opened = (struct opened){.info = *info, .spectra = {.fd = -1}};
+    (void)((rc = lw_psrfits_read(info->file, info->file_bytes, &opened->table, err)) ||
+           (rc = choose(&opened->info, &opened->table, &opened->spectra, err)) ||
+           (rc = lw_file_open_input(info->file, &opened->spectra.fd, err)));
+    return rc;
 }
+
+static void release(struct opened *opened)
+{
+    if (opened->spectra.fd >= 0)
+        close(opened->spectra.fd);
+    lw_free(opened->slots);
+}
+
+static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
 
 /* `count` float32 of a row, in this machine's byte order. */
 static int read_floats(int fd, int64_t offset, int64_t count, float *values, struct lw_error *err)
@@ -81,76 +173,82 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
 }
 
 /* Whether stored numbers are the values: rows are looked at until one says otherwise. */
-static int find_plain(int fd, const struct lw_psrfits *table, bool *is_plain, struct lw_error *err)
+static int find_plain(const struct opened *opened, bool *is_plain, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
     const int64_t all = table->n_pols * table->n_channels;
     const struct {
         int64_t place, count;
         float neutral;
     } columns[] = {{table->scales, all, 1}, {table->offsets, all, 0}, {table->weights, table->n_channels, 1}};
+    struct lw_error reason;
     int rc = LW_OK;
     *is_plain = table->zero == 0;
     for (int64_t r = 0; rc == LW_OK && *is_plain && r < table->n_rows; r++)
         for (int c = 0; rc == LW_OK && c < 3; c++)
             if (columns[c].place >= 0)
-                rc = check_floats(fd, row_byte(table, r) + columns[c].place, columns[c].count, columns[c].neutral, is_plain, err);
-    return rc;
+                rc = check_floats(opened->spectra.fd, row_byte(table, r) + columns[c].place, columns[c].count, columns[c].neutral,
+                                  is_plain, &reason);
+    return rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", opened->info.file, reason.message) : LW_OK;
 }
 
-static int read_time(int fd, const struct lw_psrfits *table, int64_t row, double *seconds, struct lw_error *err)
+/* The middle of a row, 0 where no column tells. */
+static int read_time(const struct opened *opened, int64_t row, double *seconds, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
     unsigned char bytes[8];
     *seconds = 0;
-    const int rc = table->times < 0 ? LW_OK : lw_bytes_read(fd, bytes, row_byte(table, row) + table->times, sizeof bytes, err);
-    if (rc == LW_OK && table->times >= 0)
+    if (table->times < 0)
+        return LW_OK;
+    const int rc = lw_bytes_read_file(opened->spectra.fd, opened->info.file, bytes, row_byte(table, row) + table->times,
+                                      sizeof bytes, err);
+    if (rc == LW_OK)
         *seconds = lw_field_float64(bytes, true);
     return rc;
 }
 
-/* A row that begins where none can: half a row late, before the one before it, or a day later. */
-static int fail_row(const char *file, int64_t row, double rows, struct lw_error *err)
-{
-    return lw_fail(err, LW_EDATA,
-                   "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be a "
-                   "whole number, of a day at most", file, row, rows);
-}
-
 /* Where rows would be if none were missing, from the times of their middles. Some programs leave OFFS_SUB at 0: then none are.
+ * A row may not begin where none can: half a row late, before the one before it, or a day later.
  * @param slots  of each row; may be NULL
  * @param n      set to the number of rows with the missing ones */
-static int find_slots(int fd, const char *file, const struct lw_psrfits *table, int64_t *slots, int64_t *n, struct lw_error *err)
+static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
     const double duration = (double)table->n_per_row * table->period_s;
     double before = 0, now;
     bool is_timed = true;
-    int64_t slot = 0;
+    int64_t slot = 0, spectra;
     for (int64_t r = 0; r < table->n_rows; r++, before = now) {
-        struct lw_error reason;
-        if (read_time(fd, table, r, &now, &reason))
-            return fail_read(file, &reason, err);
+        const int rc = read_time(opened, r, &now, err);
+        if (rc)
+            return rc;
         is_timed = is_timed && now != 0;
         const double rows = (now - before) / duration, whole = nearbyint(rows);
         if (r > 0 && is_timed && !(fabs(rows - whole) < 0.1 && whole >= 1 && whole < 1e9 && (whole - 1) * duration <= 86400))
-            return fail_row(file, r, rows, err);
+            return lw_fail(err, LW_EDATA,
+                           "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be a "
+                           "whole number, of a day at most", opened->info.file, r, rows);
         slot += r == 0 ? 0 : is_timed ? (int64_t)whole : 1;
         if (slots)
             slots[r] = slot;
     }
     *n = slot + 1;
-    int64_t spectra;
     if (__builtin_mul_overflow(*n, table->n_per_row, &spectra))
-        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: by OFFS_SUB it has more spectra than can be counted", file);
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: by OFFS_SUB it has more spectra than can be counted",
+                       opened->info.file);
     return LW_OK;
 }
 
 /* ---- describe -------------------------------------------------------------------------------------------------------- */
 
 /* The first row may not be the observation's first: its middle tells when it began, or else the number of rows before. */
-static int describe_time(int fd, const struct lw_psrfits *table, struct lw_axis_metadata *axis, struct lw_error *err)
+static int describe_time(struct opened *opened, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
+    struct lw_axis_metadata *const axis = &opened->info.axis;
     struct lw_instant start, offset;
     double middle;
-    const int rc = read_time(fd, table, 0, &middle, err);
+    const int rc = read_time(opened, 0, &middle, err);
     axis->sample_rate_hz = 1 / table->period_s;
     snprintf(axis->source, sizeof axis->source, "TBIN of SUBINT");
     if (rc || !lw_period_from_seconds(table->period_s, &axis->period) || table->start_day <= 0 || table->start_day > 1000000 ||
@@ -169,19 +267,23 @@ static int describe_time(int fd, const struct lw_psrfits *table, struct lw_axis_
     return LW_OK;
 }
 
-static int read_frequency(int fd, const struct lw_psrfits *table, int64_t channel, double *mhz, struct lw_error *err)
+static int read_frequency(const struct opened *opened, int64_t channel, double *mhz, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
     unsigned char bytes[8];
     const int64_t size = table->has_double_frequencies ? 8 : 4;
-    const int rc = lw_bytes_read(fd, bytes, row_byte(table, 0) + table->frequencies + channel * size, size, err);
+    const int rc = lw_bytes_read_file(opened->spectra.fd, opened->info.file, bytes,
+                                      row_byte(table, 0) + table->frequencies + channel * size, size, err);
     if (rc == LW_OK)
         *mhz = table->has_double_frequencies ? lw_field_float64(bytes, true) : (double)lw_field_float32(bytes, true);
     return rc;
 }
 
 /* DAT_FREQ of the first row; where it is a step as CHAN_BW says it, rounding left aside, that is the step. */
-static int describe_frequency(int fd, const struct lw_psrfits *table, struct lw_coordinate *frequency, struct lw_error *err)
+static int describe_frequency(struct opened *opened, struct lw_error *err)
 {
+    const struct lw_psrfits *const table = &opened->table;
+    struct lw_coordinate *const frequency = &opened->info.coordinates[1];
     const int64_t last = table->n_channels - 1;
     double first = NAN, end = NAN, mhz = NAN;
     snprintf(frequency->name, sizeof frequency->name, "frequency");
@@ -189,14 +291,14 @@ static int describe_frequency(int fd, const struct lw_psrfits *table, struct lw_
     if (table->frequencies < 0)
         return LW_OK;
     int rc;
-    if ((rc = read_frequency(fd, table, 0, &first, err)) || (rc = read_frequency(fd, table, last, &end, err)))
+    if ((rc = read_frequency(opened, 0, &first, err)) || (rc = read_frequency(opened, last, &end, err)))
         return rc;
     double step = last > 0 ? (end - first) / (double)last : table->channel_mhz;
     if (fabs(step - table->channel_mhz) <= 1e-3 * fabs(step))
         step = table->channel_mhz;
     bool is_regular = isfinite(first) && isfinite(step) && step != 0;
     for (int64_t c = 1; rc == LW_OK && is_regular && c < last; c++) {
-        rc = read_frequency(fd, table, c, &mhz, err);
+        rc = read_frequency(opened, c, &mhz, err);
         is_regular = fabs(mhz - first - (double)c * step) <= 0.05 * fabs(step);
     }
     frequency->is_regular = is_regular;
@@ -221,55 +323,40 @@ static void settle_types(const struct lw_psrfits *table, bool is_plain, struct l
         out->given = out->n_summed > 1 ? lw_spectra_type(bits, table->is_signed, out->n_summed) : out->stored;
 }
 
-static void settle_shape(struct lw_dataset_info *info, const struct lw_psrfits *table, int64_t n_slots, struct lw_type type)
+/* What rows say, once the headers are known. */
+static int examine_rows(struct opened *opened, struct lw_error *err)
 {
-    info->type = type;
+    const struct lw_psrfits *const table = &opened->table;
+    struct lw_dataset_info *const info = &opened->info;
+    int64_t n_slots = 0;
+    bool is_plain = true;
+    int rc;
+    if ((rc = find_slots(opened, NULL, &n_slots, err)) || (rc = find_plain(opened, &is_plain, err)) ||
+        (rc = describe_time(opened, err)) || (rc = describe_frequency(opened, err)))
+        return rc;
+    settle_types(table, is_plain && n_slots == table->n_rows, &opened->spectra);
+    info->type = opened->spectra.given;
     info->n_dims = 2;
     info->dims[0] = (n_slots - table->n_rows) * table->n_per_row + table->n_spectra;
     info->dims[1] = table->n_channels;
-}
-
-/* What rows say, once the headers are known. */
-static int examine_rows(int fd, struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *spectra,
-                        struct lw_error *err)
-{
-    struct lw_error reason;
-    int64_t n_slots = 0;
-    bool is_plain = true;
-    int rc = find_slots(fd, info->file, table, NULL, &n_slots, err);
-    if (rc)
-        return rc;
-    if (find_plain(fd, table, &is_plain, &reason) || describe_time(fd, table, &info->axis, &reason) ||
-        describe_frequency(fd, table, &info->coordinates[1], &reason))
-        return fail_read(info->file, &reason, err);
-    settle_types(table, is_plain && n_slots == table->n_rows, spectra);
-    settle_shape(info, table, n_slots, spectra->given);
+    info->metadata_axis = 0;
+    snprintf(info->axis.unit, sizeof info->axis.unit, "%s", table->unit);
+    info->recorder = table->recorder;
+    if (table->n_pols > 1)
+        lw_recorder_add(&info->recorder, "polarisation", info->path + 1);
+    lw_archive_name(info, 0, "time");
     return LW_OK;
 }
 
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_psrfits table;
-    struct lw_spectra spectra = {0};
-    int fd, rc;
+    struct opened opened;
     (void)use;
-    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) ||
-        (rc = lw_psrfits_choose(info, &table, &spectra, err)) || (rc = lw_file_open_input(info->file, &fd, err)))
-        return rc;
-    rc = examine_rows(fd, info, &table, &spectra, err);
-    close(fd);
-    info->metadata_axis = 0;
-    snprintf(info->axis.unit, sizeof info->axis.unit, "%s", table.unit);
-    info->recorder = table.recorder;
-    if (table.n_pols > 1)
-        lw_recorder_add(&info->recorder, "polarisation", info->path + 1);
-    lw_archive_name(info, 0, "time");
+    int rc = open_headers(&opened, info, err);
+    if (rc == LW_OK && (rc = examine_rows(&opened, err)) == LW_OK)
+        *info = opened.info;
+    release(&opened);
     return rc;
-}
-
-static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
-{
-    lw_psrfits_visit(info->file, visit, context);
 }
 
 /* ---- list ------------------------------------------------------------------------------------------------------------ */
@@ -293,19 +380,18 @@ static int list_path(const struct lw_dataset_info *file, const struct lw_psrfits
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info = {.metadata_axis = -1};
+    struct lw_dataset_info info;
     struct lw_psrfits table;
-    char path[LW_PSRFITS_NAME + 1], name[LW_PSRFITS_NAME];
+    char path[NAME + 1], name[NAME];
     int rc;
-    snprintf(info.file, sizeof info.file, "%s", file);
-    if ((rc = lw_archive_file_bytes(&info, err)) || (rc = lw_psrfits_read(file, info.file_bytes, &table, err)))
+    if ((rc = lw_archive_info(file, &info, err)) || (rc = lw_psrfits_read(file, info.file_bytes, &table, err)))
         return rc;
     for (int64_t p = 0; rc == LW_OK && p < table.n_pols; p++) {
-        lw_psrfits_name(&table, p, name);
+        name_pol(&table, p, name);
         snprintf(path, sizeof path, "/%s", name);
         rc = list_path(&info, &table, path, visit, context, err);
     }
-    if (rc == LW_OK && table.n_pols > 1 && lw_psrfits_find_power(&table, path, sizeof path) && strchr(path, '+'))
+    if (rc == LW_OK && table.n_pols > 1 && find_power(&table, path, sizeof path) && strchr(path, '+'))
         rc = list_path(&info, &table, path, visit, context, err);
     return rc;
 }
@@ -314,43 +400,28 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 static void close_file(void *dataset)
 {
-    struct opened *const opened = dataset;
-    if (opened->spectra.fd >= 0)
-        close(opened->spectra.fd);
-    lw_free(opened->slots);
-    lw_free(opened);
+    release(dataset);
+    lw_free(dataset);
 }
 
-/* The places of rows, where the shape that was described has more of them than the file. */
-static int open_slots(struct opened *opened, struct lw_error *err)
-{
-    const struct lw_psrfits *const table = &opened->table;
-    int64_t n;
-    if (opened->info.dims[0] == table->n_spectra)
-        return LW_OK;
-    if (!(opened->slots = lw_alloc_array(table->n_rows, sizeof *opened->slots, "the places of subintegrations", err)))
-        return LW_ESYSTEM;
-    return find_slots(opened->spectra.fd, opened->info.file, table, opened->slots, &n, err);
-}
-
-/* The type that was described tells whether rows are scaled. */
+/* The type that was described tells whether rows are scaled, its shape whether rows are missing. */
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;
-    struct lw_spectra *const spectra = &opened->spectra;
-    int rc;
-    opened->info = *info;
-    spectra->fd = -1;
-    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &opened->table, err)) ||
-        (rc = lw_psrfits_choose(&opened->info, &opened->table, spectra, err)))
+    const struct lw_psrfits *const table = &opened->table;
+    int64_t n;
+    const int rc = open_headers(opened, info, err);
+    if (rc)
         return rc;
-    settle_types(&opened->table, info->type.scalar != LW_FLOAT32 || info->type.is_swapped, spectra);
-    if (spectra->given.scalar != info->type.scalar || info->dims[1] != opened->table.n_channels ||
-        info->dims[0] < opened->table.n_spectra)
+    settle_types(table, info->type.scalar != LW_FLOAT32 || info->type.is_swapped, &opened->spectra);
+    if (opened->spectra.given.scalar != info->type.scalar || info->dims[1] != table->n_channels || info->dims[0] < table->n_spectra)
         return lw_archive_fail_changed(info->file, err);
-    lw_spectra_prepare(spectra);
-    rc = lw_file_open_input(info->file, &spectra->fd, err);
-    return rc ? rc : open_slots(opened, err);
+    lw_spectra_prepare(&opened->spectra);
+    if (info->dims[0] == table->n_spectra)
+        return LW_OK;
+    if (!(opened->slots = lw_alloc_array(table->n_rows, sizeof *opened->slots, "the places of subintegrations", err)))
+        return LW_ESYSTEM;
+    return find_slots(opened, opened->slots, &n, err);
 }
 
 static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
@@ -462,5 +533,5 @@ const struct lw_format lw_format_psrfits = {
     .read = read_box,
     .reads_in_threads = true,
     .close = close_file,
-    .visit_attributes = visit_attributes,
+    .visit_attributes = lw_psrfits_visit_attributes,
 };

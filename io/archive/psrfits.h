@@ -37,5 +37,5 @@ struct lw_psrfits {
  * each other. @param file_bytes  of the file */
 int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out, struct lw_error *err);
 
-/** Call `visit` for what the headers say of observation, telescope and source. */
-void lw_psrfits_visit(const char *file, lw_attribute_fn *visit, void *context);
+/** lw_format.visit_attributes: what the headers say of observation, telescope and source. */
+void lw_psrfits_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);

@@ -1,5 +1,6 @@
 #include "io/archive/psrfits.h"
 
+#include "base/integers.h"
 #include "io/archive/fits/header.h"
 #include "io/notes/recorder.h"
 
@@ -9,27 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- keywords -------------------------------------------------------------------------------------------------------- */
-
-/* Of a keyword that is not there, or is "*", the fallback. */
-static double real_of(const struct lw_fits_unit *unit, const char *name, double fallback)
-{
-    double value;
-    return lw_fits_real(unit, name, &value) ? value : fallback;
-}
-
-static int64_t integer_of(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
-{
-    int64_t value;
-    return lw_fits_int(unit, name, &value) ? value : fallback;
-}
-
-static void text_of(const struct lw_fits_unit *unit, const char *name, char *text, size_t size)
-{
-    if (!lw_fits_text(unit, name, text, size))
-        text[0] = '\0';
-}
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 
@@ -44,8 +24,9 @@ struct column {
 /* Columns lie one behind the other; those behind one of no known size cannot be found. */
 static struct column find_column(const struct lw_fits_unit *unit, const char *wanted)
 {
-    const int64_t row_bytes = unit->axes[0], n = integer_of(unit, "TFIELDS", 0);
-    int64_t place = 0, bytes;
+    const int64_t row_bytes = unit->axes[0];
+    int64_t n = 0, place = 0, bytes;
+    lw_fits_int(unit, "TFIELDS", &n);
     for (int c = 1; c <= n && c <= MOST_COLUMNS; c++, place += bytes) {
         char name[24] = "", form[24] = "";
         struct column column;
@@ -66,38 +47,10 @@ static struct column find_column(const struct lw_fits_unit *unit, const char *wa
     return (struct column){.place = -1};
 }
 
-/* A column of float32 with so many numbers in a row; it may be missing. */
-static int place_floats(const struct lw_fits_unit *unit, const char *file, const char *name, int64_t count, int64_t *place,
-                        struct lw_error *err)
+/* Whether there is no such column, or one of so many numbers in a row as they are. @param types  that they may have */
+static bool may_be(const struct column *column, const char *types, int64_t count)
 {
-    const struct column column = find_column(unit, name);
-    *place = column.place;
-    if (column.place < 0 || (column.type == 'E' && column.count == count && !column.is_scaled))
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column %s does not hold %" PRId64 " float32 in a row", file, name,
-                   count);
-}
-
-static int place_frequencies(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
-{
-    const struct column column = find_column(unit, "DAT_FREQ");
-    table->frequencies = column.place;
-    table->has_double_frequencies = column.type == 'D';
-    if (column.place < 0 ||
-        ((column.type == 'D' || column.type == 'E') && column.count == table->n_channels && !column.is_scaled))
-        return LW_OK;
-    return lw_fail(err, LW_EDATA,
-                   "'%.600s' is damaged: its column DAT_FREQ does not hold a number for each of %" PRId64 " channels", file,
-                   table->n_channels);
-}
-
-static int place_times(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
-{
-    const struct column column = find_column(unit, "OFFS_SUB");
-    table->times = column.place;
-    if (column.place < 0 || (column.type == 'D' && column.count == 1 && !column.is_scaled))
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column OFFS_SUB does not hold one float64", file);
+    return column->place < 0 || (strchr(types, column->type) && column->count == count && !column->is_scaled);
 }
 
 static int place_data(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
@@ -126,13 +79,32 @@ static int place_data(const struct lw_fits_unit *unit, const char *file, struct 
 static int place_columns(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
 {
     const int64_t per_pol = table->n_channels, all = table->n_pols * table->n_channels;
-    int rc;
-    (void)((rc = place_data(unit, file, table, err)) || (rc = place_times(unit, file, table, err)) ||
-           (rc = place_frequencies(unit, file, table, err)) ||
-           (rc = place_floats(unit, file, "DAT_WTS", per_pol, &table->weights, err)) ||
-           (rc = place_floats(unit, file, "DAT_SCL", all, &table->scales, err)) ||
-           (rc = place_floats(unit, file, "DAT_OFFS", all, &table->offsets, err)));
-    return rc;
+    const struct {
+        const char *name;
+        int64_t count;
+        int64_t *place;
+    } floats[] = {{"DAT_WTS", per_pol, &table->weights}, {"DAT_SCL", all, &table->scales}, {"DAT_OFFS", all, &table->offsets}};
+    const struct column times = find_column(unit, "OFFS_SUB"), frequencies = find_column(unit, "DAT_FREQ");
+    const int rc = place_data(unit, file, table, err);
+    if (rc)
+        return rc;
+    if (!may_be(&times, "D", 1))
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column OFFS_SUB does not hold one float64", file);
+    if (!may_be(&frequencies, "DE", per_pol))
+        return lw_fail(err, LW_EDATA,
+                       "'%.600s' is damaged: its column DAT_FREQ does not hold a number for each of %" PRId64 " channels", file,
+                       per_pol);
+    table->times = times.place;
+    table->frequencies = frequencies.place;
+    table->has_double_frequencies = frequencies.type == 'D';
+    for (size_t f = 0; f < sizeof floats / sizeof *floats; f++) {
+        const struct column column = find_column(unit, floats[f].name);
+        if (!may_be(&column, "E", floats[f].count))
+            return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column %s does not hold %" PRId64 " float32 in a row", file,
+                           floats[f].name, floats[f].count);
+        *floats[f].place = column.place;
+    }
+    return LW_OK;
 }
 
 /* ---- numbers that fit ------------------------------------------------------------------------------------------------- */
@@ -161,16 +133,6 @@ static int check_numbers(const char *file, const struct lw_psrfits *table, struc
     return LW_OK;
 }
 
-static int check_rows(const char *file, const struct lw_psrfits *table, int64_t file_bytes, struct lw_error *err)
-{
-    const int64_t there = (file_bytes - table->first_row) / (table->row_bytes > 0 ? table->row_bytes : 1);
-    if (table->row_bytes > 0 && there >= table->n_rows)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA,
-                   "'%.600s' is cut off: its header says that it holds %" PRId64 " rows of %" PRId64 " bytes, and %" PRId64
-                   " are there", file, table->n_rows, table->row_bytes, table->row_bytes > 0 && there > 0 ? there : 0);
-}
-
 /* ---- the headers ----------------------------------------------------------------------------------------------------- */
 
 static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
@@ -178,59 +140,54 @@ static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *r
     static const struct {
         const char *what, *keyword;
     } fields[] = {{"telescope", "TELESCOP"}, {"front end", "FRONTEND"}, {"back end", "BACKEND"}, {"beam", "IBEAM"}};
-    char text[LW_FITS_CARD], ra[LW_FITS_CARD], dec[LW_FITS_CARD];
+    char text[LW_FITS_CARD], ra[LW_FITS_CARD] = "", dec[LW_FITS_CARD] = "";
     int64_t number;
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        text_of(unit, fields[f].keyword, text, sizeof text);
-        lw_recorder_add(recorder, fields[f].what, text);
+        if (lw_fits_text(unit, fields[f].keyword, text, sizeof text))
+            lw_recorder_add(recorder, fields[f].what, text);
         if (lw_fits_int(unit, fields[f].keyword, &number))
             lw_recorder_add_number(recorder, fields[f].what, (double)number);
     }
-    text_of(unit, "RA", ra, sizeof ra);
-    text_of(unit, "DEC", dec, sizeof dec);
+    lw_fits_text(unit, "RA", ra, sizeof ra);
+    lw_fits_text(unit, "DEC", dec, sizeof dec);
     lw_recorder_point(recorder, 15 * lw_recorder_angle(ra), lw_recorder_angle(dec));
 }
 
 static int read_primary(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
 {
-    char mode[16];
-    text_of(unit, "OBS_MODE", mode, sizeof mode);
+    char mode[16] = "";
+    lw_fits_text(unit, "OBS_MODE", mode, sizeof mode);
     if (strncmp(mode, "SEARCH", 6) != 0 && strcmp(mode, "SRCH") != 0)
         return lw_fail(err, LW_EDATA, "'%.600s' is PSRFITS of the mode '%s' (OBS_MODE): only search mode is read", file, mode);
-    table->start_day = integer_of(unit, "STT_IMJD", 0);
-    table->start_second = integer_of(unit, "STT_SMJD", 0);
-    table->start_offset_s = real_of(unit, "STT_OFFS", 0);
+    lw_fits_int(unit, "STT_IMJD", &table->start_day);
+    lw_fits_int(unit, "STT_SMJD", &table->start_second);
+    lw_fits_real(unit, "STT_OFFS", &table->start_offset_s);
     read_recorder(unit, &table->recorder);
     return LW_OK;
 }
 
+/* What is not there, or is "*", stays 0. */
 static void read_keywords(const struct lw_fits_unit *unit, struct lw_psrfits *table)
 {
-    char scale[16];
+    char scale[16] = "";
+    int64_t sign = 0;
     table->first_row = unit->data_offset;
     table->row_bytes = unit->axes[0];
     table->n_rows = unit->axes[1];
-    table->bits = integer_of(unit, "NBITS", 0);
-    table->n_pols = integer_of(unit, "NPOL", 0);
-    table->n_channels = integer_of(unit, "NCHAN", 0);
-    table->n_per_row = integer_of(unit, "NSBLK", 0);
-    table->n_spectra = integer_of(unit, "NSTOT", 0);
-    table->n_rows_before = integer_of(unit, "NSUBOFFS", 0);
-    table->is_signed = integer_of(unit, "SIGNINT", 0) == 1 || table->bits == 16;
-    table->zero = real_of(unit, "ZERO_OFF", 0);
-    table->period_s = real_of(unit, "TBIN", 0);
-    table->channel_mhz = real_of(unit, "CHAN_BW", 0);
-    text_of(unit, "POL_TYPE", table->pol_type, sizeof table->pol_type);
-    text_of(unit, "SCALE", scale, sizeof scale);
+    lw_fits_int(unit, "NBITS", &table->bits);
+    lw_fits_int(unit, "NPOL", &table->n_pols);
+    lw_fits_int(unit, "NCHAN", &table->n_channels);
+    lw_fits_int(unit, "NSBLK", &table->n_per_row);
+    lw_fits_int(unit, "NSTOT", &table->n_spectra);
+    lw_fits_int(unit, "NSUBOFFS", &table->n_rows_before);
+    lw_fits_int(unit, "SIGNINT", &sign);
+    table->is_signed = sign == 1 || table->bits == 16;
+    lw_fits_real(unit, "ZERO_OFF", &table->zero);
+    lw_fits_real(unit, "TBIN", &table->period_s);
+    lw_fits_real(unit, "CHAN_BW", &table->channel_mhz);
+    lw_fits_text(unit, "POL_TYPE", table->pol_type, sizeof table->pol_type);
+    lw_fits_text(unit, "SCALE", scale, sizeof scale);
     snprintf(table->unit, sizeof table->unit, "%s", strcmp(scale, "Jansky") == 0 ? "Jy" : "");
-}
-
-/* NSTOT counts samples that are valid; programs that cut files into pieces leave it as it was. */
-static void settle_spectra(struct lw_psrfits *table)
-{
-    const int64_t most = table->n_rows * table->n_per_row;
-    if (table->n_spectra <= most - table->n_per_row || table->n_spectra > most)
-        table->n_spectra = most;
 }
 
 /* Go on to the table. */
@@ -239,9 +196,8 @@ static int find_table(struct lw_fits_walk *walk, struct lw_error *err)
     char name[24], kind[24];
     int rc = LW_OK;
     while (rc == LW_OK && walk->unit) {
-        text_of(walk->unit, "EXTNAME", name, sizeof name);
-        text_of(walk->unit, "XTENSION", kind, sizeof kind);
-        if (strcmp(name, "SUBINT") == 0 && strcmp(kind, "BINTABLE") == 0 && walk->unit->n_axes == 2)
+        if (lw_fits_text(walk->unit, "EXTNAME", name, sizeof name) && strcmp(name, "SUBINT") == 0 &&
+            lw_fits_text(walk->unit, "XTENSION", kind, sizeof kind) && strcmp(kind, "BINTABLE") == 0 && walk->unit->n_axes == 2)
             return LW_OK;
         rc = lw_fits_next(walk, err);
     }
@@ -253,10 +209,17 @@ static int read_table(const struct lw_fits_unit *unit, const char *file, int64_t
 {
     int rc;
     read_keywords(unit, table);
-    if ((rc = check_numbers(file, table, err)) || (rc = place_columns(unit, file, table, err)) ||
-        (rc = check_rows(file, table, file_bytes, err)))
+    if ((rc = check_numbers(file, table, err)) || (rc = place_columns(unit, file, table, err)))
         return rc;
-    settle_spectra(table);
+    const int64_t there = table->row_bytes > 0 ? lw_max64(0, (file_bytes - table->first_row) / table->row_bytes) : 0;
+    if (there < table->n_rows)
+        return lw_fail(err, LW_EDATA,
+                       "'%.600s' is cut off: its header says that it holds %" PRId64 " rows of %" PRId64 " bytes, and %" PRId64
+                       " are there", file, table->n_rows, table->row_bytes, there);
+    /* NSTOT counts samples that are valid; programs that cut files into pieces leave it as it was. */
+    const int64_t most = table->n_rows * table->n_per_row;
+    if (table->n_spectra <= most - table->n_per_row || table->n_spectra > most)
+        table->n_spectra = most;
     return LW_OK;
 }
 
@@ -276,36 +239,25 @@ int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out
 
 /* ---- what is carried over --------------------------------------------------------------------------------------------- */
 
-/* "*" stands for what is not known. */
-static void visit_text(const struct lw_fits_unit *unit, const char *name, lw_attribute_fn *visit, void *context)
-{
-    char text[LW_FITS_CARD];
-    text_of(unit, name, text, sizeof text);
-    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
-    if (text[0] && strcmp(text, "*") != 0)
-        visit(&attribute, context);
-}
-
-static void visit_real(const struct lw_fits_unit *unit, const char *name, lw_attribute_fn *visit, void *context)
-{
-    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_REAL, .real = real_of(unit, name, NAN)};
-    if (!isnan(attribute.real))
-        visit(&attribute, context);
-}
-
-void lw_psrfits_visit(const char *file, lw_attribute_fn *visit, void *context)
+void lw_psrfits_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const char *const texts[] = {"TELESCOP", "OBSERVER", "PROJID", "FRONTEND", "BACKEND", "SRC_NAME", "COORD_MD", "RA",
-                                        "DEC",
-                                        "FD_POLN", "TRK_MODE", "DATE-OBS"};
+                                        "DEC", "FD_POLN", "TRK_MODE", "DATE-OBS"};
     static const char *const reals[] = {"IBEAM", "OBSFREQ", "OBSBW", "OBSNCHAN", "CHAN_DM", "EQUINOX", "BMAJ", "BMIN", "BPA",
                                         "ANT_X", "ANT_Y", "ANT_Z"};
     struct lw_fits_walk walk;
-    struct lw_error none;
-    const bool is_open = lw_fits_begin(file, &walk, &none) == LW_OK;
-    for (size_t t = 0; is_open && t < sizeof texts / sizeof *texts; t++)
-        visit_text(walk.unit, texts[t], visit, context);
-    for (size_t r = 0; is_open && r < sizeof reals / sizeof *reals; r++)
-        visit_real(walk.unit, reals[r], visit, context);
+    const bool is_open = lw_fits_begin(info->file, &walk, NULL) == LW_OK;
+    for (size_t t = 0; is_open && t < sizeof texts / sizeof *texts; t++) {
+        char text[LW_FITS_CARD] = "";
+        const struct lw_attribute attribute = {.name = texts[t], .kind = LW_ATTRIBUTE_TEXT, .text = text};
+        lw_fits_text(walk.unit, texts[t], text, sizeof text);
+        if (text[0] && strcmp(text, "*") != 0)      /* not known */
+            visit(&attribute, context);
+    }
+    for (size_t r = 0; is_open && r < sizeof reals / sizeof *reals; r++) {
+        struct lw_attribute attribute = {.name = reals[r], .kind = LW_ATTRIBUTE_REAL};
+        if (lw_fits_real(walk.unit, reals[r], &attribute.real) && !isnan(attribute.real))
+            visit(&attribute, context);
+    }
     lw_fits_end(&walk);
 }

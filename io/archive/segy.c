@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "io/archive/field.h"
 #include "io/archive/segy_header.h"
-#include "io/archive/segy_samples.h"
 #include "io/archive/shared.h"
 #include "io/bytes/box.h"
 #include "io/notes/recorder.h"
@@ -30,42 +29,31 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- describe ------------------------------------------------------------------------------------------------------ */
 
-static struct lw_type type_of(const struct lw_segy_file *file)
-{
-    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
-    const bool is_as_stored = !format->convert[0] && format->bytes > 1;
-    return (struct lw_type){.scalar = format->scalar, .is_swapped = is_as_stored && lw_field_is_swapped(file->is_big)};
-}
-
 static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *info)
 {
-    const bool has_channels = file->n_traces > 1;
+    const struct lw_segy_format *const format = file->format;
+    const bool has_channels = file->n_traces > 1, is_as_stored = !format->convert[0] && format->bytes > 1;
     info->n_dims = has_channels ? 2 : 1;
     info->metadata_axis = info->n_dims - 1;
     info->dims[0] = file->n_traces;
     info->dims[info->metadata_axis] = file->n_samples;
-    info->type = type_of(file);
+    info->type = (struct lw_type){.scalar = format->scalar, .is_swapped = is_as_stored && lw_field_is_swapped(file->is_big)};
     lw_archive_name(info, info->metadata_axis, "time");
-}
-
-static void set_recorder(const struct lw_segy_file *file, struct lw_recorder *recorder)
-{
-    const int64_t job = lw_segy_binary_field(file, 3201, 4), line = lw_segy_binary_field(file, 3205, 4);
-    if (job != 0)
-        lw_recorder_add_number(recorder, "job number", (double)job);
-    if (line != 0)
-        lw_recorder_add_number(recorder, "line number", (double)line);
 }
 
 static int describe_open(struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
 {
+    const int64_t job = lw_segy_field(file, 3201, 4), line = lw_segy_field(file, 3205, 4);
     struct lw_coordinate where;
     const int rc = lw_segy_check_traces(file, info, &where, err);
     if (rc)
         return rc;
     lw_segy_find_sampling(file, info);
     set_shape(file, info);
-    set_recorder(file, &info->recorder);
+    if (job != 0)
+        lw_recorder_add_number(&info->recorder, "job number", (double)job);
+    if (line != 0)
+        lw_recorder_add_number(&info->recorder, "line number", (double)line);
     if (info->n_dims == 2)
         info->coordinates[0] = where;
     snprintf(info->convention, sizeof info->convention, "SEG-Y revision %d", file->revision);
@@ -96,7 +84,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
         return rc;
     if ((rc = describe_open(&segy, &info, err)) == LW_OK) {
         snprintf(storage, sizeof storage, "%" PRId64 " trace%s of %s, %s endian", segy.n_traces, segy.n_traces == 1 ? "" : "s",
-                 lw_segy_format_text(segy.code), segy.is_big ? "big" : "little");
+                 segy.format->text, segy.is_big ? "big" : "little");
         lw_archive_list(&info, storage, segy.n_traces * segy.pitch, visit, context);
     }
     lw_segy_close(&segy);
@@ -123,10 +111,7 @@ static int open_file(void *dataset, const struct lw_dataset_info *info, struct l
     if (file->n_samples != length)
         lw_segy_set_length(file, info->file, length, NULL);        /* what the traces say was taken */
     set_shape(file, &now);
-    if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar ||
-        now.type.is_swapped != info->type.is_swapped)
-        return lw_archive_fail_changed(info->file, err);
-    return LW_OK;
+    return lw_archive_check_same(&now, info, err);
 }
 
 static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
@@ -156,70 +141,54 @@ static struct rows rows_of(const struct lw_segy_file *file, const struct lw_box 
     return rows;
 }
 
-static void convert_rows(const struct lw_segy_format *format, const struct rows *rows, bool is_big, char *into)
-{
-    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows->length * (bytes - format->bytes);
-    for (int64_t r = 0; r < rows->n; r++) {
-        char *const row = into + r * rows->pitch * bytes;
-        format->convert[is_big]((const unsigned char *)row + behind, rows->length, row);
-    }
-}
-
 /* Samples to be converted are read to the end of their row in memory first. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct lw_segy_file *const file = dataset;
-    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
+    const struct lw_segy_format *const format = file->format;
     const struct rows rows = rows_of(file, box);
-    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar);
+    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows.length * (bytes - format->bytes);
     const struct lw_bytes_box from_file = {
         .count = {1, rows.n, rows.length}, .element_bytes = format->bytes,
         .from = {0, rows.trace_step * file->pitch, rows.sample_step * format->bytes},
         .to = {0, rows.pitch * bytes, format->bytes},
     };
     const int64_t samples = file->first_byte + rows.first_trace * file->pitch + file->header_bytes;
-    char bounce[64 << 10], *const into = (char *)box->into + rows.length * (bytes - format->bytes);
-    const int rc = lw_bytes_read_box(&from_file, file->fd, samples + rows.first_sample * format->bytes, into, bounce, sizeof bounce,
-                                     err);
-    if (rc == LW_OK && format->convert[0])
-        convert_rows(format, &rows, file->is_big, box->into);
+    char bounce[64 << 10], *const into = box->into;
+    const int rc = lw_bytes_read_box(&from_file, file->fd, samples + rows.first_sample * format->bytes, into + behind, bounce,
+                                     sizeof bounce, err);
+    for (int64_t r = 0; rc == LW_OK && format->convert[0] && r < rows.n; r++) {
+        char *const row = into + r * rows.pitch * bytes;
+        format->convert[file->is_big]((const unsigned char *)row + behind, rows.length, row);
+    }
     return rc;
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
 /* Names as segyio has them, where it has; of a trace, the first one's. */
-static void visit_fields(const struct lw_segy_file *file, lw_attribute_fn *visit, void *context)
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {
         const char *name;
         int byte, bytes;
-        bool is_of_trace;
     } fields[] = {
-        {"JobID", 3201, 4, false}, {"LineNumber", 3205, 4, false}, {"ReelNumber", 3209, 4, false}, {"EnsembleFold", 3227, 2, false},
-        {"SortingCode", 3229, 2, false}, {"MeasurementSystem", 3255, 2, false}, {"FieldRecord", 9, 4, true},
-        {"DelayRecordingTime", 109, 2, true}, {"TimeBaseCode", 167, 2, true},
+        {"JobID", 3201, 4}, {"LineNumber", 3205, 4}, {"ReelNumber", 3209, 4}, {"EnsembleFold", 3227, 2}, {"SortingCode", 3229, 2},
+        {"MeasurementSystem", 3255, 2}, {"FieldRecord", 9, 4}, {"DelayRecordingTime", 109, 2}, {"TimeBaseCode", 167, 2},
     };
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        const int byte = fields[f].byte, bytes = fields[f].bytes;
-        const int64_t value = fields[f].is_of_trace ? lw_segy_trace_field(file, byte, bytes)
-                                                    : lw_segy_binary_field(file, byte, bytes);
-        const struct lw_attribute attribute = {.name = fields[f].name, .kind = LW_ATTRIBUTE_INT, .integer = value};
-        if (value != 0)
-            visit(&attribute, context);
-    }
-}
-
-static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
-{
     struct lw_segy_file file;
     char text[LW_SEGY_TEXT_BYTES + 41];
     if (lw_segy_open(info->file, &file, NULL))
         return;
-    const struct lw_attribute attribute = {.name = "TextHeader", .kind = LW_ATTRIBUTE_TEXT, .text = lw_segy_text(&file, text)};
+    const struct lw_attribute header = {.name = "TextHeader", .kind = LW_ATTRIBUTE_TEXT, .text = lw_segy_text(&file, text)};
     if (text[0])
-        visit(&attribute, context);
-    visit_fields(&file, visit, context);
+        visit(&header, context);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        const struct lw_attribute field = {.name = fields[f].name, .kind = LW_ATTRIBUTE_INT,
+                                           .integer = lw_segy_field(&file, fields[f].byte, fields[f].bytes)};
+        if (field.integer != 0)
+            visit(&field, context);
+    }
     lw_segy_close(&file);
 }
 

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "io/archive/field.h"
-#include "io/archive/segy_samples.h"
 #include "io/bytes/transfer.h"
 
 #include <inttypes.h>
@@ -15,24 +14,19 @@
 /* Traces whose headers are looked at. One that has another length moves all that follow, so that the last ones tell. */
 #define MOST_LOOKED_AT ((int64_t)1 << 16)
 
-int64_t lw_segy_binary_field(const struct lw_segy_file *file, int byte, int bytes)
+static const unsigned char *field_at(const struct lw_segy_file *file, int byte)
 {
-    return lw_field_signed(file->binary + LW_SEGY_BINARY(byte), bytes, file->is_big);
+    return byte > LW_SEGY_TEXT_BYTES ? file->binary + byte - LW_SEGY_TEXT_BYTES - 1 : file->trace + byte - 1;
 }
 
-int64_t lw_segy_trace_field(const struct lw_segy_file *file, int byte, int bytes)
+int64_t lw_segy_field(const struct lw_segy_file *file, int byte, int bytes)
 {
-    return lw_field_signed(file->trace + LW_SEGY_TRACE(byte), bytes, file->is_big);
+    return lw_field_signed(field_at(file, byte), bytes, file->is_big);
 }
 
 static int64_t count_field(const struct lw_segy_file *file, int byte)
 {
-    return (int64_t)lw_field_unsigned(file->binary + LW_SEGY_BINARY(byte), 2, file->is_big);
-}
-
-static int64_t trace_count_field(const struct lw_segy_file *file, int byte)
-{
-    return (int64_t)lw_field_unsigned(file->trace + LW_SEGY_TRACE(byte), 2, file->is_big);
+    return (int64_t)lw_field_unsigned(field_at(file, byte), 2, file->is_big);
 }
 
 /* ---- byte order and revision ---------------------------------------------------------------------------------------------- */
@@ -41,27 +35,26 @@ static int64_t trace_count_field(const struct lw_segy_file *file, int byte)
 static int find_order(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
     enum { IN_ORDER = 0x01020304, REVERSED = 0x04030201, IN_PAIRS = 0x02010403 };
-    const unsigned char *const code = file->binary + LW_SEGY_BINARY(3225);
-    const uint64_t told = lw_field_unsigned(file->binary + LW_SEGY_BINARY(3297), 4, true);
+    const uint64_t told = lw_field_unsigned(field_at(file, 3297), 4, true);
     if (told == IN_PAIRS)
         return lw_fail(err, LW_EDATA, "'%.600s' has the bytes of each pair swapped, which is not read: put them in order, for "
                        "example with 'dd conv=swab'", name);
     if (told == IN_ORDER || told == REVERSED)
         file->is_big = told == IN_ORDER;
     else
-        file->is_big = lw_segy_format_text((int)lw_field_unsigned(code, 2, true)) ||
-                       !lw_segy_format_text((int)lw_field_unsigned(code, 2, false));
-    file->code = (int)lw_field_unsigned(code, 2, file->is_big);
-    if (lw_segy_format_text(file->code))
+        file->is_big = lw_segy_format_find((int)lw_field_unsigned(field_at(file, 3225), 2, true)) ||
+                       !lw_segy_format_find((int)lw_field_unsigned(field_at(file, 3225), 2, false));
+    file->format = lw_segy_format_find((int)count_field(file, 3225));
+    if (file->format)
         return LW_OK;
     return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or damaged: its binary header has format code %d in bytes 3225-3226",
-                   name, file->code);
+                   name, (int)count_field(file, 3225));
 }
 
 /* Revision 0 left the bytes free for anything. */
 static int find_revision(const struct lw_segy_file *file)
 {
-    const int major = file->binary[LW_SEGY_BINARY(3501)], minor = file->binary[LW_SEGY_BINARY(3502)];
+    const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
     if (major == 0 && minor == 1 && !file->is_big)
         return 1;
     return major <= 2 ? major : 0;
@@ -71,8 +64,8 @@ static int find_revision(const struct lw_segy_file *file)
 
 static int find_first(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
-    const int64_t n_texts = file->revision > 0 ? lw_segy_binary_field(file, 3505, 2) : 0;
-    const int64_t given = file->revision == 2 ? lw_segy_binary_field(file, 3521, 8) : 0;
+    const int64_t n_texts = file->revision > 0 ? lw_segy_field(file, 3505, 2) : 0;
+    const int64_t given = file->revision == 2 ? lw_segy_field(file, 3521, 8) : 0;
     const int64_t headers = LW_SEGY_TEXT_BYTES + LW_SEGY_BINARY_BYTES;
     if (given != 0)
         file->first_byte = given;
@@ -89,9 +82,9 @@ static int find_first(struct lw_segy_file *file, const char *name, struct lw_err
 
 static int find_length(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
-    const int64_t extended = file->revision == 2 ? lw_segy_binary_field(file, 3269, 4) : 0;
+    const int64_t extended = file->revision == 2 ? lw_segy_field(file, 3269, 4) : 0;
     const int64_t usual = count_field(file, 3221);
-    file->n_samples = extended > 0 ? extended : usual > 0 ? usual : trace_count_field(file, 115);
+    file->n_samples = extended > 0 ? extended : usual > 0 ? usual : count_field(file, 115);
     if (file->n_samples > 0)
         return LW_OK;
     return lw_fail(err, LW_EDATA, "'%.600s' says nowhere how many samples a trace has (bytes 3221-3222 and the first trace's "
@@ -100,16 +93,15 @@ static int find_length(struct lw_segy_file *file, const char *name, struct lw_er
 
 static int find_pitch(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
-    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
-    const int64_t more = file->revision == 2 ? lw_segy_binary_field(file, 3507, 4) : 0;
-    if (!format)
+    const int64_t more = file->revision == 2 ? lw_segy_field(file, 3507, 4) : 0;
+    if (file->format->bytes == 0)
         return lw_fail(err, LW_EDATA, "'%.600s' holds samples of format %d (%s), which are not read: convert them to float32 (5) "
-                       "first", name, file->code, lw_segy_format_text(file->code));
+                       "first", name, file->format->code, file->format->text);
     if (more < 0)
         return lw_fail(err, LW_EDATA, "'%.600s' is damaged: it claims %" PRId64 " more headers for each trace (bytes 3507-3510)",
                        name, more);
     file->header_bytes = LW_SEGY_TRACE_BYTES * (1 + more);
-    file->pitch = file->header_bytes + file->n_samples * format->bytes;
+    file->pitch = file->header_bytes + file->n_samples * file->format->bytes;
     return LW_OK;
 }
 
@@ -117,8 +109,8 @@ static int find_pitch(struct lw_segy_file *file, const char *name, struct lw_err
  * is none. */
 static int find_count(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
-    const int64_t claimed = file->revision == 2 ? lw_segy_binary_field(file, 3513, 8) : 0;
-    const int64_t trailers = file->revision == 2 ? lw_max64(0, lw_segy_binary_field(file, 3529, 4)) : 0;
+    const int64_t claimed = file->revision == 2 ? lw_segy_field(file, 3513, 8) : 0;
+    const int64_t trailers = file->revision == 2 ? lw_max64(0, lw_segy_field(file, 3529, 4)) : 0;
     const int64_t room = (file->bytes - file->first_byte - trailers * LW_SEGY_TEXT_BYTES) / file->pitch;
     if (room < 1)
         return lw_fail(err, LW_EDATA, "'%.600s' is too short: a trace of %" PRId64 " samples takes %" PRId64 " bytes, and %" PRId64
@@ -145,8 +137,13 @@ static int read_headers(struct lw_segy_file *file, const char *name, struct lw_e
     if (file->bytes < headers + LW_SEGY_TRACE_BYTES)
         return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or cut off: it has %" PRId64 " bytes, less than the headers take",
                        name, file->bytes);
-    (void)((rc = lw_bytes_read_file(file->fd, name, file->text, 0, LW_SEGY_TEXT_BYTES, err)) ||
-           (rc = lw_bytes_read_file(file->fd, name, file->binary, LW_SEGY_TEXT_BYTES, LW_SEGY_BINARY_BYTES, err)));
+    if ((rc = lw_bytes_read_file(file->fd, name, file->text, 0, LW_SEGY_TEXT_BYTES, err)) ||
+        (rc = lw_bytes_read_file(file->fd, name, file->binary, LW_SEGY_TEXT_BYTES, LW_SEGY_BINARY_BYTES, err)) ||
+        (rc = find_order(file, name, err)))
+        return rc;
+    file->revision = find_revision(file);
+    (void)((rc = find_first(file, name, err)) || (rc = find_length(file, name, err)) || (rc = find_pitch(file, name, err)) ||
+           (rc = find_count(file, name, err)));
     return rc;
 }
 
@@ -156,15 +153,8 @@ int lw_segy_open(const char *name, struct lw_segy_file *out, struct lw_error *er
     int rc = lw_file_open_input(name, &out->fd, err);
     if (rc)
         return rc;
-    if ((rc = read_headers(out, name, err)) || (rc = find_order(out, name, err)))
-        goto fail;
-    out->revision = find_revision(out);
-    if ((rc = find_first(out, name, err)) || (rc = find_length(out, name, err)) || (rc = find_pitch(out, name, err)) ||
-        (rc = find_count(out, name, err)))
-        goto fail;
-    return LW_OK;
-fail:
-    lw_segy_close(out);
+    if ((rc = read_headers(out, name, err)))
+        lw_segy_close(out);
     return rc;
 }
 
@@ -237,7 +227,7 @@ bool lw_segy_is_plausible(const struct lw_segy_file *file)
 {
     const bool in_ebcdic = is_ebcdic(file->text);
     return is_text(file->text, in_ebcdic) && (file->revision == 0 || count_field(file, 3503) <= 1) &&
-           (has_cards(file->text, in_ebcdic) || trace_count_field(file, 115) == (file->n_samples & UINT16_MAX));
+           (has_cards(file->text, in_ebcdic) || count_field(file, 115) == (file->n_samples & UINT16_MAX));
 }
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------------- */
@@ -245,35 +235,23 @@ bool lw_segy_is_plausible(const struct lw_segy_file *file)
 /* In microseconds, of revision 2; 0: not said. */
 static double extended_interval(const struct lw_segy_file *file)
 {
-    return file->revision == 2 ? lw_field_float64(file->binary + LW_SEGY_BINARY(3273), file->is_big) : 0;
+    return file->revision == 2 ? lw_field_float64(field_at(file, 3273), file->is_big) : 0;
 }
 
-/* Of so many microseconds, which need not be whole. */
-static bool make_period(double microseconds, struct lw_period *out)
+/* In microseconds, of the binary header or else the first trace; 0: not said. */
+static int64_t usual_interval(const struct lw_segy_file *file)
 {
-    struct lw_period period;
-    int64_t denominator;
-    return lw_period_from_seconds(microseconds, &period) && !__builtin_mul_overflow(period.denominator, 1000000, &denominator) &&
-           lw_period_make(period.numerator, denominator, out);
-}
-
-/* A rate that a user gives stands instead. */
-static void find_period(const struct lw_segy_file *file, struct lw_dataset_info *info)
-{
-    const double extended = extended_interval(file);
-    const int64_t usual = count_field(file, 3217), of_trace = trace_count_field(file, 117);
-    if (!(info->hints.sample_rate_hz > 0) &&
-        make_period(extended > 0 ? extended : (double)(usual > 0 ? usual : of_trace), &info->axis.period))
-        snprintf(info->axis.source, sizeof info->axis.source, "SEG-Y sample interval");
+    const int64_t usual = count_field(file, 3217);
+    return usual > 0 ? usual : count_field(file, 117);
 }
 
 /* Years of two digits and times of an unknown zone tell no instant. */
 static void find_start(const struct lw_segy_file *file, struct lw_axis_metadata *axis)
 {
     enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
-    const int64_t year = lw_segy_trace_field(file, 157, 2), day = lw_segy_trace_field(file, 159, 2);
-    const int64_t hour = lw_segy_trace_field(file, 161, 2), minute = lw_segy_trace_field(file, 163, 2);
-    const int64_t second = lw_segy_trace_field(file, 165, 2), basis = lw_segy_trace_field(file, 167, 2);
+    const int64_t year = lw_segy_field(file, 157, 2), day = lw_segy_field(file, 159, 2);
+    const int64_t hour = lw_segy_field(file, 161, 2), minute = lw_segy_field(file, 163, 2);
+    const int64_t second = lw_segy_field(file, 165, 2), basis = lw_segy_field(file, 167, 2);
     char january[16];
     if (year < 1900 || year > 2200 || day < 1 || day > 366 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
         second > 60 || basis < NOT_SAID || basis == LOCAL || basis == OTHER || basis > GPS)
@@ -285,19 +263,22 @@ static void find_start(const struct lw_segy_file *file, struct lw_axis_metadata 
     axis->scale = basis == GPS ? LW_TIME_GPS : LW_TIME_UTC;
 }
 
-static void find_unit(const struct lw_segy_file *file, struct lw_axis_metadata *axis)
-{
-    static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
-    const int64_t unit = lw_segy_trace_field(file, 203, 2);
-    if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
-        snprintf(axis->unit, sizeof axis->unit, "%s", units[unit]);
-}
-
+/* A rate that a user gives stands instead of the file's. */
 void lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info)
 {
+    static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
+    const int64_t unit = lw_segy_field(file, 203, 2);
+    const double extended = extended_interval(file);
+    struct lw_period period;            /* in microseconds, which need not be whole */
+    int64_t denominator;
     find_start(file, &info->axis);
-    find_unit(file, &info->axis);
-    find_period(file, info);
+    if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
+        snprintf(info->axis.unit, sizeof info->axis.unit, "%s", units[unit]);
+    if (!(info->hints.sample_rate_hz > 0) &&
+        lw_period_from_seconds(extended > 0 ? extended : (double)usual_interval(file), &period) &&
+        !__builtin_mul_overflow(period.denominator, 1000000, &denominator) &&
+        lw_period_make(period.numerator, denominator, &info->axis.period))
+        snprintf(info->axis.source, sizeof info->axis.source, "SEG-Y sample interval");
 }
 
 /* ---- traces ---------------------------------------------------------------------------------------------------------------- */
@@ -319,22 +300,11 @@ struct spacing {
 static struct places places_of(const struct lw_segy_file *file, const unsigned char *trace)
 {
     static const int bytes[N_PLACES] = {37, 81, 85};
-    struct places places = {.scalar = lw_field_signed(trace + LW_SEGY_TRACE(71), 2, file->is_big),
-                            .unit = lw_field_signed(trace + LW_SEGY_TRACE(89), 2, file->is_big)};
+    struct places places = {.scalar = lw_field_signed(trace + 71 - 1, 2, file->is_big),
+                            .unit = lw_field_signed(trace + 89 - 1, 2, file->is_big)};
     for (int p = 0; p < N_PLACES; p++)
-        places.at[p] = lw_field_signed(trace + LW_SEGY_TRACE(bytes[p]), 4, file->is_big);
+        places.at[p] = lw_field_signed(trace + bytes[p] - 1, 4, file->is_big);
     return places;
-}
-
-static void compare_places(const struct lw_segy_file *file, int64_t number, const struct places *places, struct spacing *spacing)
-{
-    const double part = file->n_traces > 1 ? (double)number / (double)(file->n_traces - 1) : 0;
-    for (int p = 0; p < N_PLACES; p++) {
-        const double first = (double)spacing->first.at[p], even = first + part * ((double)spacing->last.at[p] - first);
-        spacing->off[p] = fmax(spacing->off[p], fabs((double)places->at[p] - even));
-    }
-    if (places->scalar != spacing->first.scalar || places->unit != spacing->first.unit)
-        spacing->has_one_scalar = false;
 }
 
 static int read_trace_header(const struct lw_segy_file *file, const char *name, int64_t number, unsigned char *trace,
@@ -361,20 +331,7 @@ static void note_dissent(struct dissent *dissent, int64_t trace, int64_t said)
 
 static int64_t said_by(const struct lw_segy_file *file, const unsigned char *trace, int byte)
 {
-    return (int64_t)lw_field_unsigned(trace + LW_SEGY_TRACE(byte), 2, file->is_big);
-}
-
-/* A header has 16 bits for the number of samples, and some have 0 there. */
-static bool has_other_length(const struct lw_segy_file *file, const unsigned char *trace)
-{
-    const int64_t said = said_by(file, trace, 115);
-    return said != 0 && said != file->n_samples && file->n_samples <= UINT16_MAX;
-}
-
-static bool has_other_interval(const struct lw_segy_file *file, const unsigned char *trace)
-{
-    const int64_t said = said_by(file, trace, 117), usual = count_field(file, 3217);
-    return said != 0 && said != (usual > 0 ? usual : trace_count_field(file, 117)) && !(extended_interval(file) > 0);
+    return (int64_t)lw_field_unsigned(trace + byte - 1, 2, file->is_big);
 }
 
 /* Whether traces that are as long as the first one says fill the file, and all say so: some are looked at.
@@ -383,7 +340,7 @@ static bool is_of_first_length(const struct lw_segy_file *file, const char *name
 {
     enum { LOOKED_AT = 1024 };
     unsigned char trace[LW_SEGY_TRACE_BYTES];
-    const int64_t length = trace_count_field(file, 115);
+    const int64_t length = count_field(file, 115);
     *other = *file;
     bool are_all = length > 0 && lw_segy_set_length(other, name, length, NULL) == LW_OK &&
                    other->first_byte + other->n_traces * other->pitch == other->bytes;
@@ -391,31 +348,6 @@ static bool is_of_first_length(const struct lw_segy_file *file, const char *name
         are_all =
             read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
     return are_all;
-}
-
-static int fail_length(const struct lw_segy_file *file, const char *name, const struct dissent *lengths, int64_t n, bool fits_first,
-                       struct lw_error *err)
-{
-    return lw_fail(err, LW_EDATA,
-                   "'%.500s' contradicts itself: a trace has %" PRId64
-                   " samples by its binary header (bytes 3221-3222), and %" PRId64 " by the header of trace %" PRId64
-                   " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
-                   " say otherwise than the file; --format SEG-Y takes %s",
-                   name, file->n_samples, lengths->said, lengths->trace, n, lengths->n,
-                   fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
-}
-
-static int fail_interval(const struct lw_segy_file *file, const char *name, const struct dissent *intervals, int64_t n,
-                         struct lw_error *err)
-{
-    const int64_t usual = count_field(file, 3217);
-    return lw_fail(err, LW_EDATA,
-                   "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
-                   " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
-                   " looked at; --sample-rate says which is right",
-                   name, usual > 0 ? usual : trace_count_field(file, 117),
-                   usual > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals->said, intervals->trace, intervals->n,
-                   n);
 }
 
 /* Numbers that were rounded to whole ones are off by less than one. */
@@ -427,7 +359,7 @@ static bool is_even(double off, double step)
 static void find_distance(const struct lw_segy_file *file, const struct spacing *spacing, struct lw_coordinate *where)
 {
     static const char *const units[] = {"", "m", "ft"};
-    const int64_t system = lw_segy_binary_field(file, 3255, 2), scalar = spacing->first.scalar;
+    const int64_t system = lw_segy_field(file, 3255, 2), scalar = spacing->first.scalar;
     const double scale = scalar > 0 ? (double)scalar : scalar < 0 ? -1 / (double)scalar : 1;
     double step[N_PLACES];
     *where = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
@@ -449,25 +381,34 @@ static void find_distance(const struct lw_segy_file *file, const struct spacing 
     snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
 }
 
-/* @param lengths, intervals  what traces say otherwise */
+/* What n traces, spread evenly, say. @param lengths, intervals  what of that is not what the file says */
 static int look_at_traces(const struct lw_segy_file *file, const char *name, int64_t n, struct spacing *spacing,
                           struct dissent *lengths, struct dissent *intervals, struct lw_error *err)
 {
     const int64_t last = file->n_traces - 1;
+    const bool has_extended = extended_interval(file) > 0;
     unsigned char trace[LW_SEGY_TRACE_BYTES];
     *spacing = (struct spacing){.first = places_of(file, file->trace), .has_one_scalar = true};
+    const struct places *const first = &spacing->first;
     int rc = read_trace_header(file, name, last, trace, err);
     spacing->last = places_of(file, trace);
     for (int64_t i = 0; rc == LW_OK && i < n; i++) {
         const int64_t number = n > 1 ? (int64_t)((long double)i / (long double)(n - 1) * (long double)last + 0.5L) : 0;
+        const double part = last > 0 ? (double)number / (double)last : 0;
         if ((rc = read_trace_header(file, name, number, trace, err)))
             return rc;
-        if (has_other_length(file, trace))
-            note_dissent(lengths, number, said_by(file, trace, 115));
-        if (has_other_interval(file, trace))
-            note_dissent(intervals, number, said_by(file, trace, 117));
+        /* A header has 16 bits for the number of samples, and some have 0 there. */
+        const int64_t length = said_by(file, trace, 115), interval = said_by(file, trace, 117);
+        if (length != 0 && length != file->n_samples && file->n_samples <= UINT16_MAX)
+            note_dissent(lengths, number, length);
+        if (interval != 0 && interval != usual_interval(file) && !has_extended)
+            note_dissent(intervals, number, interval);
         const struct places places = places_of(file, trace);
-        compare_places(file, number, &places, spacing);
+        for (int p = 0; p < N_PLACES; p++) {
+            const double even = (double)first->at[p] + part * ((double)spacing->last.at[p] - (double)first->at[p]);
+            spacing->off[p] = fmax(spacing->off[p], fabs((double)places.at[p] - even));
+        }
+        spacing->has_one_scalar &= places.scalar == first->scalar && places.unit == first->unit;
     }
     return rc;
 }
@@ -478,22 +419,33 @@ int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info
     struct dissent lengths = {0}, intervals = {0};
     struct spacing spacing;
     struct lw_segy_file other;
-    const bool is_insisted_on = info->hints.format[0];
     const int64_t n = lw_min64(file->n_traces, MOST_LOOKED_AT);
     int rc = look_at_traces(file, info->file, n, &spacing, &lengths, &intervals, err);
     if (rc)
         return rc;
     if (lengths.n > 0) {
         const bool fits_first = is_of_first_length(file, info->file, &other);
-        if (!is_insisted_on)
-            return fail_length(file, info->file, &lengths, n, fits_first, err);
+        if (!info->hints.format[0])
+            return lw_fail(err, LW_EDATA,
+                           "'%.500s' contradicts itself: a trace has %" PRId64
+                           " samples by its binary header (bytes 3221-3222), and %" PRId64 " by the header of trace %" PRId64
+                           " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
+                           " say otherwise than the file; --format SEG-Y takes %s",
+                           info->file, file->n_samples, lengths.said, lengths.trace, n, lengths.n,
+                           fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
         if (fits_first) {
             *file = other;
             return lw_segy_check_traces(file, info, where, err);
         }
     }
     if (intervals.n > 0 && !(info->hints.sample_rate_hz > 0))
-        return fail_interval(file, info->file, &intervals, n, err);
+        return lw_fail(err, LW_EDATA,
+                       "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
+                       " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
+                       " looked at; --sample-rate says which is right",
+                       info->file, usual_interval(file),
+                       count_field(file, 3217) > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals.said,
+                       intervals.trace, intervals.n, n);
     find_distance(file, &spacing, where);
     return LW_OK;
 }

@@ -3,8 +3,7 @@
  *     | text [3200] | binary header [400] | more texts [3200 each] | trace header [240] | samples | trace header | samples ...
  *
  * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and what revisions 0 and 1 have otherwise. The
- * standard counts bytes of the binary header from 3201, and those of a trace header from 1: LW_SEGY_BINARY and LW_SEGY_TRACE take
- * its numbers. */
+ * standard counts bytes of the binary header from 3201, and those of a trace header from 1, as is done here. */
 #pragma once
 
 #include "base/error.h"
@@ -15,8 +14,18 @@
 
 enum { LW_SEGY_TEXT_BYTES = 3200, LW_SEGY_BINARY_BYTES = 400, LW_SEGY_TRACE_BYTES = 240 };
 
-#define LW_SEGY_BINARY(byte) ((byte) - 3201)
-#define LW_SEGY_TRACE(byte) ((byte) - 1)
+/* Make `n` samples of the scalar, in this machine's byte order. What is read may lie at the end of what is written: no sample is
+ * written over one that is still to be read. */
+typedef void lw_segy_convert_fn(const unsigned char *from, int64_t n, void *to);
+
+/* A format of samples. */
+struct lw_segy_format {
+    int code;
+    const char *text;
+    int bytes;                          /* of a sample in the file; 0: samples of this format are not read */
+    enum lw_scalar scalar;              /* that it is given as */
+    lw_segy_convert_fn *convert[2];     /* from little and big endian; NULL: samples are given as they lie there */
+};
 
 /* A file open for reading, and its headers. */
 struct lw_segy_file {
@@ -24,7 +33,7 @@ struct lw_segy_file {
     int64_t bytes;
     bool is_big;
     int revision;               /* 0, 1 or 2 */
-    int code;                   /* of the samples' format */
+    const struct lw_segy_format *format;
     int64_t first_byte;         /* of the first trace's header */
     int64_t header_bytes;       /* of every trace */
     int64_t pitch;              /* bytes from one trace to the next */
@@ -58,6 +67,8 @@ int lw_segy_set_length(struct lw_segy_file *file, const char *name, int64_t n_sa
 /** The text, its 40 lines without the blanks at their ends; from EBCDIC where it is in that. Returns `text`. */
 const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT_BYTES + 41]);
 
-/* Fields of the headers. */
-int64_t lw_segy_binary_field(const struct lw_segy_file *file, int byte, int bytes);     /* two's complement */
-int64_t lw_segy_trace_field(const struct lw_segy_file *file, int byte, int bytes);      /* of the first trace */
+/** A field of the binary header, or of the first trace's header: a number in two's complement. */
+int64_t lw_segy_field(const struct lw_segy_file *file, int byte, int bytes);
+
+/** The format of that code; NULL: the standard has none. */
+const struct lw_segy_format *lw_segy_format_find(int code);

@@ -1,4 +1,4 @@
-#include "io/archive/segy_samples.h"
+#include "io/archive/segy_header.h"
 
 #include "io/archive/field.h"
 
@@ -63,20 +63,23 @@ static inline void convert_uint32(const unsigned char *from, int64_t n, bool is_
 static void convert_uint32_little(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, false, to); }
 static void convert_uint32_big(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, true, to); }
 
-/* ---- the tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------------------ */
 
 static const struct lw_segy_format formats[] = {
-    {1, 4, LW_FLOAT32, {convert_ibm_little, convert_ibm_big}},
-    {2, 4, LW_INT32, {NULL}},
-    {3, 2, LW_INT16, {NULL}},
-    {5, 4, LW_FLOAT32, {NULL}},
-    {6, 8, LW_FLOAT64, {NULL}},
-    {7, 3, LW_INT32, {convert_int24_little, convert_int24_big}},
-    {8, 1, LW_INT8, {NULL}},
-    {10, 4, LW_FLOAT64, {convert_uint32_little, convert_uint32_big}},
-    {11, 2, LW_UINT16, {NULL}},
-    {15, 3, LW_INT32, {convert_uint24_little, convert_uint24_big}},
-    {16, 1, LW_UINT8, {NULL}},
+    {1, "IBM float32", 4, LW_FLOAT32, {convert_ibm_little, convert_ibm_big}},
+    {2, "int32", 4, LW_INT32, {NULL}},
+    {3, "int16", 2, LW_INT16, {NULL}},
+    {4, "fixed point with gain", 0, LW_FLOAT32, {NULL}},
+    {5, "float32", 4, LW_FLOAT32, {NULL}},
+    {6, "float64", 8, LW_FLOAT64, {NULL}},
+    {7, "int24", 3, LW_INT32, {convert_int24_little, convert_int24_big}},
+    {8, "int8", 1, LW_INT8, {NULL}},
+    {9, "int64", 0, LW_FLOAT64, {NULL}},
+    {10, "uint32", 4, LW_FLOAT64, {convert_uint32_little, convert_uint32_big}},
+    {11, "uint16", 2, LW_UINT16, {NULL}},
+    {12, "uint64", 0, LW_FLOAT64, {NULL}},
+    {15, "uint24", 3, LW_INT32, {convert_uint24_little, convert_uint24_big}},
+    {16, "uint8", 1, LW_UINT8, {NULL}},
 };
 
 const struct lw_segy_format *lw_segy_format_find(int code)
@@ -85,14 +88,4 @@ const struct lw_segy_format *lw_segy_format_find(int code)
         if (formats[f].code == code)
             return &formats[f];
     return NULL;
-}
-
-const char *lw_segy_format_text(int code)
-{
-    static const char *const names[] = {
-        [1] = "IBM float32", [2] = "int32", [3] = "int16", [4] = "fixed point with gain", [5] = "float32", [6] = "float64",
-        [7] = "int24", [8] = "int8", [9] = "int64", [10] = "uint32", [11] = "uint16", [12] = "uint64", [15] = "uint24",
-        [16] = "uint8",
-    };
-    return code >= 0 && code < (int)(sizeof names / sizeof *names) ? names[code] : NULL;
 }

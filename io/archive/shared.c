@@ -50,6 +50,15 @@ int lw_archive_fail_changed(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", file);
 }
 
+int lw_archive_check_same(const struct lw_dataset_info *now, const struct lw_dataset_info *described, struct lw_error *err)
+{
+    const struct lw_type a = now->type, b = described->type;
+    if (now->n_dims == described->n_dims && memcmp(now->dims, described->dims, sizeof now->dims) == 0 && a.scalar == b.scalar &&
+        a.is_complex == b.is_complex && a.is_swapped == b.is_swapped)
+        return LW_OK;
+    return lw_archive_fail_changed(described->file, err);
+}
+
 void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name)
 {
     struct lw_coordinate *const coordinate = &info->coordinates[dimension];
@@ -80,11 +89,13 @@ void lw_archive_list(const struct lw_dataset_info *info, const char *storage, in
     visit(&row, context);
 }
 
-int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err)
+int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
-    if (stat(info->file, &status) != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, strerror(errno));
+    *info = (struct lw_dataset_info){.metadata_axis = -1};
+    snprintf(info->file, sizeof info->file, "%s", file);
+    if (stat(file, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno));
     info->file_bytes = status.st_size;
     return LW_OK;
 }

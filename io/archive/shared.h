@@ -22,6 +22,9 @@ int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close)(void *
 /** LW_EDATA: the file is no longer as it was described. */
 int lw_archive_fail_changed(const char *file, struct lw_error *err);
 
+/** The same where shape or type of what the file holds now are not those that were described. */
+int lw_archive_check_same(const struct lw_dataset_info *now, const struct lw_dataset_info *described, struct lw_error *err);
+
 /** The dimension's name: "time". */
 void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name);
 
@@ -32,5 +35,5 @@ void lw_archive_list(const struct lw_dataset_info *info, const char *storage, in
 /** Write row->shape: "[3 x 500]". */
 void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
-/** Set info->file_bytes. LW_EIO. */
-int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err);
+/** Begin an `info` to be listed: the name and size of its file. LW_EIO. */
+int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_error *err);

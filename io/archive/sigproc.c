@@ -3,13 +3,16 @@
  *     /if/0, /if/1, ..     one IF (polarisation) each, [time x channel]; [time] where there is one channel
  *     /if/0+1              the sum of two
  *
- * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. */
+ * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. The
+ * header is keywords between HEADER_START and HEADER_END, each a counted text with a value behind it whose kind the keyword implies
+ * (SIGPROC's user guide, and what its users have added). */
 #include "io/archive/shared.h"
-#include "io/archive/sigproc_header.h"
 #include "io/archive/spectra.h"
 
 #include "base/file.h"
+#include "base/integers.h"
 #include "base/memory.h"
+#include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 #include "options/parse.h"
 
@@ -21,26 +24,314 @@
 
 extern const struct lw_format lw_format_sigproc;
 
-/* A file open for reading samples. */
-struct opened {
-    struct lw_dataset_info info;
-    struct lw_sigproc_header header;
-    struct lw_spectra spectra;
+/* Some hundred bytes are usual. A table of frequencies takes 20 for each channel. */
+#define USUAL_HEADER_BYTES ((int64_t)4 << 10)
+#define MOST_HEADER_BYTES ((int64_t)4 << 20)
+
+enum { NAME_ROOM = 81, TEXT_ROOM = 256, LEAST_BYTES = 4 + 12 };
+
+static const char first_name[] = "HEADER_START", last_name[] = "HEADER_END";
+
+enum kind { INTEGER, LONG, REAL, LETTER, TEXT, NOTHING };
+
+struct header {
+    bool is_swapped;            /* written on a machine of the other byte order: the samples are, too */
+    int64_t bytes;              /* of the header: where the samples begin */
+    int64_t bits, n_ifs, n_channels;
+    int64_t n_spectra;          /* nsamples, which few programs write; 0: it does not say */
+    bool is_signed;
+    bool is_barycentric;        /* times are those at the barycentre of the solar system */
+    double start_mjd;           /* 0: not known */
+    double period_s;
+    double first_mhz, step_mhz; /* of the channels; step 0: not known */
+    double ra, dec;             /* as hhmmss.s and ddmmss.s: where the telescope points; both 0: not known */
+    double dispersion;          /* refdm: of a time series, that its channels were delayed for */
+    int64_t telescope, machine, beam;       /* numbers that SIGPROC gives; 0: not known */
+    char telescope_name[32];
+    int64_t n_listed;           /* frequencies, where they are listed one by one */
 };
+
+/* Keywords and the kinds of their values. What is carried says more than shape, type, time and frequency. */
+static const struct keyword {
+    const char *name;
+    enum kind kind;
+    bool is_carried;
+} keywords[] = {
+    {"rawdatafile", TEXT, true}, {"source_name", TEXT, true}, {"telescope", TEXT, true}, {"obs_date", TEXT, true},
+    {"obs_time", TEXT, true}, {"filename", TEXT, false},
+    {"telescope_id", INTEGER, true}, {"machine_id", INTEGER, true}, {"data_type", INTEGER, true},
+    {"barycentric", INTEGER, true}, {"pulsarcentric", INTEGER, true}, {"ibeam", INTEGER, true}, {"nbeams", INTEGER, true},
+    {"nbins", INTEGER, true}, {"npuls", LONG, true},
+    {"src_raj", REAL, true}, {"src_dej", REAL, true}, {"az_start", REAL, true}, {"za_start", REAL, true},
+    {"refdm", REAL, true}, {"period", REAL, true}, {"accel", REAL, true}, {"flux", REAL, true}, {"pb", REAL, true},
+    {"ecc", REAL, true}, {"asini", REAL, true},
+    {"hdrlen", INTEGER, false}, {"orig_hdrlen", INTEGER, false}, {"new_hdrlen", INTEGER, false}, {"sampsize", INTEGER, false},
+    {"bandwidth", REAL, false}, {"fbottom", REAL, false}, {"ftop", REAL, false},
+    {"nbits", INTEGER, false}, {"nchans", INTEGER, false}, {"nifs", INTEGER, false}, {"nsamples", INTEGER, false},
+    {"tstart", REAL, false}, {"tsamp", REAL, false}, {"fch1", REAL, false}, {"foff", REAL, false}, {"fchannel", REAL, false},
+    {"signed", LETTER, false},
+    {"FREQUENCY_START", NOTHING, false}, {"FREQUENCY_END", NOTHING, false},
+};
+
+/* One keyword with its value. */
+struct item {
+    const struct keyword *keyword;
+    int64_t integer;
+    double real;
+    char text[TEXT_ROOM];
+};
+
+/* The beginning of a file, and how far it is read. */
+struct bytes {
+    const char *file;           /* for messages */
+    unsigned char *all;
+    int64_t n, at;
+    bool is_swapped;
+};
+
+/* ---- keywords -------------------------------------------------------------------------------------------------------- */
+
+static int fail_end(const struct bytes *bytes, struct lw_error *err)
+{
+    if (bytes->n == MOST_HEADER_BYTES)
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its SIGPROC header has no end within %" PRId64 " bytes", bytes->file,
+                       bytes->n);
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: it ends at byte %" PRId64 ", within its SIGPROC header", bytes->file,
+                   bytes->n);
+}
+
+static int take(struct bytes *bytes, void *value, size_t size, struct lw_error *err)
+{
+    if (bytes->n - bytes->at < (int64_t)size)
+        return fail_end(bytes, err);
+    lw_copy_ordered(value, bytes->all + bytes->at, size, bytes->is_swapped);
+    bytes->at += (int64_t)size;
+    return LW_OK;
+}
+
+/* A counted text; `room` includes its end. */
+static int take_text(struct bytes *bytes, const char *what, char *text, int room, struct lw_error *err)
+{
+    int32_t length = 0;
+    const int64_t at = bytes->at;
+    const int rc = take(bytes, &length, sizeof length, err);
+    if (rc)
+        return rc;
+    if (length < 0 || length >= room)
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: at byte %" PRId64 " of its SIGPROC header %s has a length of %" PRId32
+                       ", not 0 to %d", bytes->file, at, what, length, room - 1);
+    if (bytes->n - bytes->at < length)
+        return fail_end(bytes, err);
+    memcpy(text, bytes->all + bytes->at, (size_t)length);
+    text[length] = '\0';
+    bytes->at += length;
+    return LW_OK;
+}
+
+static int take_value(struct bytes *bytes, struct item *item, struct lw_error *err)
+{
+    signed char letter = 0;
+    int32_t integer = 0;
+    int rc = LW_OK;
+    switch (item->keyword->kind) {
+    case INTEGER:
+        rc = take(bytes, &integer, sizeof integer, err);
+        item->integer = integer;
+        break;
+    case LETTER:
+        rc = take(bytes, &letter, sizeof letter, err);
+        item->integer = letter;
+        break;
+    case LONG:
+        return take(bytes, &item->integer, sizeof item->integer, err);
+    case REAL:
+        return take(bytes, &item->real, sizeof item->real, err);
+    case TEXT:
+        return take_text(bytes, item->keyword->name, item->text, sizeof item->text, err);
+    case NOTHING:
+        break;
+    }
+    return rc;
+}
+
+/* The next keyword, from behind HEADER_START on; NULL behind HEADER_END. */
+static int next_item(struct bytes *bytes, struct item *item, struct lw_error *err)
+{
+    char name[NAME_ROOM];
+    const int64_t at = bytes->at;
+    *item = (struct item){0};
+    const int rc = take_text(bytes, "a keyword", name, sizeof name, err);
+    if (rc || strcmp(name, last_name) == 0)
+        return rc;
+    for (size_t k = 0; k < sizeof keywords / sizeof *keywords && !item->keyword; k++)
+        if (strcmp(keywords[k].name, name) == 0)
+            item->keyword = &keywords[k];
+    if (item->keyword)
+        return take_value(bytes, item, err);
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' has the keyword '%s' at byte %" PRId64 " of its SIGPROC header, which nobody knows: how "
+                   "long its value is cannot be told", bytes->file, name, at);
+}
+
+/* ---- the beginning of a file ------------------------------------------------------------------------------------------ */
+
+/* The count before the first keyword tells the byte order. */
+static bool begins(struct bytes *bytes)
+{
+    const uint32_t length = sizeof first_name - 1;
+    uint32_t found;
+    if (bytes->n < LEAST_BYTES)
+        return false;
+    memcpy(&found, bytes->all, sizeof found);
+    bytes->is_swapped = found == __builtin_bswap32(length);
+    bytes->at = LEAST_BYTES;
+    return (found == length || bytes->is_swapped) && memcmp(bytes->all + 4, first_name, length) == 0;
+}
+
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    unsigned char all[LEAST_BYTES];
+    struct bytes bytes = {.file = file, .all = all, .n = LEAST_BYTES};
+    const int rc = lw_archive_read_start(file, all, sizeof all, is_one, err);
+    *is_one = *is_one && begins(&bytes);
+    return rc;
+}
+
+/* So many bytes from the beginning of a file. */
+static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_error *err)
+{
+    lw_free(bytes->all);
+    bytes->n = n;
+    bytes->all = lw_alloc((size_t)n, "a SIGPROC header", err);
+    if (!bytes->all)
+        return LW_ESYSTEM;
+    return lw_bytes_read_file(fd, bytes->file, bytes->all, 0, n, err);
+}
+
+/* The beginning of a file as far as its header may reach. @param bytes  whose `all` is to be freed on success */
+static int open_header(const char *file, struct bytes *bytes, struct lw_error *err)
+{
+    int fd, rc = lw_file_open_input(file, &fd, err);
+    if (rc)
+        return rc;
+    const int64_t size = lw_max64(0, lseek(fd, 0, SEEK_END));
+    *bytes = (struct bytes){.file = file};
+    rc = read_beginning(fd, bytes, lw_min64(size, USUAL_HEADER_BYTES), err);
+    if (rc == LW_OK && bytes->n < size && !memmem(bytes->all, (size_t)bytes->n, last_name, sizeof last_name - 1))
+        rc = read_beginning(fd, bytes, lw_min64(size, MOST_HEADER_BYTES), err);
+    close(fd);
+    if (rc == LW_OK && !begins(bytes))
+        rc = lw_fail(err, LW_EDATA, "'%.600s' does not begin with HEADER_START, as SIGPROC's files do", file);
+    if (rc)
+        lw_free(bytes->all);
+    return rc;
+}
+
+/* ---- what is taken from it -------------------------------------------------------------------------------------------- */
+
+/* Frequencies one by one are a first one and a step, if they are regular. */
+static void note_frequency(struct header *header, double mhz)
+{
+    const int64_t i = header->n_listed++;
+    if (i == 0)
+        header->first_mhz = mhz;
+    else if (i == 1)
+        header->step_mhz = mhz - header->first_mhz;
+    else if (!(fabs(mhz - header->first_mhz - (double)i * header->step_mhz) <= 0.01 * fabs(header->step_mhz)))
+        header->step_mhz = NAN;
+}
+
+static void note(const struct item *item, struct header *header)
+{
+    const struct {
+        const char *name;
+        int64_t *integer;
+        double *real;
+    } places[] = {
+        {"nbits", &header->bits, NULL}, {"nifs", &header->n_ifs, NULL}, {"nchans", &header->n_channels, NULL},
+        {"nsamples", &header->n_spectra, NULL}, {"tstart", NULL, &header->start_mjd}, {"tsamp", NULL, &header->period_s},
+        {"fch1", NULL, &header->first_mhz}, {"foff", NULL, &header->step_mhz},
+        {"src_raj", NULL, &header->ra}, {"src_dej", NULL, &header->dec}, {"refdm", NULL, &header->dispersion},
+        {"telescope_id", &header->telescope, NULL}, {"machine_id", &header->machine, NULL}, {"ibeam", &header->beam, NULL},
+    };
+    const char *const name = item->keyword->name;
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        if (strcmp(places[p].name, name) != 0)
+            continue;
+        if (places[p].integer)
+            *places[p].integer = item->integer;
+        else
+            *places[p].real = item->real;
+    }
+    if (strcmp(name, "signed") == 0)
+        header->is_signed = item->integer != 0;
+    else if (strcmp(name, "barycentric") == 0)
+        header->is_barycentric = item->integer == 1;
+    else if (strcmp(name, "telescope") == 0)
+        snprintf(header->telescope_name, sizeof header->telescope_name, "%.31s", item->text);
+    else if (strcmp(name, "fchannel") == 0)
+        note_frequency(header, item->real);
+}
+
+static int check(const char *file, const struct header *header, struct lw_error *err)
+{
+    const int64_t bits = header->bits;
+    if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
+        return lw_fail(err, LW_EDATA, "'%.600s' has samples of %" PRId64 " bits (nbits), not 1, 2, 4, 8, 16 or 32", file, bits);
+    if (header->n_ifs < 1 || header->n_ifs > 1024)
+        return lw_fail(err, LW_EDATA, "'%.600s' has %" PRId64 " IFs (nifs), not 1 to 1024", file, header->n_ifs);
+    if (header->n_channels < 1)
+        return lw_fail(err, LW_EDATA, "'%.600s' has %" PRId64 " channels (nchans), not 1 or more", file, header->n_channels);
+    if (!(header->period_s > 0) || !isfinite(header->period_s))
+        return lw_fail(err, LW_EDATA, "'%.600s' has %g seconds from one spectrum to the next (tsamp), not more than 0", file,
+                       header->period_s);
+    return LW_OK;
+}
+
+/* LW_EDATA: the header does not end, has a keyword that nobody knows, or values that no file can have. */
+static int read_header(const char *file, struct header *out, struct lw_error *err)
+{
+    struct header header = {.n_ifs = 1};
+    struct bytes bytes;
+    struct item item;
+    int rc = open_header(file, &bytes, err);
+    if (rc)
+        return rc;
+    while ((rc = next_item(&bytes, &item, err)) == LW_OK && item.keyword)
+        note(&item, &header);
+    lw_free(bytes.all);
+    if (rc || (rc = check(file, &header, err)))
+        return rc;
+    header.bytes = bytes.at;
+    header.is_swapped = bytes.is_swapped;
+    *out = header;
+    return LW_OK;
+}
+
+/* What the header says beside shape, type, time and frequency, in its order. */
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+{
+    struct bytes bytes;
+    struct item item;
+    if (open_header(info->file, &bytes, NULL))
+        return;
+    while (next_item(&bytes, &item, NULL) == LW_OK && item.keyword) {
+        struct lw_attribute attribute = {
+            .name = item.keyword->name, .kind = LW_ATTRIBUTE_INT, .text = item.text, .integer = item.integer, .real = item.real};
+        if (item.keyword->kind == TEXT)
+            attribute.kind = LW_ATTRIBUTE_TEXT;
+        else if (item.keyword->kind == REAL)
+            attribute.kind = LW_ATTRIBUTE_REAL;
+        if (item.keyword->is_carried)
+            visit(&attribute, context);
+    }
+    lw_free(bytes.all);
+}
 
 /* ---- which IF -------------------------------------------------------------------------------------------------------- */
 
-/* The paths that there are, for messages. */
-static void write_paths(const struct lw_sigproc_header *header, char *text, size_t size)
-{
-    if (header->n_ifs == 1)
-        snprintf(text, size, "/if/0");
-    else
-        snprintf(text, size, "/if/0 to /if/%" PRId64 ", and sums of two, such as /if/0+1", header->n_ifs - 1);
-}
-
 /* "3" of "/if/3", or "0" and "1" of "/if/0+1". */
-static bool parse_path(const char *path, const struct lw_sigproc_header *header, struct lw_spectra *out)
+static bool parse_path(const char *path, const struct header *header, struct lw_spectra *out)
 {
     static const char prefix[] = "/if/";
     char text[64];
@@ -58,11 +349,14 @@ static bool parse_path(const char *path, const struct lw_sigproc_header *header,
     return out->n_summed == 1 || out->summed[0] != out->summed[1];
 }
 
-static int choose_ifs(struct lw_dataset_info *info, const struct lw_sigproc_header *header, struct lw_spectra *out,
+static int choose_ifs(struct lw_dataset_info *info, const struct header *header, struct lw_spectra *out,
                       struct lw_error *err)
 {
     char paths[96];
-    write_paths(header, paths, sizeof paths);
+    if (header->n_ifs == 1)
+        snprintf(paths, sizeof paths, "/if/0");
+    else
+        snprintf(paths, sizeof paths, "/if/0 to /if/%" PRId64 ", and sums of two, such as /if/0+1", header->n_ifs - 1);
     if (!info->path[0] && header->n_ifs > 1)
         return lw_fail(err, LW_EUSAGE,
                        "'%.400s' has %" PRId64 " IFs (polarisations), and does not say which are which: name one, as "
@@ -77,7 +371,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct lw_sigproc_head
 /* ---- describe -------------------------------------------------------------------------------------------------------- */
 
 /* Spectra that are there as a whole; what follows the last one is left out. */
-static int count_spectra(const struct lw_dataset_info *info, const struct lw_sigproc_header *header, int64_t *out,
+static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out,
                          struct lw_error *err)
 {
     int64_t spectrum_bits, bits;
@@ -95,7 +389,7 @@ static int count_spectra(const struct lw_dataset_info *info, const struct lw_sig
     return LW_OK;
 }
 
-static void describe_time(const struct lw_sigproc_header *header, struct lw_axis_metadata *axis)
+static void describe_time(const struct header *header, struct lw_axis_metadata *axis)
 {
     axis->sample_rate_hz = 1 / header->period_s;
     lw_period_from_seconds(header->period_s, &axis->period);
@@ -111,7 +405,7 @@ static void describe_time(const struct lw_sigproc_header *header, struct lw_axis
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", header->is_barycentric ? "barycentric " : "");
 }
 
-static void describe_frequency(const struct lw_sigproc_header *header, struct lw_coordinate *frequency)
+static void describe_frequency(const struct header *header, struct lw_coordinate *frequency)
 {
     const bool is_listed = header->n_listed > 0 && header->n_listed != header->n_channels;
     snprintf(frequency->name, sizeof frequency->name, "frequency");
@@ -130,7 +424,7 @@ static double from_sexagesimal(double value)
     return copysign(whole + minutes / 60 + (size - whole * 1e4 - minutes * 100) / 3600, value);
 }
 
-static void describe_recorder(const struct lw_sigproc_header *header, struct lw_dataset_info *info)
+static void describe_recorder(const struct header *header, struct lw_dataset_info *info)
 {
     struct lw_recorder *const recorder = &info->recorder;
     const struct {
@@ -148,12 +442,12 @@ static void describe_recorder(const struct lw_sigproc_header *header, struct lw_
 }
 
 /* @param spectra  of a file that is not open */
-static int examine(struct lw_dataset_info *info, struct lw_sigproc_header *header, struct lw_spectra *spectra, struct lw_error *err)
+static int examine(struct lw_dataset_info *info, struct header *header, struct lw_spectra *spectra, struct lw_error *err)
 {
     int64_t n_spectra = 0;
     int rc;
     *spectra = (struct lw_spectra){.fd = -1};
-    if ((rc = lw_sigproc_header_read(info->file, header, err)) || (rc = choose_ifs(info, header, spectra, err)) ||
+    if ((rc = read_header(info->file, header, err)) || (rc = choose_ifs(info, header, spectra, err)) ||
         (rc = count_spectra(info, header, &n_spectra, err)))
         return rc;
     spectra->bits = (int)header->bits;
@@ -172,7 +466,7 @@ static int examine(struct lw_dataset_info *info, struct lw_sigproc_header *heade
 
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_sigproc_header header;
+    struct header header;
     struct lw_spectra spectra;
     (void)use;
     const int rc = examine(info, &header, &spectra, err);
@@ -187,14 +481,9 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     return LW_OK;
 }
 
-static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
-{
-    lw_sigproc_header_visit(info->file, visit, context);
-}
-
 /* ---- list ------------------------------------------------------------------------------------------------------------ */
 
-static int list_path(const struct lw_dataset_info *file, const char *path, const struct lw_sigproc_header *header,
+static int list_path(const struct lw_dataset_info *file, const char *path, const struct header *header,
                      lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_dataset_info info = *file;
@@ -211,12 +500,11 @@ static int list_path(const struct lw_dataset_info *file, const char *path, const
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info = {.metadata_axis = -1};
-    struct lw_sigproc_header header;
+    struct lw_dataset_info info;
+    struct header header;
     char path[40];
-    snprintf(info.file, sizeof info.file, "%s", file);
     int rc;
-    if ((rc = lw_sigproc_header_read(file, &header, err)) || (rc = lw_archive_file_bytes(&info, err)))
+    if ((rc = lw_archive_info(file, &info, err)) || (rc = read_header(file, &header, err)))
         return rc;
     for (int64_t i = 0; rc == LW_OK && i < header.n_ifs; i++) {
         snprintf(path, sizeof path, "/if/%" PRId64, i);
@@ -228,6 +516,13 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
+
+/* A file open for reading samples. */
+struct opened {
+    struct lw_dataset_info info;
+    struct header header;
+    struct lw_spectra spectra;
+};
 
 static void close_file(void *dataset)
 {
@@ -241,11 +536,10 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
 {
     struct opened *const opened = dataset;
     opened->info = *info;
-    const int rc = examine(&opened->info, &opened->header, &opened->spectra, err);
-    if (rc)
+    int rc;
+    if ((rc = examine(&opened->info, &opened->header, &opened->spectra, err)) ||
+        (rc = lw_archive_check_same(&opened->info, info, err)))
         return rc;
-    if (memcmp(opened->info.dims, info->dims, sizeof info->dims) != 0 || opened->info.type.scalar != info->type.scalar)
-        return lw_archive_fail_changed(info->file, err);
     lw_spectra_prepare(&opened->spectra);
     return lw_file_open_input(info->file, &opened->spectra.fd, err);
 }
@@ -278,7 +572,7 @@ static bool locate(void *dataset, struct lw_stored *out)
 const struct lw_format lw_format_sigproc = {
     .name = "SIGPROC",
     .file_text = "a SIGPROC filterbank file",
-    .recognise = lw_sigproc_recognise,
+    .recognise = recognise,
     .list = list,
     .describe = describe,
     .open = open_file,
