@@ -49,12 +49,12 @@ static int check_room(const struct lw_flat *flat, const struct lw_dataset_info *
     return LW_OK;
 }
 
-int lw_flat_describe(const struct lw_flat *flat, struct lw_dataset_info *info, struct lw_error *err)
+int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_dataset_info *info, struct lw_error *err)
 {
     info->n_dims = flat->n_dims;
     memcpy(info->dims, flat->dims, sizeof info->dims);
     info->type = lw_values_type(&flat->values);
-    return check_room(flat, info, err);
+    return is_tiled ? LW_OK : check_room(flat, info, err);
 }
 
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
@@ -66,16 +66,20 @@ int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info 
     return lw_archive_fail_changed(info->file, err);
 }
 
-void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context)
+void lw_flat_list(const struct lw_flat *flat, const char *path, const char *tiles, int64_t stored_bytes, lw_list_fn *visit,
+                  void *context)
 {
     const struct lw_values *const values = &flat->values;
     const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    struct lw_listing row = {.path = path, .stored_bytes = lw_max64(0, count_bytes(flat))};
+    struct lw_listing row = {.path = path, .stored_bytes = tiles ? stored_bytes : lw_max64(0, count_bytes(flat))};
     lw_archive_shape(flat->dims, flat->n_dims, &row);
     snprintf(row.type, sizeof row.type, "%s%s%s", values->is_complex ? "complex " : "", lw_number_text(values->number),
              values->is_swapped && lw_number_bytes(values->number) > 1 ? (is_little ? " (big endian)" : " (little endian)") : "");
-    snprintf(row.storage, sizeof row.storage, "contiguous%s%s", flat->is_column_major ? ", column-major" : "",
-             values->is_about_middle || values->is_scaled ? ", scaled" : "");
+    if (tiles)
+        snprintf(row.storage, sizeof row.storage, "%s", tiles);
+    else
+        snprintf(row.storage, sizeof row.storage, "contiguous%s%s", flat->is_column_major ? ", column-major" : "",
+                 values->is_about_middle || values->is_scaled ? ", scaled" : "");
     visit(&row, context);
 }
 

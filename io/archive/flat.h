@@ -17,9 +17,9 @@ struct lw_flat {
     bool is_column_major;
 };
 
-/** Check the array against the file and fill dims and type of `info`. LW_EDATA: the file is shorter than the array, or there is no
- * data. */
-int lw_flat_describe(const struct lw_flat *flat, struct lw_dataset_info *info, struct lw_error *err);
+/** Fill dims and type of `info`, and check the array against the file unless it is no one piece. LW_EDATA: the file is shorter than
+ * the array, or there is no data. */
+int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_dataset_info *info, struct lw_error *err);
 
 /** lw_format.open of an array that has been described. LW_EDATA: it is no longer as described.
  * @param fd  of the file, closed with the dataset or on failure; -1: it is opened by its name */
@@ -52,8 +52,11 @@ int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_inf
 /** All of the array. */
 struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into);
 
-/** Tell `visit` of the array, for lw_format.list. */
-void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context);
+/** Tell `visit` of the array, for lw_format.list.
+ * @param tiles         how it is stored where it is no one piece; NULL: it is
+ * @param stored_bytes  of such an array */
+void lw_flat_list(const struct lw_flat *flat, const char *path, const char *tiles, int64_t stored_bytes, lw_list_fn *visit,
+                  void *context);
 
 /** LW_EDATA: the file has changed since it was described. */
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err);

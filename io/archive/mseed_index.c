@@ -18,8 +18,8 @@
 enum { HEADER_BYTES = 48, FRAME_BYTES = 64, MOST_IN_FRAME = 105, FIRST_RECORDS = 256, WINDOW_BYTES = 256 << 10, WHAT = 120 };
 
 /* Blockettes lie in the first HEAD bytes of a record, of which no more is looked at, lest a damaged one keep libmseed busy. Behind
- * what there is of a record in memory there are SLACK bytes that may be read: libmseed copies a blockette of type 2000 by the length
- * that it claims. */
+ * what there is of a record in memory there are SLACK bytes that may be read: libmseed copies a blockette of type 2000 by the
+ * length that it claims. */
 enum { HEAD = 4096, SLACK = 1 << 16 };
 
 #define MICROSECONDS ((int64_t)1000000)
@@ -180,8 +180,8 @@ static int take_header(const MSRecord *header, struct lw_mseed_record *record, c
     return LW_EDATA;
 }
 
-/* Read a header. record->bytes is 0 if the file ends within the record, n_samples if it is empty or a text. LW_EDATA: it is damaged,
- * or not read; `what` says what is wrong with it, and there is no other message.
+/* Read a header. record->bytes is 0 if the file ends within the record, n_samples if it is empty or a text. LW_EDATA: it is
+ * damaged, or not read; `what` says what is wrong with it, and there is no other message.
  * @param at         the record's first HEAD bytes, or as many as are available
  * @param available  bytes of the file from there on */
 static int read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t available, struct lw_mseed_record *record,
@@ -238,7 +238,8 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     const int32_t found = ((const int32_t *)unpacked->datasamples)[record->n_samples - 1];
     if (found == last)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "the record at byte %" PRId64 " is damaged: its last sample should be %" PRId64 ", and is %" PRId32,
+    return lw_fail(err, LW_EDATA,
+                   "the record at byte %" PRId64 " is damaged: its last sample should be %" PRId64 ", and is %" PRId32,
                    record->offset, last, found);
 }
 

@@ -53,8 +53,8 @@ struct lw_mseed_index {
 };
 
 /** Open a file and find its records with samples, by their headers; one that the file ends within is left out, and so are texts.
- * LW_EIO: unreadable. LW_EDATA: what is no record of miniSEED, or a damaged one; a channel whose rate or type changes. LW_ESYSTEM: no
- * memory. @param out  to be closed, whatever the outcome */
+ * LW_EIO: unreadable. LW_EDATA: what is no record of miniSEED, or a damaged one; a channel whose rate or type changes.
+ * LW_ESYSTEM: no memory. @param out  to be closed, whatever the outcome */
 int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_error *err);
 void lw_mseed_index_close(struct lw_mseed_index *index);
 

@@ -182,7 +182,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
     (void)use;
-    return rc ? rc : lw_flat_describe(&flat, info, err);
+    return rc ? rc : lw_flat_describe(&flat, false, info, err);
 }
 
 LW_FLAT_OPERATIONS(parse)
@@ -194,7 +194,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     snprintf(info.file, sizeof info.file, "%s", file);
     const int rc = parse(&info, &flat, err);
     if (rc == LW_OK)
-        lw_flat_list(&flat, "", visit, context);
+        lw_flat_list(&flat, "", NULL, 0, visit, context);
     return rc;
 }
 

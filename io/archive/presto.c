@@ -201,7 +201,7 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
     struct lw_flat flat;
     int rc;
     if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)) ||
-        (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
+        (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, false, info, err)))
         return rc;
     find_start(text, &info->axis);
     find_recorder(text, &info->recorder);

@@ -226,8 +226,8 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
         const double rows = (now - before) / duration, whole = nearbyint(rows);
         if (r > 0 && is_timed && !(fabs(rows - whole) < 0.1 && whole >= 1 && whole < 1e9 && (whole - 1) * duration <= 86400))
             return lw_fail(err, LW_EDATA,
-                           "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be a "
-                           "whole number, of a day at most", opened->info.file, r, rows);
+                           "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be "
+                           "a whole number, of a day at most", opened->info.file, r, rows);
         slot += r == 0 ? 0 : is_timed ? (int64_t)whole : 1;
         if (slots)
             slots[r] = slot;

@@ -102,7 +102,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     struct lw_flat flat;
     int rc;
     (void)use;
-    if ((rc = parse(info, &flat, err)) || (rc = lw_flat_describe(&flat, info, err)))
+    if ((rc = parse(info, &flat, err)) || (rc = lw_flat_describe(&flat, false, info, err)))
         return rc;
     info->metadata_axis = flat.n_dims == 2 && strstr(info->hints.raw, "time-fast") ? 1 : 0;
     for (int d = 0; d < flat.n_dims; d++)

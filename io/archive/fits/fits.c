@@ -3,11 +3,12 @@
  * A path names a unit (HDU): FILE:/2 by its number, the primary one being 0, FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER;
  * without one the first image is taken. BSCALE, BZERO and BLANK are followed (io/archive/values.h says in which type); 64-bit
  * integers are given as float64. */
+#include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
-#include "io/archive/fits/origin.h"
 #include "io/archive/fits/tiles.h"
 #include "io/archive/fits/unpacked.h"
 #include "io/axis.h"
+#include "io/notes/notes.h"
 #include "io/notes/recorder.h"
 
 #include "base/memory.h"
@@ -25,23 +26,19 @@ struct opened {
     struct lw_fits_tiles *tiles;
 };
 
-static int check_complete(const struct lw_fits_walk *walk, struct lw_error *err)
-{
-    bool is_complete = true;
-    lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete);
-    return is_complete ? LW_OK
-                       : lw_fail(err, LW_EDATA,
-                                 "'%s' is incomplete: the run of lapwing that was to make it did not come to its end", walk->file);
-}
-
 /* Go to the unit of a path. */
 static int find_unit(const char *file, const char *path, struct lw_fits_walk *walk, struct lw_fits_image *image,
                      struct lw_error *err)
 {
-    int rc;
-    (void)((rc = lw_fits_begin(file, walk, err)) || (rc = check_complete(walk, err)) || (rc = lw_fits_seek(walk, path, err)) ||
-           (rc = lw_fits_find_image(walk, image, err)));
-    return rc;
+    bool is_complete = true;
+    int rc = lw_fits_begin(file, walk, err);
+    if (rc)
+        return rc;
+    lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete);
+    if (!is_complete)
+        return lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end", file);
+    rc = lw_fits_seek(walk, path, err);
+    return rc ? rc : lw_fits_find_image(walk, image, err);
 }
 
 /* Go to the image of a dataset. */
@@ -86,44 +83,25 @@ static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw
     }
 }
 
-/* An axis of time, with its increment in seconds where nothing else is said. */
-static void find_sampling(struct lw_dataset_info *info, int d)
-{
-    const struct lw_coordinate *const time = &info->coordinates[d];
-    const double seconds = time->unit[0] ? lw_sampling_unit_seconds(time->unit) : 1;
-    info->metadata_axis = d;
-    if (time->is_regular && lw_period_from_seconds(time->step * seconds, &info->axis.period))
-        snprintf(info->axis.source, sizeof info->axis.source, "keyword CDELT%d", info->n_dims - d);
-}
-
-static void find_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
-{
-    static const struct {
-        const char *what, *keyword;
-    } fields[] = {{"telescope", "TELESCOP"}, {"instrument", "INSTRUME"}, {"filter", "FILTER"}};
-    char text[LW_FITS_CARD];
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
-        if (lw_fits_text(unit, fields[f].keyword, text, sizeof text))
-            lw_recorder_add(recorder, fields[f].what, text);
-}
-
 static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_info *info)
 {
-    find_recorder(unit, &info->recorder);
+    static const char *const fields[][2] = {{"telescope", "TELESCOP"}, {"instrument", "INSTRUME"}, {"filter", "FILTER"}};
+    char text[LW_FITS_CARD];
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (lw_fits_text(unit, fields[f][1], text, sizeof text))
+            lw_recorder_add(&info->recorder, fields[f][0], text);
     lw_fits_text(unit, "BUNIT", info->axis.unit, sizeof info->axis.unit);
     for (int d = 0; d < info->n_dims; d++) {
-        find_coordinate(unit, info->n_dims - d, &info->coordinates[d]);
-        if (strcmp(info->coordinates[d].name, "time") == 0 && info->metadata_axis < 0)
-            find_sampling(info, d);
+        struct lw_coordinate *const time = &info->coordinates[d];
+        find_coordinate(unit, info->n_dims - d, time);
+        if (strcmp(time->name, "time") != 0 || info->metadata_axis >= 0)
+            continue;
+        /* Its increment is in seconds where nothing else is said. */
+        const double seconds = time->unit[0] ? lw_sampling_unit_seconds(time->unit) : 1;
+        info->metadata_axis = d;
+        if (time->is_regular && lw_period_from_seconds(time->step * seconds, &info->axis.period))
+            snprintf(info->axis.source, sizeof info->axis.source, "keyword CDELT%d", info->n_dims - d);
     }
-}
-
-static int describe_tiles(const struct lw_fits_image *image, struct lw_dataset_info *info)
-{
-    info->n_dims = image->flat.n_dims;
-    memcpy(info->dims, image->flat.dims, sizeof info->dims);
-    info->type = lw_values_type(&image->flat.values);
-    return LW_OK;       /* the unit lies in the file: lw_fits_find_image has seen to that */
 }
 
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
@@ -134,7 +112,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     int rc = find_dataset(info, &walk, &image, err);
     if (rc == LW_OK) {
         lw_fits_path(walk.unit, info->path, sizeof info->path);
-        rc = image.is_tiled ? describe_tiles(&image, info) : lw_flat_describe(&image.flat, info, err);
+        rc = lw_flat_describe(&image.flat, image.is_tiled, info, err);
     }
     if (rc == LW_OK)
         find_metadata(walk.unit, info);
@@ -161,42 +139,20 @@ static void list_table(const struct lw_fits_unit *unit, const char *path, lw_lis
     visit(&row, context);
 }
 
-/* Passes the listing of an array on, with the storage of tiles. */
-struct relay {
-    lw_list_fn *visit;
-    void *context;
-    const struct lw_fits_tiling *tiling;
-    int64_t bytes;
-};
-
-static void relay_tiles(const struct lw_listing *dataset, void *context)
-{
-    const struct relay *const relay = context;
-    const struct lw_fits_tiling *const tiling = relay->tiling;
-    struct lw_listing row = *dataset;
-    row.stored_bytes = relay->bytes;
-    snprintf(row.storage, sizeof row.storage, "tiles ");
-    for (int a = tiling->n_axes - 1; a >= 0; a--) {
-        const size_t used = strlen(row.storage);
-        snprintf(row.storage + used, sizeof row.storage - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ",
-                 tiling->tile[a]);
-    }
-    const size_t used = strlen(row.storage);
-    snprintf(row.storage + used, sizeof row.storage - used, "], %s", tiling->code_text);
-    relay->visit(&row, relay->context);
-}
-
 static int list_image(const struct lw_fits_walk *walk, const char *path, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_fits_image image;
+    const struct lw_fits_tiling *const tiling = &image.tiling;
+    char tiles[160] = "tiles ";
     const int rc = lw_fits_find_image(walk, &image, err);
     if (rc)
         return rc;
-    struct relay relay = {.visit = visit, .context = context, .tiling = &image.tiling, .bytes = walk->unit->data_bytes};
-    if (image.is_tiled)
-        lw_flat_list(&image.flat, path, relay_tiles, &relay);
-    else
-        lw_flat_list(&image.flat, path, visit, context);
+    size_t used = strlen(tiles);
+    for (int a = tiling->n_axes - 1; image.is_tiled && a >= 0; a--)
+        used += (size_t)snprintf(tiles + used, sizeof tiles - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ",
+                                 tiling->tile[a]);
+    snprintf(tiles + used, sizeof tiles - used, "], %s", tiling->code_text);
+    lw_flat_list(&image.flat, path, image.is_tiled ? tiles : NULL, walk->unit->data_bytes, visit, context);
     return LW_OK;
 }
 
@@ -279,26 +235,21 @@ static bool locate(void *dataset, struct lw_stored *out)
     return opened->flat && lw_flat_locate(opened->flat, out);
 }
 
-static int read_tiled_numbers(const struct lw_fits_image *image, int fd, double *values, struct lw_error *err)
-{
-    struct lw_fits_tiles *tiles;
-    const struct lw_box box = lw_flat_whole(&image->flat, values);
-    int rc = lw_fits_tiles_open(fd, image, true, &tiles, err);
-    if (rc)
-        return rc;
-    rc = lw_fits_tiles_read(tiles, &box, err);
-    lw_fits_tiles_close(tiles);
-    return rc;
-}
-
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_fits_image image;
-    int fd;
-    const int rc = find_again(info, &image, &fd, err);
+    struct lw_fits_tiles *tiles;
+    int fd, rc = find_again(info, &image, &fd, err);
     if (rc)
         return rc;
-    return image.is_tiled ? read_tiled_numbers(&image, fd, values, err) : lw_flat_read_numbers(&image.flat, info, fd, values, err);
+    if (!image.is_tiled)
+        return lw_flat_read_numbers(&image.flat, info, fd, values, err);
+    if ((rc = lw_fits_tiles_open(fd, &image, true, &tiles, err)))
+        return rc;
+    const struct lw_box box = lw_flat_whole(&image.flat, values);
+    rc = lw_fits_tiles_read(tiles, &box, err);
+    lw_fits_tiles_close(tiles);
+    return rc;
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
@@ -318,9 +269,8 @@ static bool is_structural(const char *keyword)
         if (strcmp(keyword, words[w]) == 0)
             return true;
     for (size_t w = 0; w < sizeof numbered / sizeof *numbered; w++) {
-        const size_t length = strlen(numbered[w]);
-        if (strncmp(keyword, numbered[w], length) == 0 && keyword[length] &&
-            strspn(keyword + length, "0123456789") == strlen(keyword + length))
+        const size_t length = strlen(numbered[w]), digits = strspn(keyword + strnlen(keyword, length), "0123456789");
+        if (strncmp(keyword, numbered[w], length) == 0 && digits > 0 && !keyword[length + digits])
             return true;
     }
     return false;
@@ -336,7 +286,7 @@ static int64_t join_text(const struct lw_fits_unit *unit, int64_t index, const s
         const char *const start = unit->cards + index * LW_FITS_CARD;
         if (length == 0 || text[length - 1] != '&' || memcmp(start, "CONTINUE  '", 11) != 0 || length + LW_FITS_CARD > size)
             break;
-        lw_fits_continued(unit, index, &next);
+        lw_fits_card(unit, index, &next);
         snprintf(text + length - 1, size - length + 1, "%s", next.text);
     }
     return index;
@@ -383,12 +333,109 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         lw_fits_end(&walk);
 }
 
+/* ---- where a file comes from, if this program has made it: what result_format.c writes to HISTORY ------------------------- */
+
+/* Lines of HISTORY, one after the other, put together again where they were cut (cards.h). */
+struct history {
+    const struct lw_fits_unit *unit;
+    int64_t card;                       /* the next one */
+    char line[4096];                    /* cut where it is longer */
+};
+
+static bool next_line(struct history *history)
+{
+    enum { ROOM = LW_FITS_CARD - 8 };
+    size_t used = 0;
+    bool goes_on = false;
+    for (; history->card < history->unit->n_cards; history->card++) {
+        const char *const card = history->unit->cards + history->card * LW_FITS_CARD;
+        if (memcmp(card, "HISTORY ", 8) != 0 && goes_on)
+            break;
+        if (memcmp(card, "HISTORY ", 8) != 0)
+            continue;
+        size_t length = ROOM;
+        while (length > 0 && card[8 + length - 1] == ' ')
+            length--;
+        goes_on = length == ROOM && card[LW_FITS_CARD - 1] == '\\';
+        const size_t room = sizeof history->line - 1 - used, taken = length - goes_on < room ? length - goes_on : room;
+        memcpy(history->line + used, card + 8, taken);
+        used += taken;
+        if (!goes_on) {
+            history->card++;
+            break;
+        }
+    }
+    history->line[used] = '\0';
+    return used > 0;
+}
+
+/* The lines of the configuration stand behind its name, indented. */
+static void take_line(const char *line, bool *is_configuration, FILE *configuration, struct lw_listing_origin *origin)
+{
+    const struct {
+        const char *name;
+        char *text;
+        size_t size;
+    } fields[] = {{"version = ", origin->version, sizeof origin->version}, {"job = ", origin->job, sizeof origin->job},
+                  {"end_time_utc = ", origin->end, sizeof origin->end}};
+    const bool is_indented = strncmp(line, LW_FITS_INDENT, strlen(LW_FITS_INDENT)) == 0;
+    *is_configuration = strcmp(line, "configuration =") == 0 || (*is_configuration && is_indented);
+    if (*is_configuration && is_indented)
+        fprintf(configuration, "%s\n", line + strlen(LW_FITS_INDENT));
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (strncmp(line, fields[f].name, strlen(fields[f].name)) == 0)
+            snprintf(fields[f].text, fields[f].size, "%.*s", (int)fields[f].size - 1, line + strlen(fields[f].name));
+}
+
+static bool find_origin(const char *file, struct lw_listing_origin *origin)
+{
+    struct lw_fits_walk walk;
+    bool is_complete = true, is_configuration = false, is_ours = false;
+    size_t bytes = 0;
+    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free is free */
+    if (!configuration)
+        return false;
+    if (lw_fits_begin(file, &walk, NULL) == LW_OK) {
+        struct history history = {.unit = walk.unit};
+        is_ours = lw_fits_logical(walk.unit, LW_FITS_COMPLETE, &is_complete);
+        while (is_ours && next_line(&history))
+            take_line(history.line, &is_configuration, configuration, origin);
+    }
+    lw_fits_end(&walk);
+    origin->is_incomplete = !is_complete;
+    return fclose(configuration) == 0 && is_ours && origin->job[0] && bytes > 0;
+}
+
+static int read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    bool is_complete;
+    char *end;
+    const int rc = lw_fits_begin(object->file, &walk, err);
+    if (rc == LW_OK && lw_fits_logical(walk.unit, LW_FITS_COMPLETE, &is_complete)) {
+        struct history history = {.unit = walk.unit};
+        while (next_line(&history)) {
+            char *const equals = strstr(history.line, " = "), *const value = equals ? equals + 3 : NULL;
+            if (!equals || history.line[0] == ' ')          /* of the configuration */
+                continue;
+            *equals = '\0';
+            struct lw_attribute attribute = {
+                .name = history.line, .kind = LW_ATTRIBUTE_TEXT, .text = value, .real = strtod(value, &end)};
+            if (end > value && !*end)
+                attribute.kind = LW_ATTRIBUTE_REAL;
+            lw_said_add(&attribute, &notes->file);
+        }
+    }
+    lw_fits_end(&walk);
+    return rc;
+}
+
 const struct lw_format lw_format_fits = {
     .name = "FITS",
     .file_text = "a FITS file",
     .recognise = lw_fits_begins,
     .list = list,
-    .find_origin = lw_fits_find_origin,
+    .find_origin = find_origin,
     .describe = describe,
     .open = open_image,
     .read = read_box,
@@ -397,5 +444,5 @@ const struct lw_format lw_format_fits = {
     .locate = locate,
     .visit_attributes = visit_attributes,
     .read_numbers = read_numbers,
-    .read_notes = lw_fits_read_notes,
+    .read_notes = read_notes,
 };

@@ -69,19 +69,10 @@ static void parse_value(const char *at, struct lw_fits_card *out)
     }
 }
 
-/* Behind the words of a HIERARCH card stands "=", which none of them has. */
-static void parse_hierarch(const char *card, struct lw_fits_card *out)
-{
-    static const char word[] = "HIERARCH ";
-    const char *const equals = strchr(card, '=');
-    if (!equals)
-        return;
-    copy_trimmed(card + strlen(word), (size_t)(equals - card) - strlen(word), out->keyword, sizeof out->keyword);
-    parse_value(equals + 1, out);
-}
-
 void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out)
 {
+    static const char hierarch[] = "HIERARCH ";
+    const size_t length = strlen(hierarch);
     char card[LW_FITS_CARD + 1];
     memcpy(card, unit->cards + index * LW_FITS_CARD, LW_FITS_CARD);
     card[LW_FITS_CARD] = '\0';
@@ -89,19 +80,13 @@ void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits
     if (strlen(card) < LW_FITS_CARD)
         return;
     copy_trimmed(card, 8, out->keyword, sizeof out->keyword);
-    if (memcmp(card, "HIERARCH ", 9) == 0)
-        parse_hierarch(card, out);
-    else if (card[8] == '=' && card[9] == ' ')
+    const char *const equals = strchr(card, '=');       /* behind the words of a HIERARCH card, none of which has it */
+    if (memcmp(card, hierarch, length) == 0 && equals) {
+        copy_trimmed(card + length, (size_t)(equals - card) - length, out->keyword, sizeof out->keyword);
+        parse_value(equals + 1, out);
+    } else if (memcmp(card + 8, "= ", 2) == 0 || memcmp(card, "CONTINUE  ", 10) == 0) {
         parse_value(card + 10, out);
-}
-
-void lw_fits_continued(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out)
-{
-    char card[LW_FITS_CARD + 1];
-    memcpy(card, unit->cards + index * LW_FITS_CARD, LW_FITS_CARD);
-    card[LW_FITS_CARD] = '\0';
-    *out = (struct lw_fits_card){.kind = LW_FITS_NOTHING};
-    parse_value(card + 10, out);
+    }
 }
 
 static bool find(const struct lw_fits_unit *unit, const char *keyword, struct lw_fits_card *out)
@@ -207,8 +192,8 @@ static int find_end(const char *block)
     return -1;
 }
 
-/* Its size, before its cards are kept. */
-static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
+/* The cards up to END, which are measured before they are kept. */
+static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     const int64_t end = lw_min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
     char block[LW_FITS_BLOCK];
@@ -221,18 +206,12 @@ static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *
             continue;
         unit->n_cards = (at - unit->header_offset) / LW_FITS_CARD + card;
         unit->data_offset = at + LW_FITS_BLOCK;
-        return LW_OK;
+        const int64_t bytes = unit->n_cards * LW_FITS_CARD;
+        unit->cards = lw_alloc((size_t)bytes, "a header", err);
+        return unit->cards ? lw_bytes_read_file(walk->fd, walk->file, unit->cards, unit->header_offset, bytes, err) : LW_ESYSTEM;
     }
     return fail_unit(walk, unit, end == walk->file_bytes ? "is cut short: it has no END" : "has no END in its first 36864 cards",
                      err);
-}
-
-static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
-{
-    unit->cards = lw_alloc((size_t)(unit->n_cards * LW_FITS_CARD), "a header", err);
-    if (!unit->cards)
-        return LW_ESYSTEM;
-    return lw_bytes_read_file(walk->fd, walk->file, unit->cards, unit->header_offset, unit->n_cards * LW_FITS_CARD, err);
 }
 
 static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
@@ -245,10 +224,9 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
         return fail_unit(walk, unit, "has no NAXIS from 0 to 999", err);
     unit->bitpix = (int)bitpix;
     unit->n_axes = (int)n_axes;
-    for (int a = 0; a < unit->n_axes; a++) {
+    for (int a = 0; a < unit->n_axes; a++)
         if (!lw_fits_int_of(unit, "NAXIS", a + 1, &unit->axes[a]) || unit->axes[a] < 0)
             return fail_unit(walk, unit, "lacks the length of an axis (NAXIS1, NAXIS2, ...), or it is negative", err);
-    }
     return LW_OK;
 }
 
@@ -289,8 +267,7 @@ static int read_unit(struct lw_fits_walk *walk, int number, int64_t offset, stru
     *unit = (struct lw_fits_unit){.number = number, .header_offset = offset};
     walk->unit = unit;
     int rc;
-    (void)((rc = measure_header(walk, unit, err)) || (rc = read_cards(walk, unit, err)) || (rc = find_shape(walk, unit, err)) ||
-           (rc = find_bytes(walk, unit, err)));
+    (void)((rc = read_cards(walk, unit, err)) || (rc = find_shape(walk, unit, err)) || (rc = find_bytes(walk, unit, err)));
     return rc;
 }
 

@@ -69,8 +69,5 @@ struct lw_fits_card {
     double real;                        /* of integers, too */
 };
 
-/** Card number `index` of a unit. */
+/** Card number `index` of a unit, a CONTINUE card as the text that it goes on with. */
 void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out);
-
-/** The text of a CONTINUE card. */
-void lw_fits_continued(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out);

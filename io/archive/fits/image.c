@@ -1,5 +1,7 @@
 #include "io/archive/fits/image.h"
 
+#include "base/integers.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,32 +48,20 @@ void lw_fits_path(const struct lw_fits_unit *unit, char *path, size_t size)
         snprintf(path, size, "/%s,%" PRId64, name, version);
 }
 
-/* A number or a name; "/" alone is the primary unit. */
-static bool is_named(const struct lw_fits_unit *unit, const char *path)
-{
-    char own[128], number[16];
-    lw_fits_path(unit, own, sizeof own);
-    snprintf(number, sizeof number, "/%d", unit->number);
-    return strcasecmp(path, own) == 0 || strcmp(path, number) == 0 || (path[1] == '\0' && unit->number == 0);
-}
-
-static void add_unit(const struct lw_fits_unit *unit, char *known, size_t size)
-{
-    char path[128];
-    const size_t used = strlen(known);
-    lw_fits_path(unit, path, sizeof path);
-    if (used + 160 < size)
-        snprintf(known + used, size - used, "%s%s%s", used ? ", " : "", path, lw_fits_has_image(unit) ? "" : " (no image)");
-}
-
 int lw_fits_seek(struct lw_fits_walk *walk, const char *path, struct lw_error *err)
 {
-    char known[512] = "";
+    char known[512] = "", own[128], number[16];
     while (walk->unit) {
-        const bool has_image = lw_fits_has_image(walk->unit);
-        if (path[0] ? is_named(walk->unit, path) : has_image)
+        const struct lw_fits_unit *const unit = walk->unit;
+        const bool has_image = lw_fits_has_image(unit);
+        lw_fits_path(unit, own, sizeof own);
+        snprintf(number, sizeof number, "/%d", unit->number);
+        const bool is_named = strcasecmp(path, own) == 0 || strcmp(path, number) == 0 || (path[0] && !path[1] && unit->number == 0);
+        if (path[0] ? is_named : has_image)
             return has_image ? LW_OK : lw_fail(err, LW_EDATA, "%s holds no image", lw_name_of(walk->file, path).text);
-        add_unit(walk->unit, known, sizeof known);
+        const size_t used = strlen(known);
+        if (used + 160 < sizeof known)
+            snprintf(known + used, sizeof known - used, "%s%s%s", used ? ", " : "", own, has_image ? "" : " (no image)");
         const int rc = lw_fits_next(walk, err);
         if (rc)
             return rc;
@@ -124,36 +114,213 @@ static int set_dims(const int64_t *axes, int n_axes, const char *file, struct lw
     return LW_OK;
 }
 
-/* ---- compressed images --------------------------------------------------------------------------------------------------- */
+/* ---- compressed images: tiles -------------------------------------------------------------------------------------------- */
 
-static int check_room(const struct lw_fits_unit *unit, int64_t file_bytes, const char *file, struct lw_error *err)
+static int fail(const struct lw_fits_unit *unit, const char *file, const char *what, struct lw_error *err)
 {
-    int64_t end;
-    if (!__builtin_add_overflow(unit->data_offset, unit->data_bytes, &end) && end <= file_bytes)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA,
-                   "'%s' is cut short: unit %d has %" PRId64 " bytes from byte %" PRId64 " on, and the file has %" PRId64, file,
-                   unit->number, unit->data_bytes, unit->data_offset, file_bytes);
+    return lw_fail(err, LW_EDATA, "'%s': the compressed image in unit %d %s", file, unit->number, what);
 }
 
-static int find_tiled(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
+/* Pixels of one tile at most: it is decoded as a whole. */
+#define MOST_TILE_PIXELS ((int64_t)1 << 24)
+
+/* A tile is one row where nothing is said. */
+static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
+    int64_t all = 1;
+    out->tile_pixels = 1;
+    for (int a = 0; a < out->n_axes; a++) {
+        if (!lw_fits_int_of(unit, "ZNAXIS", a + 1, &out->axes[a]) || out->axes[a] < 1)
+            return fail(unit, file, "lacks the length of an axis (ZNAXIS1, ZNAXIS2, ...)", err);
+        if (!lw_fits_int_of(unit, "ZTILE", a + 1, &out->tile[a]))
+            out->tile[a] = a == 0 ? out->axes[0] : 1;
+        if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
+            return fail(unit, file, "has tiles that are empty or larger than the image", err);
+        if (__builtin_mul_overflow(out->tile_pixels, out->tile[a], &out->tile_pixels) || out->tile_pixels > MOST_TILE_PIXELS)
+            return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack",
+                        err);
+        out->n_tiles[a] = lw_divide_up(out->axes[a], out->tile[a]);
+        if (__builtin_mul_overflow(all, out->n_tiles[a], &all))
+            return fail(unit, file, "claims more tiles than 64 bits can count", err);
+    }
+    if (unit->n_axes != 2 || unit->axes[1] != all)
+        return fail(unit, file, "has not one row of its table for each tile", err);
+    return LW_OK;
+}
+
+/* ---- the code ---------------------------------------------------------------------------------------------------------- */
+
+/* ZNAMEi and ZVALi. */
+static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
+{
+    char text[72];
+    int64_t value;
+    for (int i = 1; lw_fits_text_of(unit, "ZNAME", i, text, sizeof text); i++)
+        if (strcmp(text, name) == 0 && lw_fits_int_of(unit, "ZVAL", i, &value))
+            return value;
+    return fallback;
+}
+
+static int find_code(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    static const struct {
+        const char *text;
+        enum lw_tile_code code;
+    } codes[] = {{"RICE_1", LW_TILE_RICE}, {"RICE_ONE", LW_TILE_RICE}, {"GZIP_1", LW_TILE_GZIP_1}, {"GZIP_2", LW_TILE_GZIP_2},
+                 {"NOCOMPRESS", LW_TILE_PLAIN}, {"PLIO_1", LW_TILE_PLIO}, {"HCOMPRESS_1", LW_TILE_HCOMPRESS}};
+    lw_fits_text(unit, "ZCMPTYPE", out->code_text, sizeof out->code_text);
+    size_t c = 0;
+    while (c < sizeof codes / sizeof *codes && strcmp(out->code_text, codes[c].text) != 0)
+        c++;
+    if (c == sizeof codes / sizeof *codes)
+        return lw_fail(err, LW_EDATA,
+                       "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are "
+                       "read: expand it with funpack",
+                       file, unit->number, out->code_text);
+    out->code = codes[c].code;
+    const int64_t bytes = parameter(unit, "BYTEPIX", 4);
+    out->rice_block = parameter(unit, "BLOCKSIZE", 32);
+    if (out->code == LW_TILE_RICE && ((bytes != 1 && bytes != 2 && bytes != 4) || out->rice_block < 1 || out->rice_block > 1 << 20))
+        return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not know", err);
+    out->rice_bytes = (int)bytes;
+    if (out->code == LW_TILE_HCOMPRESS && parameter(unit, "SMOOTH", 0) != 0)
+        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not done here: expand it with funpack",
+                    err);
+    return LW_OK;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of an element of an array in the heap, whose TFORM is "1PI(20)", say. */
+static int element_bytes(const char *form)
+{
+    const char letter = form[strspn(form, "0123456789")] ? form[strspn(form, "0123456789") + 1] : 0;
+    return letter == 'I' ? 2 : letter == 'J' || letter == 'E' ? 4 : letter == 'K' || letter == 'D' ? 8 : 1;
+}
+
+static void place_column(const char *name, const char *form, int64_t offset, struct lw_fits_tiling *out)
+{
+    const struct {
+        const char *name;
+        struct lw_tile_column *column;
+        const char *types;
+    } known[] = {{"COMPRESSED_DATA", &out->data, "PQ"},
+                 {"GZIP_COMPRESSED_DATA", &out->exact, "PQ"},
+                 {"UNCOMPRESSED_DATA", &out->plain, "PQ"},
+                 {"ZSCALE", &out->scales, "D"},
+                 {"ZZERO", &out->zeros, "D"},
+                 {"ZBLANK", &out->blanks, "J"}};
+    int64_t count;
+    char type;
+    if (lw_fits_column_bytes(form, &count, &type) <= 0)
+        return;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strcmp(name, known[k].name) == 0 && strchr(known[k].types, type))
+            *known[k].column =
+                (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
+}
+
+static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    const struct lw_tile_column none = {.offset = -1};
+    int64_t n_columns = 0, offset = 0, count;
+    out->data = out->exact = out->plain = out->scales = out->zeros = out->blanks = none;
+    lw_fits_int(unit, "TFIELDS", &n_columns);
+    for (int c = 1; c <= lw_min64(n_columns, 999); c++) {
+        char name[72] = "", form[72] = "", type;
+        lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
+        lw_fits_text_of(unit, "TFORM", c, form, sizeof form);
+        const int64_t bytes = lw_fits_column_bytes(form, &count, &type);
+        if (bytes < 0 || bytes > unit->axes[0] - offset)
+            return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
+        place_column(name, form, offset, out);
+        offset += bytes;
+    }
+    if (out->data.offset < 0)
+        return fail(unit, file, "has no column COMPRESSED_DATA", err);
+    return LW_OK;
+}
+
+static int find_heap(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    int64_t table, heap;
+    out->table_offset = unit->data_offset;
+    out->row_bytes = unit->axes[0];
+    if (__builtin_mul_overflow(unit->axes[0], unit->axes[1], &table))
+        return fail(unit, file, "claims more bytes than 64 bits can count", err);
+    heap = table;
+    lw_fits_int(unit, "THEAP", &heap);
+    if (heap < table || heap > unit->data_bytes)
+        return fail(unit, file, "has a heap (THEAP) that is not behind its table", err);
+    out->heap_offset = unit->data_offset + heap;
+    out->heap_bytes = unit->data_bytes - heap;
+    return LW_OK;
+}
+
+/* ---- floats ------------------------------------------------------------------------------------------------------------ */
+
+/* Section 10.2: floats are integers with a scale and a zero of each tile, unless ZQUANTIZ is NONE. */
+static void find_quantization(const struct lw_fits_unit *unit, struct lw_fits_tiling *out)
+{
+    char text[72] = "";
+    lw_fits_text(unit, "ZQUANTIZ", text, sizeof text);
+    out->scale = 1;
+    const bool has_scale = lw_fits_real(unit, "ZSCALE", &out->scale) || out->scales.offset >= 0;
+    lw_fits_real(unit, "ZZERO", &out->zero);
+    out->is_quantized = out->bitpix < 0 && has_scale && strcmp(text, "NONE") != 0;
+    out->dither = strcmp(text, "SUBTRACTIVE_DITHER_1") == 0   ? LW_DITHER_1
+                  : strcmp(text, "SUBTRACTIVE_DITHER_2") == 0 ? LW_DITHER_2
+                                                              : LW_DITHER_NONE;
+    out->dither_seed = 1;
+    lw_fits_int(unit, "ZDITHER0", &out->dither_seed);
+    out->blank = INT32_MIN;
+    lw_fits_int(unit, "ZBLANK", &out->blank);
+}
+
+static int find_tiling(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    int64_t bitpix, n_axes;
+    *out = (struct lw_fits_tiling){0};
+    if (!lw_fits_int(unit, "ZBITPIX", &bitpix) ||
+        (bitpix != 8 && bitpix != 16 && bitpix != 32 && bitpix != -32 && bitpix != -64))
+        return fail(unit, file, "has no ZBITPIX that is 8, 16, 32, -32 or -64", err);
+    if (!lw_fits_int(unit, "ZNAXIS", &n_axes) || n_axes < 1 || n_axes > LW_TILING_MOST_AXES)
+        return fail(unit, file, "has no ZNAXIS from 1 to 6", err);
+    out->bitpix = (int)bitpix;
+    out->n_axes = (int)n_axes;
     int rc;
-    if ((rc = check_room(walk->unit, walk->file_bytes, walk->file, err)) ||
-        (rc = lw_fits_find_tiling(walk->unit, walk->file, &out->tiling, err)))
+    if ((rc = find_tiles(unit, file, out, err)) || (rc = find_code(unit, file, out, err)) ||
+        (rc = find_columns(unit, file, out, err)) || (rc = find_heap(unit, file, out, err)))
         return rc;
-    find_values(walk->unit, out->tiling.bitpix, &out->flat.values);
-    out->flat.values.is_swapped = false;
-    return set_dims(out->tiling.axes, out->tiling.n_axes, walk->file, out, err);
+    find_quantization(unit, out);
+    if (out->dither_seed < 1 || out->dither_seed > 10000)
+        return fail(unit, file, "has a ZDITHER0 that is not in 1..10000", err);
+    const bool is_of_integers = out->code == LW_TILE_RICE || out->code == LW_TILE_PLIO || out->code == LW_TILE_HCOMPRESS;
+    if (out->bitpix < 0 && !out->is_quantized && is_of_integers)
+        return fail(unit, file, "holds floats in a code of integers, and no ZSCALE that makes them integers", err);
+    return LW_OK;
 }
+
+/* ---- any image --------------------------------------------------------------------------------------------------------- */
 
 int lw_fits_find_image(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
 {
     const struct lw_fits_unit *const unit = walk->unit;
     *out = (struct lw_fits_image){
         .unit = unit->number, .is_tiled = is_tiled(unit), .flat = {.offset = unit->data_offset, .file_bytes = walk->file_bytes}};
-    if (out->is_tiled)
-        return find_tiled(walk, out, err);
-    find_values(unit, unit->bitpix, &out->flat.values);
-    return set_dims(unit->axes, unit->n_axes, walk->file, out, err);
+    if (!out->is_tiled) {
+        find_values(unit, unit->bitpix, &out->flat.values);
+        return set_dims(unit->axes, unit->n_axes, walk->file, out, err);
+    }
+    int64_t end;
+    if (__builtin_add_overflow(unit->data_offset, unit->data_bytes, &end) || end > walk->file_bytes)
+        return lw_fail(err, LW_EDATA,
+                       "'%s' is cut short: unit %d has %" PRId64 " bytes from byte %" PRId64 " on, and the file has %" PRId64,
+                       walk->file, unit->number, unit->data_bytes, unit->data_offset, walk->file_bytes);
+    const int rc = find_tiling(unit, walk->file, &out->tiling, err);
+    if (rc)
+        return rc;
+    find_values(unit, out->tiling.bitpix, &out->flat.values);
+    out->flat.values.is_swapped = false;
+    return set_dims(out->tiling.axes, out->tiling.n_axes, walk->file, out, err);
 }

@@ -1,12 +1,45 @@
-/* image.h - what a unit of a FITS file says of the image in it. Pure, but for finding the unit. */
+/* image.h - what a unit of a FITS file says of the image in it, which may be compressed by tiles (FITS Standard 4.0, section 10).
+ * Pure, but for finding the unit.
+ *
+ *     table     a row for each tile, the tiles of the fastest axis first; in a row, where its code is in the heap
+ *     heap      the codes */
 #pragma once
 
 #include "io/archive/fits/header.h"
-#include "io/archive/fits/tiling.h"
 #include "io/archive/flat.h"
 
 /* Of a result that is not complete, F. */
 #define LW_FITS_COMPLETE "LAPWDONE"
+
+enum lw_tile_code { LW_TILE_RICE, LW_TILE_GZIP_1, LW_TILE_GZIP_2, LW_TILE_PLAIN, LW_TILE_PLIO, LW_TILE_HCOMPRESS };
+enum lw_tile_dither { LW_DITHER_NONE, LW_DITHER_1, LW_DITHER_2 };
+
+enum { LW_TILING_MOST_AXES = 6 };
+
+/* Where a column lies in a row; -1: there is none. */
+struct lw_tile_column {
+    int64_t offset;
+    bool is_wide;               /* its descriptors are of 64-bit numbers */
+    int element_bytes;          /* of what its descriptors count */
+};
+
+/* How an image is compressed. */
+struct lw_fits_tiling {
+    int bitpix, n_axes;
+    int64_t axes[LW_TILING_MOST_AXES], tile[LW_TILING_MOST_AXES], n_tiles[LW_TILING_MOST_AXES];    /* NAXIS1's first */
+    int64_t tile_pixels;
+    enum lw_tile_code code;
+    char code_text[16];
+    int rice_bytes;             /* of a pixel, as coded */
+    int64_t rice_block;
+    bool is_quantized;          /* floats as scaled integers; tiles of `plain` and `exact` are not */
+    enum lw_tile_dither dither;
+    int64_t dither_seed;
+    int64_t blank;              /* of quantized ones */
+    double scale, zero;         /* of quantized ones without columns for them */
+    struct lw_tile_column data, exact, plain, scales, zeros, blanks;
+    int64_t table_offset, row_bytes, heap_offset, heap_bytes;
+};
 
 /* Dimensions are in C's order: NAXIS1 is the last one. Where FITS has more than LW_MAX_DIMS, the slowest of length 1 are left
  * out. */
@@ -20,7 +53,8 @@ struct lw_fits_image {
 /** Whether a unit holds an image: an array with data, or tiles. */
 bool lw_fits_has_image(const struct lw_fits_unit *unit);
 
-/** The image in the unit that the walk is at, which holds one. LW_EDATA: damaged, or more dimensions than can be told. */
+/** The image in the unit that the walk is at, which holds one. LW_EDATA: damaged, compressed in a way that is not known here, or
+ * more dimensions than can be told. */
 int lw_fits_find_image(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err);
 
 /** "/SCI", or "/2" where the unit has no name. */

@@ -3,9 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/archive/field.h"
-#include "io/archive/fits/hcompress.h"
-#include "io/archive/fits/plio.h"
-#include "io/archive/fits/rice.h"
+#include "io/archive/fits/tile_codes.h"
 #include "io/bytes/transfer.h"
 #include "io/codecs/gunzip.h"
 

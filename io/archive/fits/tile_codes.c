@@ -1,4 +1,4 @@
-#include "io/archive/fits/hcompress.h"
+#include "io/archive/fits/tile_codes.h"
 
 #include "base/integers.h"
 #include "io/archive/field.h"
@@ -6,27 +6,184 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { HEADER_BYTES = 25, MOST_PLANES = 40, FULL = 0xf };
-
-/* ---- bits -------------------------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------------------------------ */
 
 /* Bits of a code, the highest of each byte first. */
 struct bits {
-    const unsigned char *at;
-    int64_t n, used;            /* bits */
+    const unsigned char *at, *end;
+    uint64_t held;              /* read and not taken, the next one highest; zeros behind them */
+    int n;                      /* that are held */
     bool is_over;               /* more were taken than there are: those are 0 */
 };
 
-static unsigned take(struct bits *bits, int count)
+/* At least 32, as long as there are so many. */
+static void fill(struct bits *bits)
 {
-    unsigned value = 0;
-    for (; count > 0; count--, bits->used++) {
-        const bool is_there = bits->used < bits->n;
-        bits->is_over |= !is_there;
-        value = value << 1 | (is_there ? (unsigned)bits->at[bits->used / 8] >> (7 - bits->used % 8) & 1u : 0u);
+    while (bits->n <= 56 && bits->at < bits->end) {
+        bits->held |= (uint64_t)*bits->at++ << (56 - bits->n);
+        bits->n += 8;
     }
+}
+
+/* @param count  up to 32 */
+static uint32_t take(struct bits *bits, int count)
+{
+    fill(bits);
+    const uint32_t value = count > 0 ? (uint32_t)(bits->held >> (64 - count)) : 0;
+    bits->is_over |= bits->n < count;
+    bits->held <<= count;
+    bits->n = bits->n > count ? bits->n - count : 0;
     return value;
 }
+
+/* ---- Rice ------------------------------------------------------------------------------------------------------------ */
+
+/* Zeros before the next one, which is taken, too. */
+static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
+{
+    *out = 0;
+    for (fill(bits); bits->held == 0; fill(bits)) {
+        if (bits->at == bits->end || *out > most)
+            return false;
+        *out += (uint32_t)bits->n;
+        bits->n = 0;
+    }
+    const int zeros = __builtin_clzll(bits->held);
+    if (zeros >= bits->n)
+        return false;
+    *out += (uint32_t)zeros;
+    bits->held = bits->held << zeros << 1;
+    bits->n -= zeros + 1;
+    return *out <= most;
+}
+
+/* What the width of pixels fixes. */
+struct width {
+    int bits, fs_bits, fs_raw;          /* fs_raw: differences stand as they are */
+    uint32_t mask;
+};
+
+static bool take_difference(struct bits *bits, const struct width *width, int fs, uint32_t *out)
+{
+    uint32_t high;
+    if (fs == width->fs_raw) {
+        *out = take(bits, width->bits);
+    } else {
+        if (!count_zeros(bits, width->mask >> fs, &high))
+            return false;
+        *out = (fs < 32 ? high << fs : 0) | take(bits, fs);
+    }
+    return !bits->is_over;
+}
+
+bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, int64_t block, int64_t n, int32_t *pixels)
+{
+    static const struct width widths[] = {[1] = {8, 3, 6, 0xff}, [2] = {16, 4, 14, 0xffff}, [4] = {32, 5, 25, 0xffffffff}};
+    const struct width width = widths[pixel_bytes];
+    struct bits bits = {.at = code, .end = code + bytes};
+    uint32_t last = take(&bits, width.bits);
+    for (int64_t first = 0; first < n; first += block) {
+        const int fs = (int)take(&bits, width.fs_bits) - 1;
+        if (bits.is_over || fs > width.fs_raw)
+            return false;
+        for (int64_t i = first; i < lw_min64(first + block, n); i++) {
+            uint32_t folded = 0;
+            if (fs >= 0 && !take_difference(&bits, &width, fs, &folded))
+                return false;
+            last += folded & 1 ? ~(folded >> 1) : folded >> 1;
+            pixels[i] = pixel_bytes == 1   ? (int32_t)(last & 0xff)
+                        : pixel_bytes == 2 ? (int32_t)(int16_t)(uint16_t)last
+                                           : (int32_t)last;
+        }
+    }
+    return true;
+}
+
+/* ---- PLIO ------------------------------------------------------------------------------------------------------------ */
+
+/* A word is an instruction, of 4 bits, and a number. */
+enum { ZEROS, SET_HIGH, RAISE, LOWER, VALUES, ZEROS_AND_VALUE, RAISE_AND_PUT, LOWER_AND_PUT };
+
+struct line {
+    const unsigned char *code;
+    int64_t n_words;
+    int64_t n, at;              /* pixels, and those that are made */
+    uint32_t value;
+    int32_t *pixels;
+};
+
+static unsigned word_at(const struct line *line, int64_t i) { return (unsigned)lw_field_unsigned(line->code + 2 * i, 2, true); }
+
+static void put_run(struct line *line, int64_t count, int instruction)
+{
+    const int64_t end = lw_min64(line->n, line->at + count);
+    for (int64_t i = line->at; i < end; i++)
+        line->pixels[i] = instruction == VALUES ? (int32_t)line->value : 0;
+    if (instruction == ZEROS_AND_VALUE && count > 0 && line->at + count <= line->n)
+        line->pixels[end - 1] = (int32_t)line->value;
+    line->at = end;
+}
+
+/* @param i  of the word; set to that of the next one */
+static bool obey(struct line *line, int64_t *i)
+{
+    const unsigned word = word_at(line, *i);
+    const int instruction = (int)(word >> 12);
+    const uint32_t number = word & 0xfff;
+    ++*i;
+    switch (instruction) {
+    case ZEROS:
+    case VALUES:
+    case ZEROS_AND_VALUE:
+        put_run(line, number, instruction);
+        return true;
+    case SET_HIGH:
+        if (*i >= line->n_words)
+            return false;
+        line->value = word_at(line, (*i)++) << 12 | number;
+        return true;
+    case RAISE:
+    case RAISE_AND_PUT:
+        line->value += number;
+        break;
+    case LOWER:
+    case LOWER_AND_PUT:
+        line->value -= number;
+        break;
+    default:
+        return false;
+    }
+    if (instruction == RAISE_AND_PUT || instruction == LOWER_AND_PUT)
+        put_run(line, 1, VALUES);
+    return true;
+}
+
+/* The old header has its length in word 2, the new one in words 3 and 4, and its own length in word 1. */
+bool lw_plio_decode(const unsigned char *code, int64_t bytes, int64_t n, int32_t *pixels)
+{
+    enum { OLD_HEADER = 3, LEAST_WORDS = 3, NEW_WORDS = 5 };
+    struct line line = {.code = code, .n_words = bytes / 2, .n = n, .value = 1, .pixels = pixels};
+    if (line.n_words < LEAST_WORDS)
+        return false;
+    int64_t first = OLD_HEADER, length = (int16_t)(uint16_t)word_at(&line, 2);
+    if (length <= 0) {
+        if (line.n_words < NEW_WORDS)
+            return false;
+        length = (int64_t)word_at(&line, 4) << 15 | word_at(&line, 3);
+        first = word_at(&line, 1);
+    }
+    if (length > line.n_words || first < LEAST_WORDS)
+        return false;
+    for (int64_t i = first; i < length && line.at < n; )
+        if (!obey(&line, &i))
+            return false;
+    memset(pixels + line.at, 0, (size_t)(n - line.at) * sizeof *pixels);
+    return true;
+}
+
+/* ---- HCOMPRESS: quadtrees -------------------------------------------------------------------------------------------- */
+
+enum { HEADER_BYTES = 25, MOST_PLANES = 40, FULL = 0xf };
 
 /* Four bits in Huffman's code: those with a single 1 are the most common. */
 static unsigned char take_quad(struct bits *bits)
@@ -35,7 +192,7 @@ static unsigned char take_quad(struct bits *bits)
         unsigned char length, code, quad;
     } codes[] = {{4, 8, 3},  {4, 9, 5},  {4, 10, 10}, {4, 11, 12}, {4, 12, 15}, {5, 26, 6},
                  {5, 27, 7}, {5, 28, 9}, {5, 29, 11}, {5, 30, 13}, {6, 62, 0},  {6, 63, 14}};
-    unsigned code = take(bits, 3);
+    uint32_t code = take(bits, 3);
     int length = 3;
     if (code < 4)
         return (unsigned char)(1u << code);
@@ -47,8 +204,6 @@ static unsigned char take_quad(struct bits *bits)
     }
     return 0;
 }
-
-/* ---- quadtrees --------------------------------------------------------------------------------------------------------- */
 
 /* Part of the coefficients: rows of `pitch` numbers. */
 struct quadrant {
@@ -120,7 +275,7 @@ static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, in
     const int64_t n = (quadrant->rows + 1) / 2 * ((quadrant->columns + 1) / 2);
     unsigned char *const above = scratch + lw_max64(n, (quadrant->rows + quadrant->columns) / 2 + 1);     /* of an empty one, too */
     for (int plane = n_planes - 1; plane >= 0; plane--) {
-        const unsigned way = take(bits, 4);
+        const uint32_t way = take(bits, 4);
         if ((way != 0 && way != FULL) || bits->is_over)
             return false;
         if (way == FULL)
@@ -133,7 +288,7 @@ static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, in
     return true;
 }
 
-/* ---- the transform ----------------------------------------------------------------------------------------------------- */
+/* ---- HCOMPRESS: the transform ---------------------------------------------------------------------------------------- */
 
 static bool is_negative(uint64_t value) { return (int64_t)value < 0; }
 static uint64_t shifted(uint64_t value, int by) { return (uint64_t)((int64_t)value >> by); }
@@ -230,7 +385,7 @@ static void invert(uint64_t *a, int64_t rows, int64_t columns, uint64_t *second)
     }
 }
 
-/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
+/* ---- HCOMPRESS: a tile ----------------------------------------------------------------------------------------------- */
 
 static bool take_coefficients(struct bits *bits, const unsigned char planes[3], int64_t rows, int64_t columns, uint64_t *a,
                               void *scratch)
@@ -247,16 +402,6 @@ static bool take_coefficients(struct bits *bits, const unsigned char planes[3], 
     return take(bits, 4) == 0 && !bits->is_over;
 }
 
-/* Signs begin with a byte of their own. */
-static bool take_signs(struct bits *bits, int64_t n, uint64_t *a)
-{
-    bits->used = (bits->used + 7) / 8 * 8;
-    for (int64_t i = 0; i < n; i++)
-        if (a[i] != 0 && take(bits, 1))
-            a[i] = -a[i];
-    return !bits->is_over;
-}
-
 bool lw_hcompress_decode(const unsigned char *code, int64_t bytes, int64_t n, int64_t *work, void *scratch, int32_t *pixels)
 {
     static const unsigned char magic[] = {0xdd, 0x99};
@@ -269,8 +414,14 @@ bool lw_hcompress_decode(const unsigned char *code, int64_t bytes, int64_t n, in
     if (rows < 1 || columns < 1 || rows > n / columns || rows * columns != n || scale < 0 || planes[0] > MOST_PLANES ||
         planes[1] > MOST_PLANES || planes[2] > MOST_PLANES)
         return false;
-    struct bits bits = {.at = code + HEADER_BYTES, .n = 8 * (bytes - HEADER_BYTES)};
-    if (!take_coefficients(&bits, planes, rows, columns, a, scratch) || !take_signs(&bits, n, a))
+    struct bits bits = {.at = code + HEADER_BYTES, .end = code + bytes};
+    if (!take_coefficients(&bits, planes, rows, columns, a, scratch))
+        return false;
+    take(&bits, bits.n % 8);            /* signs begin with a byte of their own */
+    for (int64_t i = 0; i < n; i++)
+        if (a[i] != 0 && take(&bits, 1))
+            a[i] = -a[i];
+    if (bits.is_over)
         return false;
     a[0] = lw_field_unsigned(code + 14, 8, true);
     for (int64_t i = 0; scale > 1 && i < n; i++)
