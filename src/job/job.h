@@ -46,7 +46,7 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* of the whole run */
     const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
-    const char *good_data;      /* tests that samples have to pass to count (stream/search/good.h); borrowed from the options; NULL:
+    const char *good_data;      /* tests that samples have to pass to count (stream/search/mask.h); borrowed from the options; NULL:
                                    none */
     int64_t lead, n_wanted;     /* peaks are told of outputs lead .. lead + n_wanted - 1, counted from there; the others, near the
                                    ends of a window, are only compared with */

@@ -18,6 +18,7 @@
 #include "setup/timeline.h"
 #include "stream/pipeline.h"
 #include "stream/search/candidates.h"
+#include "stream/search/mask.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
                                  plan->depth, &loop->pipeline, err)))
         return rc;
     const struct lw_candidates_spec candidates = {
-        .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer, .mask = setup->mask,
+        .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer,
         .rounds = &plan->rounds, .n_rows = loop->written.n_rows,
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
@@ -85,15 +86,6 @@ static int end_oldest(struct lw_loop *loop, struct lw_error *err)
     loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
     loop->n_writing--;
     return rc;
-}
-
-/* Nothing may be read into memory, or written from it, that is freed. */
-static void end_files(struct lw_loop *loop)
-{
-    if (loop->window)
-        lw_window_end(loop->window, NULL);
-    while (loop->n_writing > 0)
-        end_oldest(loop, NULL);
 }
 
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err)
@@ -121,7 +113,11 @@ void lw_loop_destroy(struct lw_loop *loop)
 {
     if (!loop)
         return;
-    end_files(loop);
+    /* Nothing may be read into memory, or written from it, that is freed. */
+    if (loop->window)
+        lw_window_end(loop->window, NULL);
+    while (loop->n_writing > 0)
+        end_oldest(loop, NULL);
     lw_candidates_destroy(loop->candidates);
     lw_sums_destroy(loop->sinks.sums);
     lw_pipeline_destroy(loop->pipeline);
@@ -164,18 +160,6 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* Samples that the engine does not count as a slice's own: those before the first one. */
-static int64_t note_prologue(struct lw_loop *loop, const struct lw_window_part *part, int64_t begin, int64_t end)
-{
-    const struct lw_samples_view view = view_of(loop, part);
-    const int64_t bad = lw_not_finite_count(&view, begin, end);
-    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);
-    if (bad > 0)
-        lw_not_finite_locate(&view, begin, end, loop->setup->job.view.start, flaws);
-    flaws->n_not_finite += bad;
-    return bad;
-}
-
 /* The samples before the first slice: boundary samples, and those by which the window runs ahead; where an earlier run came to
  * here, they were slices of its own and are counted. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
@@ -193,18 +177,25 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     if (loop->setup->mask &&
         (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
         return rc;
-    const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
-    const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
+    const int64_t last = lw_min64(part.end, job->n_samples);
+    const int64_t first = lw_max64(part.begin, 0);
+    const struct lw_samples_view view = view_of(loop, &part);
+    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);      /* the engine counts a slice's own samples only */
+    const int64_t bad = lw_not_finite_count(&view, first, last);
+    if (bad > 0)
+        lw_not_finite_locate(&view, first, last, job->view.start, flaws);
+    flaws->n_not_finite += bad;
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
-        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give " "--nan "
-                       "propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give "
+                       "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
     return LW_OK;
 }
 
-static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, struct lw_slot *slot)
+/* The own samples of a block, as they lie in its slot. */
+static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, const struct lw_slot *slot)
 {
-    const int64_t length = loop->plan->op.halo;
-    struct lw_window_part part = {.into = slot->input, .into_axis = length + block->count, .into_first = length};
+    const int64_t halo = loop->plan->op.halo;
+    struct lw_window_part part = {.into = slot->input, .into_axis = halo + block->count, .into_first = halo};
     if (block->count > 0) {
         part.begin = block->first + look_ahead(loop);
         part.end = part.begin + block->count;
@@ -252,20 +243,6 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
-/* Masked samples of the slice and its halo become zero. */
-static int mask_samples(struct lw_loop *loop, struct lw_error *err)
-{
-    const struct lw_block *const block = &loop->reading.block;
-    const int64_t halo = loop->plan->op.halo, first = block->first + look_ahead(loop);
-    const struct lw_window_part part = {
-        .begin = first - halo, .end = first + block->count, .channel = block->channel, .n_channels = block->n_channels,
-        .into = loop->reading.slot->input, .into_axis = halo + block->count,
-    };
-    if (!loop->setup->mask || block->count == 0)
-        return LW_OK;
-    return lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err);
-}
-
 /* The slice that has been read, and its halo, to the engine. */
 static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
@@ -280,7 +257,12 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
     lw_halo_end(loop->halo);
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
     lw_timeline_end(LW_START_READ);
-    rc = mask_samples(loop, err);
+    if (loop->setup->mask && loop->reading.block.count > 0) {
+        struct lw_window_part part = loop->reading.part;        /* and its halo */
+        part.begin -= part.into_first;
+        part.into_first = 0;
+        rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, slot), &part, err);
+    }
     rc = rc ? rc : lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err);
     rc = lw_comm_agree(comm, rc, err);
     lw_timeline_submitted();
@@ -305,23 +287,14 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
 }
 
 /* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
-static void locate_flaws(struct lw_loop *loop, const struct lw_slot *slot)
-{
-    const struct lw_job *const job = &loop->setup->job;
-    const struct lw_block *const block = &slot->block;
-    const int64_t halo = loop->plan->op.halo, begin = block->first + look_ahead(loop);
-    const struct lw_window_part part = {
-        .begin = begin, .end = begin + block->count, .channel = block->channel, .n_channels = block->n_channels,
-        .into = slot->input, .into_axis = halo + block->count, .into_first = halo,
-    };
-    const struct lw_samples_view view = view_of(loop, &part);
-    lw_not_finite_locate(&view, begin + slot->not_finite_sample, lw_min64(part.end, job->n_samples), job->view.start, &loop->flaws);
-}
-
 static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
 {
+    const struct lw_job *const job = &loop->setup->job;
+    const struct lw_window_part part = slice_of(loop, &slot->block, slot);
+    const struct lw_samples_view view = view_of(loop, &part);
     if (slot->n_not_finite > 0)
-        locate_flaws(loop, slot);
+        lw_not_finite_locate(&view, part.begin + slot->not_finite_sample, lw_min64(part.end, job->n_samples), job->view.start,
+                             &loop->flaws);
     lw_flaws_add(&loop->flaws, early_of(loop, slot));
     loop->flaws.n_not_finite += slot->n_not_finite;
     loop->flaws.n_out_of_range += slot->is_out_of_range;
@@ -386,23 +359,18 @@ static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
     return rc;
 }
 
-/* @param is_last  whether no round follows */
-static int go_round(struct lw_loop *loop, int64_t round, bool is_last, struct lw_error *err)
-{
-    int rc = feed(loop, round, err);
-    if (rc == LW_OK && !is_last && (rc = free_slot(loop, err)) == LW_OK)
-        begin_read(loop, round + 1);
-    return rc ? rc : take_finished(loop, 1, err);
-}
-
 int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err)
 {
     const double read = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ);
     const double written = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE);
     int rc = LW_OK;
     begin_read(loop, begin);
-    for (int64_t round = begin; rc == LW_OK && round < end; round++)
-        rc = go_round(loop, round, round == end - 1, err);
+    for (int64_t round = begin; rc == LW_OK && round < end; round++) {
+        rc = feed(loop, round, err);
+        if (rc == LW_OK && round < end - 1 && (rc = free_slot(loop, err)) == LW_OK)
+            begin_read(loop, round + 1);
+        rc = rc ? rc : take_finished(loop, 1, err);
+    }
     rc = rc ? rc : take_finished(loop, 0, err);
     while (rc == LW_OK && loop->n_writing > 0)
         rc = end_write(loop, err);

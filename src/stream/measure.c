@@ -6,6 +6,7 @@
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 struct trial {
@@ -60,18 +61,6 @@ static int try_all(struct trial *trial, struct lw_comm *comm, int depth, struct 
     return rc;
 }
 
-/* What is on its way to the disk after the last round: at most what was written in the trial, as systems hold back only so much. */
-static int try_disk(struct trial *trial, struct lw_comm *comm, const struct lw_measure *tried, double *seconds,
-                    struct lw_error *err)
-{
-    const double start = lw_now();
-    const int rc = lw_writer_sync(trial->result.writer, err);
-    const double share = (double)count_outputs(trial->rounds, 0, trial->rounds->n_rounds) /
-                         (double)count_outputs(trial->rounds, 0, tried->n_rounds);
-    *seconds = agreed_seconds(comm, start) * share;
-    return rc;
-}
-
 static int open_trial(struct trial *trial, struct lw_setup *setup, const struct lw_plan *plan, struct lw_report *report,
                       struct lw_error *err)
 {
@@ -93,10 +82,23 @@ int lw_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_rep
     *measure = (struct lw_measure){0};
     int rc = open_trial(&trial, setup, plan, report, err);
     measure->start_seconds = lw_report_elapsed(report);
-    if (rc == LW_OK && (rc = try_all(&trial, setup->comm, plan->depth, measure, err)) == LW_OK)
-        rc = try_disk(&trial, setup->comm, measure, &measure->disk_seconds, err);
+    if (rc == LW_OK && (rc = try_all(&trial, setup->comm, plan->depth, measure, err)) == LW_OK) {
+        /* On its way to the disk after the last round is at most what was written in the trial: systems hold back only so much. */
+        const double start = lw_now();
+        rc = lw_writer_sync(trial.result.writer, err);
+        const double share = (double)count_outputs(trial.rounds, 0, trial.rounds->n_rounds) /
+                             (double)count_outputs(trial.rounds, 0, measure->n_rounds);
+        measure->disk_seconds = agreed_seconds(setup->comm, start) * share;
+    }
     measure->seconds = measure->start_seconds + measure->rounds_seconds + measure->disk_seconds;
     lw_loop_destroy(trial.loop);
     lw_result_close(&trial.result);
     return rc;
+}
+
+void lw_measure_print(const struct lw_measure *measure, const struct lw_plan *plan, const struct lw_report *report)
+{
+    printf("%-16sabout %.3g s: start %.3g s, rounds %.3g s (of %" PRId64 ", %" PRId64 " were tried), until all is on the disk "
+           "%.3g s; %s is busy longest\n", "measured", measure->seconds, measure->start_seconds, measure->rounds_seconds,
+           plan->rounds.n_rounds, measure->n_rounds, measure->disk_seconds, lw_report_longest(report));
 }

@@ -21,3 +21,6 @@ struct lw_measure {
  * @param report  open; its stages are counted for what was tried */
 int lw_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_report *report, struct lw_measure *measure,
                struct lw_error *err);
+
+/** Print that, on standard output; by rank 0. */
+void lw_measure_print(const struct lw_measure *measure, const struct lw_plan *plan, const struct lw_report *report);

@@ -16,17 +16,6 @@ struct lw_pipeline {
     int n_out;                  /* acquired and not yet released */
 };
 
-static int open_slots(struct lw_pipeline *pipeline, int depth, struct lw_error *err)
-{
-    while (pipeline->depth < depth) {
-        const int rc = pipeline->engine->ops->slot_create(pipeline->op, &pipeline->slots[pipeline->depth], err);
-        if (rc)
-            return rc;
-        pipeline->depth++;
-    }
-    return LW_OK;
-}
-
 int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                        int64_t count, int64_t n_channels, int depth, struct lw_pipeline **out, struct lw_error *err)
 {
@@ -35,15 +24,15 @@ int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, 
     if (!pipeline)
         return LW_ESYSTEM;
     pipeline->engine = engine;
-
-    int rc;
-    if ((rc = engine->ops->op_create(engine, spec, plan, count, n_channels, &pipeline->op, err)) ||
-        (rc = open_slots(pipeline, depth, err))) {
+    int rc = engine->ops->op_create(engine, spec, plan, count, n_channels, &pipeline->op, err);
+    while (rc == LW_OK && pipeline->depth < depth)
+        if ((rc = engine->ops->slot_create(pipeline->op, &pipeline->slots[pipeline->depth], err)) == LW_OK)
+            pipeline->depth++;
+    if (rc)
         lw_pipeline_destroy(pipeline);
-        return rc;
-    }
-    *out = pipeline;
-    return LW_OK;
+    else
+        *out = pipeline;
+    return rc;
 }
 
 void lw_pipeline_destroy(struct lw_pipeline *pipeline)

@@ -3,7 +3,9 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/spool.h"
+#include "setup/planned.h"
 #include "stream/search/candidates.h"
+#include "stream/search/mask.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 #include "stream/sums/sums.h"
@@ -33,13 +35,33 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
-static int64_t output_bytes(const struct lw_op_plan *op)
+int64_t lw_plan_input_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
-    int64_t bytes = 0;
-    for (int p = 0; p < op->n_products; p++)
-        bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
-    return bytes;
+    return op->input_width * (int64_t)lw_type_bytes(job->op.input);
+}
+
+struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
+{
+    return (struct lw_halo_spec){&plan->rounds, job->op.layout, lw_plan_input_bytes(job, &plan->op)};
+}
+
+struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader)
+{
+    return (struct lw_window_spec){
+        .reader = reader, .boundary = job->boundary, .layout = job->op.layout,
+        .sample_bytes = lw_plan_input_bytes(job, &plan->op), .n_samples = job->n_samples,
+        .n_taps = plan->op.halo + 1, .max_channels = plan->rounds.group,
+    };
+}
+
+struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job)
+{
+    const struct lw_window_spec window = lw_plan_window(plan, job, NULL);
+    struct lw_view_spec view = job->view;
+    view.max_axis = lw_max64(lw_max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
+    view.max_channels = plan->rounds.group;
+    view.chunks = plan->chunks;
+    return view;
 }
 
 /* Values that are computed, by all ranks together. */
@@ -51,7 +73,11 @@ static double count_values(const struct lw_job *job, const struct lw_op_plan *op
 /* Bytes in a slot for one output sample on the axis of one channel. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    return lw_plan_input_bytes(job, op) + output_bytes(op);
+    const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
+    int64_t bytes = lw_plan_input_bytes(job, op);
+    for (int p = 0; p < op->n_products; p++)
+        bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
+    return bytes;
 }
 
 /* Channels that one rank has at most. */
@@ -90,28 +116,6 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
 }
 
-/* Stacks, and what each thread has of the file that it writes. */
-static int64_t io_thread_bytes(int n_threads)
-{
-    static const int64_t stack_bytes = 64 << 10;
-    return n_threads * stack_bytes + lw_store_bytes(n_threads);
-}
-
-/* What the writer takes for tables while their rows come in. */
-static int64_t growing_bytes(const struct lw_op_plan *op)
-{
-    int64_t bytes = 0;
-    for (int p = 0; p < op->n_products; p++)
-        bytes += op->products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
-    return bytes;
-}
-
-/* Of the pass that measures the spectrum, which is over when the engine's buffers are allocated. */
-static int64_t spectrum_bytes(const struct lw_plan_spec *spec)
-{
-    return lw_spectrum_bytes(spec->job, spec->engine, spec->reader, lw_comm_size(spec->comm));
-}
-
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
@@ -121,25 +125,23 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_view_spec view = lw_plan_view(plan, job);
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
-    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
-                        pieces_of_write(plan, job) * bytes_per_piece +
-                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op) +
+    static const int64_t stack_bytes = 64 << 10;    /* of a thread, beside what it has of the file that it writes */
+    int64_t growing = 0;        /* what the writer takes for tables while their rows come in */
+    for (int p = 0; p < plan->op.n_products; p++)
+        growing += plan->op.products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
+    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) + pieces_of_write(plan, job) * bytes_per_piece +
+                        lw_comm_max(spec->comm, spec->n_io_threads * stack_bytes + lw_store_bytes(spec->n_io_threads)) + growing +
                         lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
     const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job) +
+    const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));  /* of a pass before */
+    plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));
     plan->bytes.device = lw_comm_max(spec->comm, lw_max64(engine.device, noise.device));
-}
-
-static bool fits(const struct lw_plan *plan)
-{
-    return lw_plan_host_bytes(plan) <= plan->limits.host &&
-           (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device);
 }
 
 static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
@@ -158,23 +160,18 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of all products. */
-static int64_t result_bytes(const struct lw_job *job, const struct lw_op_plan *op)
-{
-    const struct lw_block whole = {.count = job->n_outputs};
-    int64_t bytes = 0;
-    for (int p = 0; p < op->n_products; p++)
-        bytes += lw_op_outputs(op, p, &whole) * job->op.n_channels * op->products[p].n_planes * op->products[p].width *
-                 (int64_t)lw_type_bytes(op->products[p].type);
-    return bytes;
-}
-
 /* What does not depend on the rounds. Collective. */
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
     plan->input_bytes = job->n_samples * job->op.n_channels * lw_plan_input_bytes(job, &plan->op);
-    plan->output_bytes = result_bytes(job, &plan->op);
+    const struct lw_block whole = {.count = job->n_outputs};
+    plan->output_bytes = 0;
+    for (int p = 0; p < plan->op.n_products; p++) {
+        const struct lw_op_product *const product = &plan->op.products[p];
+        plan->output_bytes += lw_op_outputs(&plan->op, p, &whole) * job->op.n_channels * product->n_planes * product->width *
+                              (int64_t)lw_type_bytes(product->type);
+    }
     const int64_t workers = lw_comm_sum(spec->comm, lw_max64(1, spec->engine->n_workers));
     plan->busy_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
@@ -191,18 +188,6 @@ double lw_plan_serial_seconds(const struct lw_plan *plan)
     return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
 }
 
-/* By how much computing takes longer than with all threads at work: those of a rank share the parts of its slice, of which a small
- * one has few, and ranks may have none. An image's rows of tiles have parts of their own. */
-static double idle_factor(const struct lw_plan_spec *spec, const struct lw_plan *plan)
-{
-    const struct lw_rounds *const rounds = &plan->rounds;
-    const int64_t threads = lw_max64(1, spec->engine->n_workers);
-    const int64_t parts =
-        lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
-    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(lw_divide_up(parts, threads) * threads);
-    return rounds->n_ranks / (share * lw_rounds_workers(rounds, 0));
-}
-
 static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_rounds *const rounds = &plan->rounds;
@@ -214,7 +199,13 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    plan->compute_seconds = plan->busy_seconds * idle_factor(spec, plan);
+    /* Computing takes longer than with all threads at work: those of a rank share the parts of its slice, of which a small one has
+     * few, and ranks may have none. An image's rows of tiles have parts of their own. */
+    const int64_t threads = lw_max64(1, spec->engine->n_workers);
+    const int64_t parts =
+        lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
+    const double share = plan->op.input_width > 1 ? 1 : (double)parts / (double)(lw_divide_up(parts, threads) * threads);
+    plan->compute_seconds = plan->busy_seconds * (rounds->n_ranks / (share * reads.n_ranks));
     plan->round_seconds = (double)rounds->n_rounds * seconds_per_round;
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
@@ -230,7 +221,8 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
     for (int64_t slot_bytes = lw_min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
         plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
         count_bytes(spec, plan);
-        if (fits(plan))
+        if (lw_plan_host_bytes(plan) <= plan->limits.host &&
+            (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device))
             return true;
     }
     return false;
@@ -280,16 +272,6 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     return LW_OK;
 }
 
-/* Ranks on different processors (--engine allow-mixed) must still cut alike; rank 0's estimate counts. */
-static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_error *err)
-{
-    char text[200];
-    snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, op->segment, op->unit, op->halo,
-             op->channel_unit);
-    lw_comm_broadcast(comm, &op->seconds_per_output, sizeof op->seconds_per_output);
-    return lw_comm_same(comm, "what the engine chose for this job", text, err);
-}
-
 /* Input and result together, as what follows counts them; in double, which cannot overflow. */
 static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, struct lw_error *err)
 {
@@ -311,7 +293,12 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
         rc = check_bytes(spec, plan, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
-    if ((rc = agree_on_op(spec->comm, &plan->op, err)))
+    /* Ranks on different processors (--engine allow-mixed) must still cut alike; rank 0's estimate counts. */
+    char text[200];
+    snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, plan->op.segment, plan->op.unit,
+             plan->op.halo, plan->op.channel_unit);
+    lw_comm_broadcast(spec->comm, &plan->op.seconds_per_output, sizeof plan->op.seconds_per_output);
+    if ((rc = lw_comm_same(spec->comm, "what the engine chose for this job", text, err)))
         return rc;
     estimate(spec, plan);
     return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
@@ -331,4 +318,65 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
     snprintf(setup->algorithm, sizeof setup->algorithm, "%s", plan->op.text);
     lw_sums_declare(plan, &setup->job);
     return LW_OK;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------------- */
+
+static void print_rounds(const struct lw_setup *setup, const struct lw_plan *plan)
+{
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const int workers = lw_rounds_workers(rounds, 0);
+    const struct lw_job_ops *const words = setup->job.ops;
+    const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
+    printf("%-16s%d, sharing the %s%s%s\n", "ranks", rounds->n_ranks, shares_axis ? "axis" : words->channel,
+           shares_axis ? "" : "s", workers < rounds->n_ranks ? "" : ", all with work");
+    if (workers < rounds->n_ranks)
+        printf("%-16sonly %d of them have work: there are too few %ss for more\n", "", workers, words->sample);
+    printf("%-16s%" PRId64 "%s%s%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of " : "",
+           rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
+    printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",
+           rounds->slice, rounds->group, words->channel, rounds->grid.unit);
+    printf("%-16s%" PRId64 " %ss\n", "halo", rounds->grid.halo, words->sample);
+    printf("%-16s%d\n", "slots", plan->depth);
+}
+
+static void print_bytes(const struct lw_plan *plan)
+{
+    const struct lw_plan_bytes *const b = &plan->bytes;
+    char note[256], limit[24];
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+    lw_plan_bytes_row("host memory", lw_plan_host_bytes(plan), note);
+    lw_plan_bytes_row("  base", plan->limits.base, " resident before the first round");
+    lw_plan_bytes_row("  files", b->files, "");
+    lw_plan_bytes_row("  halo", b->halo, "");
+    lw_plan_bytes_row("  engine", b->engine, "");
+    lw_plan_bytes_row("  pinned", b->pinned, "");
+    if (plan->limits.device > 0)
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit),
+                 plan->limits.device_source);
+    lw_plan_bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
+}
+
+void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
+{
+    lw_plan_print_input(setup, plan->op.input_width);
+    print_rounds(setup, plan);
+    print_bytes(plan);
+    lw_plan_bytes_row("reads", plan->input_bytes, "");
+    lw_plan_bytes_row("writes", plan->output_bytes, "");
+    const struct lw_chunk_cost *const cost = &plan->chunk_cost;
+    const bool is_compressed = setup->job.inputs[0].is_compressed;
+    if (cost->times != 0)
+        printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
+               cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time",
+           lw_plan_seconds(plan) + LW_PLAN_START_SECONDS, plan->compute_seconds,
+           plan->file_seconds + plan->piece_seconds);
+    if (cost->seconds > 0)
+        printf(", chunks %.3g s", cost->seconds);
+    printf(", overlapping");
+    if (plan->round_seconds >= 0.5)
+        printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds,
+               plan->round_seconds);
+    printf("\n");
 }

@@ -68,3 +68,6 @@ int64_t lw_plan_input_bytes(const struct lw_job *job, const struct lw_op_plan *o
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job);
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader);
 struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job);
+
+/** Print the plan in words, on standard output; by rank 0. */
+void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan);

@@ -39,38 +39,22 @@ static bool are_sound(const struct lw_grid *grid, const struct lw_stripe *stripe
     return n > 0;
 }
 
-static int take_stripes(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
+int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
 {
-    const char *const text = lw_journal_find(streamed->checkpoint.earlier, "left");
+    const struct lw_checkpoint *const checkpoint = &streamed->checkpoint;
+    const char *const text = lw_journal_find(checkpoint->earlier, "left");
     int64_t most = 1;
+    int rc;
+    if ((rc = lw_checkpoint_take_flaws(checkpoint, &streamed->flaws, err)) ||
+        (rc = lw_checkpoint_number(checkpoint, "rows", &streamed->n_rows, err)))
+        return rc;
     for (const char *c = text; c && *c; c++)
         most += *c == ',';
     streamed->stripes = lw_alloc_array(most, sizeof *streamed->stripes, "what an earlier run has left", err);
     if (!streamed->stripes)
         return LW_ESYSTEM;
     streamed->n_stripes = text ? parse(text, streamed->stripes, most) : 0;
-    return are_sound(grid, streamed->stripes, streamed->n_stripes) ? LW_OK : lw_checkpoint_fail(&streamed->checkpoint, "left", err);
-}
-
-int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
-{
-    const struct lw_checkpoint *const checkpoint = &streamed->checkpoint;
-    int rc;
-    (void)((rc = lw_checkpoint_take_flaws(checkpoint, &streamed->flaws, err)) ||
-           (rc = lw_checkpoint_number(checkpoint, "rows", &streamed->n_rows, err)) || (rc = take_stripes(streamed, grid, err)));
-    return rc;
-}
-
-static int share_stripes(struct lw_streamed *streamed, struct lw_error *err)
-{
-    struct lw_comm *const comm = streamed->checkpoint.setup->comm;
-    lw_comm_broadcast(comm, &streamed->n_stripes, sizeof streamed->n_stripes);
-    if (!streamed->stripes)
-        streamed->stripes = lw_alloc_array(streamed->n_stripes, sizeof *streamed->stripes, "what an earlier run has left", err);
-    const int rc = lw_comm_agree(comm, streamed->stripes ? LW_OK : LW_ESYSTEM, err);
-    if (rc == LW_OK)
-        lw_comm_broadcast(comm, streamed->stripes, streamed->n_stripes * (int64_t)sizeof *streamed->stripes);
-    return rc;
+    return are_sound(grid, streamed->stripes, streamed->n_stripes) ? LW_OK : lw_checkpoint_fail(checkpoint, "left", err);
 }
 
 int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struct lw_rounds *rounds, struct lw_error *err)
@@ -81,8 +65,14 @@ int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struc
     if (rc || !streamed->checkpoint.is_resuming)
         return rc;
     rc = lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? lw_streamed_take(streamed, grid, err) : LW_OK, err);
-    if (rc || (rc = share_stripes(streamed, err)))
+    if (rc)
         return rc;
+    lw_comm_broadcast(setup->comm, &streamed->n_stripes, sizeof streamed->n_stripes);
+    if (!streamed->stripes)
+        streamed->stripes = lw_alloc_array(streamed->n_stripes, sizeof *streamed->stripes, "what an earlier run has left", err);
+    if ((rc = lw_comm_agree(setup->comm, streamed->stripes ? LW_OK : LW_ESYSTEM, err)))
+        return rc;
+    lw_comm_broadcast(setup->comm, streamed->stripes, streamed->n_stripes * (int64_t)sizeof *streamed->stripes);
     lw_rounds_limit(rounds, streamed->stripes, streamed->n_stripes);
     lw_log_info("going on with what an earlier run has left of '%s': %.3g%% is done", streamed->checkpoint.output,
                 100 * (1 - (double)lw_rounds_all_outputs(rounds) / ((double)grid->n_outputs * (double)grid->n_channels)));
@@ -130,18 +120,6 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &safe->flaws);
 }
 
-/* What is safe now is noted. */
-static int store(struct lw_streamed *streamed, struct lw_error *err)
-{
-    const int rc = lw_checkpoint_store(&streamed->checkpoint, fill, streamed, err);
-    if (rc)
-        return rc;
-    if (streamed->checkpoint.is_stored)
-        lw_writer_keep(streamed->writer);
-    streamed->n_stored = streamed->safe.n_outputs;
-    return LW_OK;
-}
-
 /* Whether there is something to be noted: not at the end, where the result will be there, and where there will be none.
  * Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
@@ -151,14 +129,19 @@ static bool is_worth(const struct lw_streamed *streamed, const struct lw_written
     return lw_comm_min(streamed->checkpoint.setup->comm, is_here) > 0;
 }
 
-/* A second sync would succeed: the system tells only once that what was written is lost. */
+/* What is safe now is noted. A second sync would succeed: the system tells only once that what was written is lost. */
 static int end_sync(struct lw_streamed *streamed, struct lw_error *err)
 {
     int rc = lw_comm_agree(streamed->checkpoint.setup->comm, lw_writer_sync_end(streamed->writer, err), err);
     streamed->is_syncing = false;
-    rc = rc ? rc : store(streamed, err);
+    rc = rc ? rc : lw_checkpoint_store(&streamed->checkpoint, fill, streamed, err);
     streamed->has_failed = rc != LW_OK;
-    return rc;
+    if (rc)
+        return rc;
+    if (streamed->checkpoint.is_stored)
+        lw_writer_keep(streamed->writer);
+    streamed->n_stored = streamed->safe.n_outputs;
+    return LW_OK;
 }
 
 static void begin_sync(struct lw_streamed *streamed, const struct lw_written *written)

@@ -21,18 +21,6 @@ static void place(const struct lw_job *job, const struct lw_op_plan *op, int pro
     }
 }
 
-/* The checksums of an array first, of what the memory holds. */
-static void begin_sums(const struct lw_sinks *sinks, const struct lw_slot *slot, int product, struct lw_write *write)
-{
-    struct lw_sums_part part;
-    if (!sinks->sums)
-        return;
-    lw_sums_compute(sinks->sums, slot, product, &part);
-    if (slot->block.count == 0)
-        memset(part.count, 0, sizeof part.count);
-    lw_writer_begin(sinks->writer, part.dataset, part.first, part.count, part.values, write);
-}
-
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes)
 {
     if (sinks->sums)
@@ -41,7 +29,13 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
         if (sinks->op->products[p].n_planes == 0)
             continue;
-        begin_sums(sinks, slot, p, &writes->sums[p]);
+        if (sinks->sums) {      /* first, of what the memory holds */
+            struct lw_sums_part part;
+            lw_sums_compute(sinks->sums, slot, p, &part);
+            if (slot->block.count == 0)
+                memset(part.count, 0, sizeof part.count);
+            lw_writer_begin(sinks->writer, part.dataset, part.first, part.count, part.values, &writes->sums[p]);
+        }
         place(sinks->job, sinks->op, p, &slot->block, first, count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }

@@ -6,9 +6,9 @@
 #include "setup/timeline.h"
 #include "stream/loop.h"
 #include "stream/measure.h"
-#include "stream/open.h"
-#include "stream/plan_text.h"
+#include "stream/plan.h"
 #include "stream/resume.h"
+#include "stream/search/mask.h"
 #include "stream/search/noise.h"
 #include "stream/search/power_spectrum.h"
 
@@ -54,6 +54,11 @@ static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error
     return lw_report_open(&run->report, comm, stages, err);
 }
 
+static int open_mask(struct lw_setup *setup, struct lw_error *err)
+{
+    return lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
+}
+
 /* The stage ends, well or not. */
 static int ended(enum lw_start_stage stage, int rc)
 {
@@ -80,24 +85,17 @@ static int open_result(struct stream *run, struct lw_error *err)
     return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 
-/* What stands in the result from the start. */
-static int write_given(struct stream *run, struct lw_error *err)
+/* The noise is part of the operation that the loop creates. What stands in the result from the start is written. */
+static int find_noise(struct stream *run, struct lw_error *err)
 {
     static const int64_t none[LW_MAX_DIMS];
     const struct lw_job *const job = &run->setup.job;
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
-    int rc = LW_OK;
+    int rc = lw_noise_is_measured(job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
     for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
         rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values,
                              err);
     return rc;
-}
-
-/* The noise is part of the operation that the loop creates. */
-static int find_noise(struct stream *run, struct lw_error *err)
-{
-    const int rc = lw_noise_is_measured(&run->setup.job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
-    return rc ? rc : write_given(run, err);
 }
 
 /* ---- after the last round ------------------------------------------------------------------------------------------ */
@@ -134,25 +132,14 @@ static int finish(struct stream *run, struct lw_error *err)
     return rc;
 }
 
-/* The rounds have failed, or were told to stop. What is being computed is left, what is being written waited for. */
-static void save(struct stream *run, int rc, struct lw_error *err)
-{
-    const struct lw_written written = *lw_loop_written(run->loop);
-    lw_leave_ask("the run ends");
-    lw_loop_destroy(run->loop);
-    lw_stop_end();
-    run->loop = NULL;
-    lw_progress_end(&run->report.progress);
-    lw_streamed_save(&run->streamed, &written, rc, err);
-}
-
 static void close_run(struct stream *run)
 {
     lw_loop_destroy(run->loop);
     lw_streamed_close(&run->streamed);
     lw_result_close(&run->result);
     lw_report_close(&run->report);
-    lw_stream_close(&run->setup);
+    lw_mask_close(run->setup.mask);
+    lw_setup_close(&run->setup);
 }
 
 int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -161,7 +148,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_stream_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_setup_open(comm, ops, options, open_mask, &run.setup, err)) ||
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
@@ -175,8 +162,16 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                       run.plan.input_bytes + run.plan.output_bytes);
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);
-    else
-        save(&run, rc, err);
+    else {
+        /* The rounds have failed, or were told to stop. What is being computed is left, what is being written waited for. */
+        const struct lw_written written = *lw_loop_written(run.loop);
+        lw_leave_ask("the run ends");
+        lw_loop_destroy(run.loop);
+        lw_stop_end();
+        run.loop = NULL;
+        lw_progress_end(&run.report.progress);
+        lw_streamed_save(&run.streamed, &written, rc, err);
+    }
 done:
     close_run(&run);
     return rc;
@@ -189,22 +184,10 @@ static int measure(struct stream *run, struct lw_planned *planned, struct lw_err
     struct lw_measure measured;
     const int rc = lw_measure(&run->setup, &run->plan, &run->report, &measured, err);
     if (rc == LW_OK && planned->prints)
-        lw_plan_print_measured(&run->plan, &measured, lw_report_longest(&run->report));
+        lw_measure_print(&measured, &run->plan, &run->report);
     planned->start_seconds = measured.start_seconds;
     planned->measured_seconds = measured.rounds_seconds + measured.disk_seconds;
     return rc;
-}
-
-static void keep_numbers(const struct stream *run, struct lw_planned *planned)
-{
-    const struct lw_plan *const plan = &run->plan;
-    planned->host_bytes = lw_plan_host_bytes(plan);
-    planned->device_bytes = plan->bytes.device;
-    planned->read_bytes = plan->input_bytes;
-    planned->written_bytes = plan->output_bytes;
-    planned->seconds = lw_plan_seconds(plan);
-    planned->serial_seconds = lw_plan_serial_seconds(plan);
-    planned->start_seconds = lw_report_elapsed(&run->report);
 }
 
 int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
@@ -213,10 +196,17 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     struct stream run = {0};
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
-        (rc = lw_stream_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_setup_open(comm, ops, options, open_mask, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
         goto done;
-    keep_numbers(&run, planned);
+    const struct lw_plan *const plan = &run.plan;
+    planned->host_bytes = lw_plan_host_bytes(plan);
+    planned->device_bytes = plan->bytes.device;
+    planned->read_bytes = plan->input_bytes;
+    planned->written_bytes = plan->output_bytes;
+    planned->seconds = lw_plan_seconds(plan);
+    planned->serial_seconds = lw_plan_serial_seconds(plan);
+    planned->start_seconds = lw_report_elapsed(&run.report);
     if (planned->prints)
         lw_plan_print(&run.setup, &run.plan);
     if (lw_options_flag(options, "measure"))

@@ -54,32 +54,6 @@ static char *place(const struct lw_stream_window *window, const struct lw_window
     return (char *)part->into + index * window->spec.sample_bytes;
 }
 
-static int begin_inside(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
-{
-    const int64_t begin = lw_max64(part->begin, 0);
-    const int64_t end = lw_min64(part->end, window->spec.n_samples);
-    const struct lw_slab slab = {
-        .first = begin, .count = lw_max64(end - begin, 0), .channel = part->channel, .n_channels = part->n_channels,
-        .into = part->into, .into_axis = part->into_axis, .into_first = part->into_first + begin - part->begin,
-    };
-    return lw_reader_begin(window->spec.reader, &slab, err);
-}
-
-/* Samples of the signal that the boundary puts at the positions [begin, end): from the lowest to the highest. */
-static void source_range(const struct lw_window_spec *spec, int64_t begin, int64_t end, int64_t *first, int64_t *count)
-{
-    int64_t lowest = spec->n_samples, highest = -1;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t source = lw_boundary_index(spec->boundary, i, spec->n_samples);
-        if (source >= 0) {
-            lowest = lw_min64(lowest, source);
-            highest = lw_max64(highest, source);
-        }
-    }
-    *first = highest < 0 ? 0 : lowest;
-    *count = highest < 0 ? 0 : highest - lowest + 1;
-}
-
 /* Copy sources [first, first + count) from scratch to the positions [begin, end) of the part; zeros where there is none. */
 static void spread(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                    int64_t first, int64_t count)
@@ -108,7 +82,17 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
     if (begin >= end)
         return LW_OK;
     int64_t first, count;
-    source_range(&window->spec, begin, end, &first, &count);
+    /* Samples of the signal that the boundary puts at the positions [begin, end): from the lowest to the highest. */
+    int64_t lowest = window->spec.n_samples, highest = -1;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t source = lw_boundary_index(window->spec.boundary, i, window->spec.n_samples);
+        if (source >= 0) {
+            lowest = lw_min64(lowest, source);
+            highest = lw_max64(highest, source);
+        }
+    }
+    first = highest < 0 ? 0 : lowest;
+    count = highest < 0 ? 0 : highest - lowest + 1;
     const struct lw_slab slab = {.first = first, .count = count, .channel = part->channel,
                                  .n_channels = part->n_channels, .into = window->scratch, .into_axis = count};
     const int rc = lw_reader_read(window->spec.reader, &slab, err);
@@ -120,7 +104,13 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
 
 int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
-    const int rc = begin_inside(window, part, err);
+    const int64_t begin = lw_max64(part->begin, 0);
+    const int64_t end = lw_min64(part->end, window->spec.n_samples);
+    const struct lw_slab slab = {
+        .first = begin, .count = lw_max64(end - begin, 0), .channel = part->channel, .n_channels = part->n_channels,
+        .into = part->into, .into_axis = part->into_axis, .into_first = part->into_first + begin - part->begin,
+    };
+    const int rc = lw_reader_begin(window->spec.reader, &slab, err);
     if (rc == LW_OK)
         window->part = *part;
     return rc;

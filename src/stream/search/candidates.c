@@ -8,7 +8,7 @@
 #include "job/search.h"
 #include "signal/peaks.h"
 #include "stream/listener.h"
-#include "stream/search/touch.h"
+#include "stream/search/counted.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +32,7 @@ enum { MOST_PARTS = 192 };
 struct lw_candidates {
     struct lw_candidates_spec spec;
     const struct lw_search *search;     /* of the job */
-    struct lw_touch touch;
+    struct lw_counted counted;
     int product;                        /* the crossings' number, and that of the table */
     struct lw_part parts[MOST_PARTS];   /* a stack: the next part is the last */
     int n_parts;
@@ -81,16 +81,6 @@ static void see_rows(void *context, const void *rows, int64_t n)
     candidates->n_found += n;
 }
 
-static int recall(struct lw_candidates *candidates, struct lw_error *err)
-{
-    const struct lw_candidates_spec *const spec = &candidates->spec;
-    const struct lw_op_spec *const op = &spec->setup->job.op;
-    candidates->n_seen = (spec->setup->job.n_outputs * op->n_channels - lw_rounds_all_outputs(spec->rounds)) * spec->op->n_values;
-    if (candidates->n_seen == 0)
-        return LW_OK;
-    return lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
-}
-
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
 {
     const int64_t rows = most_rows(spec->op, spec->rounds->slice, spec->rounds->group);
@@ -101,7 +91,7 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         return LW_ESYSTEM;
     *candidates = (struct lw_candidates){
         .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
-        .touch = {&spec->setup->job, spec->op, spec->mask},
+        .counted = lw_counted_of(spec->setup, spec->op),
     };
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
         !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
@@ -111,7 +101,13 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         return LW_ESYSTEM;
     }
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
-    const int rc = lw_comm_rank(spec->setup->comm) == 0 ? recall(candidates, err) : LW_OK;
+    const struct lw_job *const job = &spec->setup->job;
+    int rc = LW_OK;
+    if (lw_comm_rank(spec->setup->comm) == 0) {
+        candidates->n_seen = (job->n_outputs * job->op.n_channels - lw_rounds_all_outputs(spec->rounds)) * spec->op->n_values;
+        if (candidates->n_seen > 0)
+            rc = lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
+    }
     if (rc)
         lw_candidates_destroy(candidates);
     else
@@ -186,33 +182,15 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-static int fail_dense(struct lw_candidates *candidates, const struct lw_slot *slot, const struct lw_part *part,
-                      struct lw_error *err)
-{
-    const struct lw_slot_product *const product = &slot->products[candidates->product];
-    return lw_fail(err, LW_EDATA,
-                   "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half of them "
-                   "beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
-                   product->n_rows, part->first, candidates->search->threshold, typical_snr(candidates, slot, product->most_rows));
-}
-
-static int64_t outputs_of(const struct lw_candidates *candidates, const struct lw_part *part)
-{
-    const int64_t each = candidates->spec.op->n_values / lw_op_filters(&candidates->spec.setup->job.op);
-    return part->count * part->n_channels * part->n_filters * each;
-}
-
 static void pick(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part)
 {
     const struct lw_slot_product *const product = &slot->products[candidates->product];
     const struct lw_peaks_spec spec = peaks_of(candidates, part);
     const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
-    const int64_t n = lw_touch_is_needed(&candidates->touch)
-                          ? lw_touch_drop(&candidates->touch, slot, number, product->data, product->n_rows)
-                          : product->n_rows;
+    const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
     candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
     candidates->n_crossings = n;
-    candidates->n_part = outputs_of(candidates, part);
+    candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
 }
 
 /* What the slot has is what `part` asked for: choose its peaks, or cut it.
@@ -225,47 +203,28 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     if (*has_peaks)
         pick(candidates, slot, part);
     else if (!split(candidates, *part))
-        return fail_dense(candidates, slot, part, err);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half "
+                       "of them beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
+                       product->n_rows, part->first, candidates->search->threshold,
+                       typical_snr(candidates, slot, product->most_rows));
     return LW_OK;
 }
 
-static struct lw_part whole_of(const struct lw_candidates *candidates, const struct lw_slot *slot)
-{
-    const struct lw_block *const block = &slot->block;
-    return (struct lw_part){block->first, block->count, block->channel, block->n_channels,
-                            0, lw_op_filters(&candidates->spec.setup->job.op)};
-}
-
-/* A block's own crossings, of those that it has with its neighbours, by their share of the outputs that were looked at. */
-static int64_t own_crossings(const struct lw_candidates *candidates, const struct lw_slot *slot)
+/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. A block's own crossings, of those that
+ * it has with its neighbours, are counted by their share of the outputs that were looked at. Collective. */
+static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
     const struct lw_block *const block = &slot->block;
     const int64_t reach = op->products[candidates->product].beyond / 2;
     const int64_t begin = lw_max64(0, block->first - reach), end = lw_min64(op->n_outputs, block->first + block->count + reach);
-    if (block->count == 0)
-        return 0;
-    return (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
-}
-
-/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. Collective. */
-static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
-{
-    struct lw_comm *const comm = candidates->spec.setup->comm;
-    candidates->n_crossed += lw_comm_sum(comm, own_crossings(candidates, slot));
-    candidates->n_values += lw_rounds_outputs(candidates->spec.rounds, slot->block.round) * candidates->spec.op->n_values;
+    int64_t own = 0;
+    if (block->count > 0)
+        own = (int64_t)((double)slot->products[candidates->product].n_rows * (double)block->count / (double)(end - begin));
+    candidates->n_crossed += lw_comm_sum(candidates->spec.setup->comm, own);
+    candidates->n_values += lw_rounds_outputs(candidates->spec.rounds, block->round) * op->n_values;
     candidates->is_crowded = candidates->n_crossed / HOPELESS > candidates->spec.setup->job.search.most_peaks &&
                              candidates->n_crossed > candidates->n_values / CROWDED;
-}
-
-static int begin_block(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
-{
-    const struct lw_block *const block = &slot->block;
-    const struct lw_part whole = whole_of(candidates, slot);
-    bool has_peaks;
-    candidates->n_parts = 0;
-    candidates->n_peaks = candidates->n_part = 0;
-    return block->count > 0 ? finish_part(candidates, slot, &whole, &has_peaks, err) : LW_OK;
 }
 
 /* The peaks of the next part that is not too dense. */
@@ -283,14 +242,6 @@ static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, str
 }
 
 /* ---- on rank 0 --------------------------------------------------------------------------------------------------------- */
-
-static void warn_of_many(const struct lw_candidates *candidates)
-{
-    lw_log_warn("there are more than max-peaks=%" PRId64
-                " peaks already, so there will be no result; the run goes on to find the threshold "
-                "that would have kept so many",
-                candidates->spec.setup->job.search.most_peaks);
-}
 
 /* A threshold, a little above that of a bin, that keeps no more than `most` of the peaks that were counted. */
 static double keeping_threshold(const struct lw_candidates *candidates, double most)
@@ -311,23 +262,6 @@ static double seen_part(const struct lw_candidates *candidates)
            ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
 }
 
-static bool is_hopeless(const struct lw_candidates *candidates)
-{
-    const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
-    return found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
-                                       (double)found > HOPELESS * (double)most * seen_part(candidates));
-}
-
-static int fail_hopeless(const struct lw_candidates *candidates, struct lw_error *err)
-{
-    const int64_t most = candidates->spec.setup->job.search.most_peaks;
-    const double part = seen_part(candidates);
-    return lw_fail(err, LW_EDATA,
-                   "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64 ": by this part, "
-                   "--threshold %.6g would have kept about so many; take that, or allow more with --threshold T,max-peaks=N",
-                   candidates->n_found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
-}
-
 /* Some rows to the table, unless there have been too many. */
 static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
 {
@@ -337,12 +271,19 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
         candidates->counts[bin_of(candidates, peaks[i].snr)]++;
     lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
     candidates->n_found += n;
-    if (!candidates->is_crowded && is_hopeless(candidates))
-        return fail_hopeless(candidates, err);
-    if (candidates->n_found <= most)
+    const int64_t found = candidates->n_found;
+    const double part = seen_part(candidates);
+    const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
+                                                         (double)found > HOPELESS * (double)most * part);
+    if (!candidates->is_crowded && is_hopeless)
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64
+                       ": by this part, --threshold %.6g would have kept about so many; take that, or allow more with --threshold "
+                       "T,max-peaks=N", found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
+    if (found <= most)
         return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
     if (fitted)
-        warn_of_many(candidates);
+        lw_log_warn("there are more than max-peaks=%" PRId64 " peaks already, so there will be no result; the run goes on to find "
+                    "the threshold that would have kept so many", most);
     return LW_OK;
 }
 
@@ -373,27 +314,28 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
 
-static int bring(struct lw_candidates *candidates, struct lw_error *err)
-{
-    struct lw_comm *const comm = candidates->spec.setup->comm;
-    const int rc = lw_comm_bring(comm, candidates->peaks, candidates->n_peaks * (int64_t)sizeof *candidates->peaks,
-                                 candidates->received, SENT_ROWS * (int64_t)sizeof *candidates->peaks, take_rows, candidates, err);
-    return lw_comm_agree(comm, rc, err);
-}
-
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
 {
     if (!candidates)
         return LW_OK;
     struct lw_comm *const comm = candidates->spec.setup->comm;
     count_crossings(candidates, slot);
-    int rc = lw_comm_agree(comm, begin_block(candidates, slot, err), err);
+    const struct lw_block *const block = &slot->block;
+    const struct lw_part whole = {block->first, block->count, block->channel, block->n_channels,
+                                  0, lw_op_filters(&candidates->spec.setup->job.op)};
+    bool is_done;
+    candidates->n_parts = 0;
+    candidates->n_peaks = candidates->n_part = 0;
+    int rc = lw_comm_agree(comm, block->count > 0 ? finish_part(candidates, slot, &whole, &is_done, err) : LW_OK, err);
+    const int64_t row = sizeof *candidates->peaks;
     bool goes_on = true;
     while (rc == LW_OK && goes_on) {
         const int64_t n_seen = lw_comm_sum(comm, candidates->n_part);
         candidates->n_seen += n_seen;
         goes_on = lw_comm_max(comm, candidates->n_parts) > 0;
-        rc = bring(candidates, err);
+        rc = lw_comm_bring(comm, candidates->peaks, candidates->n_peaks * row, candidates->received, SENT_ROWS * row, take_rows,
+                           candidates, err);
+        rc = lw_comm_agree(comm, rc, err);
         if (rc == LW_OK && candidates->is_crowded && n_seen > 0)
             return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? fail_crowded(candidates, slot, err) : LW_OK, err);
         if (rc == LW_OK && goes_on)
@@ -409,22 +351,19 @@ int64_t lw_candidates_rows(const struct lw_candidates *candidates)
     return candidates->n_found > candidates->spec.setup->job.search.most_peaks ? LW_ROWS_TOO_MANY : candidates->n_found;
 }
 
-static int finish(const struct lw_candidates *candidates, struct lw_error *err)
-{
-    const int64_t most = candidates->spec.setup->job.search.most_peaks;
-    if (candidates->n_found > most)
-        return lw_fail(err, LW_EDATA,
-                       "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no "
-                       "more than that, or allow more with --threshold T,max-peaks=N",
-                       candidates->n_found, most, keeping_threshold(candidates, (double)most));
-    lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
-    return LW_OK;
-}
-
 int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
 {
     if (!candidates)
         return LW_OK;
     struct lw_comm *const comm = candidates->spec.setup->comm;
-    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? finish(candidates, err) : LW_OK, err);
+    const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
+    int rc = LW_OK;
+    if (lw_comm_rank(comm) == 0 && found > most)
+        rc = lw_fail(err, LW_EDATA,
+                     "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no more "
+                     "than that, or allow more with --threshold T,max-peaks=N",
+                     found, most, keeping_threshold(candidates, (double)most));
+    else if (lw_comm_rank(comm) == 0)
+        lw_log_info("%" PRId64 " peak%s", found, found == 1 ? "" : "s");
+    return lw_comm_agree(comm, rc, err);
 }

@@ -11,7 +11,6 @@
 #include "io/write/writer.h"
 #include "setup/setup.h"
 #include "stream/pipeline.h"
-#include "stream/search/mask.h"
 
 struct lw_candidates;
 
@@ -21,7 +20,6 @@ struct lw_candidates_spec {
     const struct lw_op_plan *op;
     struct lw_pipeline *pipeline;
     struct lw_writer *writer;           /* whose datasets are the job's products */
-    const struct lw_mask *mask;         /* NULL: none */
     const struct lw_rounds *rounds;
     int64_t n_rows;                     /* of the table, that an earlier run has left */
 };

@@ -8,6 +8,41 @@
 /* Sides of the least square of pixels that are all alike. */
 enum { ALIKE_SIDE = 4 };
 
+/* ---- samples that do not count -------------------------------------------------------------------------------------------- */
+
+static bool zeroes_nan(const struct lw_op_spec *op)
+{
+    return op->nan == LW_NAN_ZERO && !lw_scalar_is_integer(op->input.scalar);
+}
+
+static bool can_touch(const struct lw_counted *counted) { return counted->mask || zeroes_nan(&counted->job->op); }
+
+/* Whether number `at` of the slot's input is not finite. */
+static bool is_flawed(const struct lw_op_spec *op, const struct lw_slot *slot, int64_t at)
+{
+    int64_t lowest;
+    return lw_type_not_finite(op->input, op->precision, (const char *)slot->input + (size_t)at * lw_type_bytes(op->input), 1,
+                              &lowest) > 0;
+}
+
+static bool is_bad(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, int64_t i)
+{
+    const struct lw_op_spec *const op = &counted->job->op;
+    const int64_t length = counted->op->halo + slot->block.count;
+    const int64_t at = op->layout == LW_TIME_FAST ? c * length + i : i * slot->block.n_channels + c;
+    if (counted->mask && lw_mask_is_set(counted->mask, number, c, i))
+        return true;
+    return zeroes_nan(op) && is_flawed(op, slot, at);
+}
+
+static bool is_bad_pixel(const struct lw_counted *counted, const struct lw_slot *slot, int64_t c, int64_t i, int64_t column)
+{
+    const struct lw_op_spec *const op = &counted->job->op;
+    const int64_t inside = lw_boundary_index(op->conv2d.boundary, column, op->conv2d.columns);
+    const int64_t row = c * (counted->op->halo + slot->block.count) + i;
+    return inside >= 0 && is_flawed(op, slot, row * op->conv2d.columns + inside);
+}
+
 /* ---- ends ---------------------------------------------------------------------------------------------------------- */
 
 /* Outputs [first, end) that reach beyond neither end of n samples. */
@@ -43,18 +78,17 @@ static bool skips_ends(const struct lw_job *job)
     return job->boundary != LW_BOUNDARY_WRAP && part >= 0.5 && part < 1 - 1.0 / LW_COUNTED_ENDS;
 }
 
-struct lw_counted lw_counted_of(const struct lw_job *job, const struct lw_op_plan *op, const struct lw_mask *mask,
-                                const struct lw_reader *reader)
+struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op_plan *op)
 {
-    struct lw_counted counted = {.touch = {job, op, mask}, .skips_ends = skips_ends(job)};
-    counted.n_gaps = lw_reader_gaps(reader, &counted.gaps);
+    struct lw_counted counted = {.job = &setup->job, .op = op, .mask = setup->mask, .skips_ends = skips_ends(&setup->job)};
+    counted.n_gaps = lw_reader_gaps(setup->reader, &counted.gaps);
     return counted;
 }
 
 /* Position on the axis of the first sample of a slot. */
 static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *slot)
 {
-    return slot->block.first + counted->touch.job->look_ahead + counted->touch.op->after - counted->touch.op->halo;
+    return slot->block.first + counted->job->look_ahead + counted->op->after - counted->op->halo;
 }
 
 /* ---- a signal ------------------------------------------------------------------------------------------------------ */
@@ -72,21 +106,8 @@ struct line {
     int64_t begin;              /* window position of the first */
 };
 
-static struct line line_of(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c)
-{
-    const struct lw_job *const job = counted->touch.job;
-    const bool is_slow = job->op.layout == LW_TIME_SLOW;
-    const int64_t length = counted->touch.op->halo + slot->block.count, bytes = (int64_t)lw_type_bytes(job->op.input);
-    return (struct line){
-        .counted = counted, .slot = slot, .number = number, .c = c,
-        .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
-        .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
-        .length = length, .n_taps = lw_op_taps(&job->op), .begin = begin_of(counted, slot),
-    };
-}
-
 /* Output 0 of the block has its newest sample there. */
-static int64_t newest(const struct line *line) { return line->counted->touch.op->before + line->n_taps - 1; }
+static int64_t newest(const struct line *line) { return line->counted->op->before + line->n_taps - 1; }
 
 /* The lengths of most samples are known to the compiler. */
 static inline bool are_alike(const char *a, const char *b, size_t bytes)
@@ -99,7 +120,7 @@ static inline bool is_as_before(const struct line *line, int64_t i)
 {
     const char *const sample = line->samples + i * line->pitch;
     const int64_t begin = -line->begin;
-    return i <= begin || i >= begin + line->counted->touch.job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
+    return i <= begin || i >= begin + line->counted->job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
 }
 
 /* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
@@ -124,10 +145,10 @@ static void mark_alike(const struct line *line, unsigned char *skip)
 static bool find_bad(const struct line *line, unsigned char *bad)
 {
     const struct lw_counted *const counted = line->counted;
-    const int64_t start = counted->touch.job->view.start + line->begin;
-    const bool touches = lw_touch_is_needed(&counted->touch);
+    const int64_t start = counted->job->view.start + line->begin;
+    const bool touches = can_touch(counted);
     for (int64_t i = 0; i < line->length; i++)
-        bad[i] = touches && lw_touch_is_bad(&counted->touch, line->slot, line->number, line->c, i);
+        bad[i] = touches && is_bad(counted, line->slot, line->number, line->c, i);
     for (int64_t g = 0; g < counted->n_gaps; g++) {
         const int64_t from = lw_max64(counted->gaps[g].first - start, 0);
         const int64_t to = lw_min64(counted->gaps[g].first + counted->gaps[g].count - start, line->length);
@@ -139,32 +160,28 @@ static bool find_bad(const struct line *line, unsigned char *bad)
 
 static void mark_touched(const struct line *line, unsigned char *bad, unsigned char *skip)
 {
-    const int64_t first = newest(line), most = (int64_t)(line->counted->touch.job->search.masked_fraction * (double)line->n_taps);
+    const int64_t first = newest(line), most = (int64_t)(line->counted->job->search.masked_fraction * (double)line->n_taps);
     int64_t met = 0;
-    if (!(lw_touch_is_needed(&line->counted->touch) || line->counted->n_gaps > 0) || !find_bad(line, bad))
+    if (!(can_touch(line->counted) || line->counted->n_gaps > 0) || !find_bad(line, bad))
         return;
-    for (int64_t i = line->counted->touch.op->before; i < first + line->slot->block.count; i++) {
+    for (int64_t i = line->counted->op->before; i < first + line->slot->block.count; i++) {
         met += bad[i];
-        if (i - line->n_taps >= line->counted->touch.op->before)
+        if (i - line->n_taps >= line->counted->op->before)
             met -= bad[i - line->n_taps];
         if (i >= first && met > most)
             skip[i - first] = 1;
     }
 }
 
-static void mark_ends(const struct lw_counted *counted, const struct lw_block *block, unsigned char *skip)
-{
-    const struct inside inside = inside_axis(counted->touch.job);
-    for (int64_t i = block->first; counted->skips_ends && i < block->first + block->count; i++)
-        if (i < inside.first || i >= inside.end)
-            skip[i - block->first] = 1;
-}
-
 static void mark_signal(const struct line *line, unsigned char *skip, unsigned char *bad)
 {
     mark_alike(line, skip);
     mark_touched(line, bad, skip);
-    mark_ends(line->counted, &line->slot->block, skip);
+    const struct lw_block *const block = &line->slot->block;
+    const struct inside inside = inside_axis(line->counted->job);
+    for (int64_t i = block->first; line->counted->skips_ends && i < block->first + block->count; i++)
+        if (i < inside.first || i >= inside.end)
+            skip[i - block->first] = 1;
 }
 
 /* ---- an image ------------------------------------------------------------------------------------------------------ */
@@ -187,21 +204,17 @@ struct image {
 
 static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
 
-static const char *row_of(const struct image *image, int64_t i)
-{
-    const int64_t rows = image->counted->touch.op->halo + image->slot->block.count;
-    return (const char *)image->slot->input + (size_t)((image->c * rows + i) * image->conv2d->columns) * image->bytes;
-}
-
 /* Whether a pixel is as those left of it and, behind the first row that is taken, above it. Pixels beyond the sides are like
  * any. */
 static bool is_alike(const struct image *image, int64_t i, int64_t column)
 {
     const int64_t row = image->begin + i;
-    if (column < 0 || column >= image->conv2d->columns || row < 0 || row >= image->counted->touch.job->n_samples)
+    if (column < 0 || column >= image->conv2d->columns || row < 0 || row >= image->counted->job->n_samples)
         return true;
-    const char *const pixel = row_of(image, i) + (size_t)column * image->bytes;
-    const bool is_first = row == 0 || i == image->counted->touch.op->before;
+    const int64_t rows = image->counted->op->halo + image->slot->block.count;
+    const int64_t at = (image->c * rows + i) * image->conv2d->columns + column;
+    const char *const pixel = (const char *)image->slot->input + (size_t)at * image->bytes;
+    const bool is_first = row == 0 || i == image->counted->op->before;
     return (column == 0 || memcmp(pixel, pixel - image->bytes, image->bytes) == 0) &&
            (is_first || memcmp(pixel, pixel - (size_t)image->conv2d->columns * image->bytes, image->bytes) == 0);
 }
@@ -215,7 +228,7 @@ static void take_row(struct image *image, int64_t i, bool touches)
     int64_t good = 0;
     for (int64_t column = ahead - (c->kernel_columns - 1); column < c->output_columns + ahead; column++) {
         next(&alike, is_alike(image, i, column));
-        good = touches && lw_touch_is_bad_pixel(&image->counted->touch, image->slot, image->c, i, column) ? 0 : good + 1;
+        good = touches && is_bad_pixel(image->counted, image->slot, image->c, i, column) ? 0 : good + 1;
         if (column < ahead)
             continue;
         next(&image->columns.alike[column - ahead], alike >= least);
@@ -226,7 +239,7 @@ static void take_row(struct image *image, int64_t i, bool touches)
 static void mark_row(const struct image *image, int64_t row, unsigned char *skip)
 {
     const struct lw_conv2d_spec *const c = image->conv2d;
-    const struct inside rows = inside_axis(image->counted->touch.job), columns = inside_columns(c);
+    const struct inside rows = inside_axis(image->counted->job), columns = inside_columns(c);
     const bool skips = image->counted->skips_ends, is_end = row < rows.first || row >= rows.end;
     for (int64_t j = 0; j < c->output_columns; j++) {
         const bool reaches = skips && (is_end || j < columns.first || j >= columns.end);
@@ -238,11 +251,11 @@ static void mark_row(const struct image *image, int64_t row, unsigned char *skip
 static void mark_image(const struct lw_counted *counted, const struct lw_slot *slot, int64_t c, unsigned char *skip,
                        int32_t *scratch)
 {
-    const struct lw_conv2d_spec *const conv2d = &counted->touch.job->op.conv2d;
-    const int64_t before = counted->touch.op->before, width = conv2d->output_columns, newest = before + conv2d->kernel_rows - 1;
-    const bool touches = lw_touch_is_needed(&counted->touch);
+    const struct lw_conv2d_spec *const conv2d = &counted->job->op.conv2d;
+    const int64_t before = counted->op->before, width = conv2d->output_columns, newest = before + conv2d->kernel_rows - 1;
+    const bool touches = can_touch(counted);
     struct image image = {
-        .counted = counted, .conv2d = conv2d, .slot = slot, .c = c, .bytes = lw_type_bytes(counted->touch.job->op.input),
+        .counted = counted, .conv2d = conv2d, .slot = slot, .c = c, .bytes = lw_type_bytes(counted->job->op.input),
         .begin = begin_of(counted, slot), .columns = {scratch, scratch + width},
     };
     memset(scratch, 0, (size_t)(2 * width) * sizeof *scratch);
@@ -263,14 +276,75 @@ int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, 
 bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
                      void *scratch)
 {
-    const struct lw_job *const job = counted->touch.job;
+    const struct lw_job *const job = counted->job;
     const int64_t width = lw_op_width(&job->op);
     const size_t n = (size_t)(slot->block.count * width);
-    const struct line line = line_of(counted, slot, number, c);
+    const bool is_slow = job->op.layout == LW_TIME_SLOW;
+    const int64_t length = counted->op->halo + slot->block.count, bytes = (int64_t)lw_type_bytes(job->op.input);
+    const struct line line = {
+        .counted = counted, .slot = slot, .number = number, .c = c,
+        .samples = (const char *)slot->input + (is_slow ? c : c * length) * bytes,
+        .bytes = (size_t)bytes, .pitch = is_slow ? slot->block.n_channels * bytes : bytes,
+        .length = length, .n_taps = lw_op_taps(&job->op), .begin = begin_of(counted, slot),
+    };
     memset(skip, 0, n);
     if (lw_op_has_pixels(&job->op))
         mark_image(counted, slot, c, skip, scratch);
     else
         mark_signal(&line, skip, scratch);
     return memchr(skip, 1, n) != NULL;
+}
+
+/* ---- peaks ----------------------------------------------------------------------------------------------------------- */
+
+static double energy(const struct lw_ols_spec *ols, int filter, int64_t tap)
+{
+    const int parts = ols->taps_complex ? 2 : 1;
+    const double *const h = ols->taps + (filter * ols->n_taps + tap) * parts;
+    return h[0] * h[0] + (parts == 2 ? h[1] * h[1] : 0);
+}
+
+/* The samples of an output begin `before` samples after those of the block's first output, which begin where the input does; the
+ * newest meets tap 0. */
+static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
+{
+    const struct lw_ols_spec *const ols = &counted->job->op.ols;
+    const double most = counted->job->search.masked_fraction;
+    const int64_t c = crossing->channel - slot->block.channel, first = crossing->index - slot->block.first + counted->op->before;
+    double bad = 0, all = 0;
+    for (int64_t tap = 0; tap < ols->n_taps; tap++) {
+        const bool meets = is_bad(counted, slot, number, c, first + ols->n_taps - 1 - tap);
+        if (meets && most == 0)
+            return true;
+        const double its = most > 0 ? energy(ols, crossing->filter, tap) : 0;
+        all += its;
+        bad += meets ? its : 0;
+    }
+    return bad > most * all;
+}
+
+/* Images have no mask. */
+static bool is_pixel_touched(const struct lw_counted *counted, const struct lw_slot *slot, const struct lw_crossing *crossing)
+{
+    const struct lw_conv2d_spec *const conv2d = &counted->job->op.conv2d;
+    const int64_t first = crossing->index - slot->block.first + counted->op->before,
+                  last_column = crossing->column + conv2d->look_ahead_columns;
+    for (int64_t row = 0; row < conv2d->kernel_rows; row++)
+        for (int64_t column = 0; column < conv2d->kernel_columns; column++)
+            if (is_bad_pixel(counted, slot, crossing->channel - slot->block.channel, first + row, last_column - column))
+                return true;
+    return false;
+}
+
+int64_t lw_counted_drop(const struct lw_counted *counted, const struct lw_slot *slot, int number, struct lw_crossing *crossings,
+                      int64_t n)
+{
+    const bool is_image = lw_op_has_pixels(&counted->job->op);
+    int64_t kept = 0;
+    if (!can_touch(counted))
+        return n;
+    for (int64_t i = 0; i < n; i++)
+        if (!(is_image ? is_pixel_touched(counted, slot, &crossings[i]) : is_touched(counted, slot, number, &crossings[i])))
+            crossings[kept++] = crossings[i];
+    return kept;
 }

@@ -2,10 +2,10 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/notes/quality.h"
 #include "signal/convolution.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
-#include "stream/search/good.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,25 +70,17 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
                       bool *is_packed, struct lw_error *err)
 {
     const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
-    *is_packed = false;
-    if (has_shape(info, input, axis, 1, shape))
-        return LW_OK;
-    *is_packed = true;
-    if (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape))
+    char text[40];
+    if (info->type.is_complex)
+        return lw_fail(err, LW_EDATA, "--mask %.600s is %s: a mask holds whole or real numbers, 0 where a sample counts",
+                       lw_dataset_name(info).text, lw_type_text(info->type, text));
+    *is_packed = !has_shape(info, input, axis, 1, shape);
+    if (!*is_packed || (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape)))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of "
                    "the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits "
                    "for these, eight in a uint8 as numpy.packbits has them", lw_dataset_name(info).text, info->n_dims,
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
-}
-
-static int check_type(const struct lw_dataset_info *info, struct lw_error *err)
-{
-    char text[40];
-    if (!info->type.is_complex)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "--mask %.600s is %s: a mask holds whole or real numbers, 0 where a sample counts",
-                   lw_dataset_name(info).text, lw_type_text(info->type, text));
 }
 
 static struct lw_view_spec view_of(const struct lw_mask *mask, const struct lw_job *job)
@@ -122,16 +114,6 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
     return lw_comm_agree(comm, rc, err);
 }
 
-/* Some rows, or a part of one. */
-static int read_part(struct lw_mask *mask, int64_t row, int64_t n_rows, int64_t first, int64_t count, struct lw_error *err)
-{
-    const struct lw_slab slab = {
-        .first = first, .count = count, .channel = row, .n_channels = n_rows,
-        .into = mask->bits + row * mask->pitch, .into_axis = mask->pitch, .into_first = first,
-    };
-    return lw_reader_read(mask->reader, &slab, err);
-}
-
 /* All bits, on each rank. */
 static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, struct lw_error *err)
 {
@@ -148,8 +130,14 @@ static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, s
         return LW_ESYSTEM;
     rc = lw_reader_select(mask->reader, &view, err);
     for (int64_t row = 0; row < mask->rows && rc == LW_OK; row += rows)
-        for (int64_t first = 0; first < mask->pitch && rc == LW_OK; first += bytes)
-            rc = read_part(mask, row, lw_min64(rows, mask->rows - row), first, lw_min64(bytes, mask->pitch - first), err);
+        for (int64_t first = 0; first < mask->pitch && rc == LW_OK; first += bytes) {
+            const struct lw_slab slab = {
+                .first = first, .count = lw_min64(bytes, mask->pitch - first), .channel = row,
+                .n_channels = lw_min64(rows, mask->rows - row),
+                .into = mask->bits + row * mask->pitch, .into_axis = mask->pitch, .into_first = first,
+            };
+            rc = lw_reader_read(mask->reader, &slab, err);
+        }
     return rc;
 }
 
@@ -162,7 +150,7 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
     const struct lw_dataset_info *const info = lw_reader_info(mask->reader);
     mask->type = info->type;
     bool is_packed;
-    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
+    if ((rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
         return rc;
     if (mask->shape == BY_CHANNEL)
         rc = read_channels(comm, job->search.mask, job, is_packed, mask, err);
@@ -173,14 +161,107 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
     return rc;
 }
 
-/* Bits of which every rank has all. */
-static int open_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
+/* ---- those that do not pass the tests of which the input files keep the results (io/notes/quality.h) -------------------------- */
+
+/* The axis of the input, and its samples that fail. */
+struct axis {
+    const struct lw_axis_metadata *times;
+    int64_t n;
+    unsigned char *failed;      /* in any series so far */
+    unsigned char *doubtful;    /* in the one at hand: until some file says that they are good */
+};
+
+static int64_t bit_bytes(int64_t n) { return lw_divide_up(n, 8); }
+
+/* The first sample that is not earlier. */
+static int64_t sample_from(const struct axis *axis, const struct lw_axis_metadata *series, int64_t entry)
+{
+    double late;
+    struct lw_instant at = lw_instant_of_sample(series->instant, series->period, entry);
+    if (series->scale != axis->times->scale)
+        at = axis->times->scale == LW_TIME_GPS ? lw_instant_to_gps(at) : lw_instant_from_gps(at);
+    const int64_t sample = lw_instant_to_sample(axis->times->instant, axis->times->period, at, &late) + (late > 0);
+    return lw_min64(axis->n, lw_max64(0, sample));
+}
+
+static void clear_bits(unsigned char *bits, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++)
+        if (i % 8 == 0 && end - i >= 8) {
+            bits[i / 8] = 0;
+            i += 7;
+        } else {
+            bits[i / 8] &= (unsigned char)~(0x80 >> i % 8);
+        }
+}
+
+/* One series of one file. */
+static int read_series(struct lw_comm *comm, struct axis *axis, const char *file, const struct lw_quality *quality,
+                       struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    double *values = NULL;
+    int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, 2, &info, &values, err);
+    if (rc == LW_OK &&
+        (info.n_dims != 1 || info.type.is_complex || info.axis.scale == LW_TIME_UNKNOWN || info.axis.period.numerator <= 0))
+        rc = lw_fail(err, LW_EDATA, "--mask good-data: %.600s is no series of whole numbers that says when it begins and how long "
+                     "each of them is valid", lw_dataset_name(&info).text);
+    for (int64_t k = 0; rc == LW_OK && k < info.dims[0]; k++) {
+        const bool is_number = values[k] >= 0 && values[k] < 9e15;
+        if (is_number && ((uint64_t)values[k] & quality->bits) == quality->bits)
+            clear_bits(axis->doubtful, sample_from(axis, &info.axis, k), sample_from(axis, &info.axis, k + 1));
+    }
+    lw_free(values);
+    return rc;
+}
+
+/* All files, series after series. */
+static int read_all(struct lw_comm *comm, const struct lw_reader *input, const char *tests, struct axis *axis, struct lw_error *err)
+{
+    const int64_t n_files = lw_reader_info(input)->n_files;
+    struct lw_dataset_info file;
+    struct lw_qualities found;
+    int n_series = 1;
+    for (int s = 0; s < n_series; s++) {
+        memset(axis->doubtful, 0xff, (size_t)bit_bytes(axis->n));
+        for (int64_t f = 0; f < n_files; f++) {
+            lw_reader_file(input, f, &file);
+            int rc = lw_comm_rank(comm) == 0 ? lw_quality_find(file.file, &file.hints, tests, &found, err) : LW_OK;
+            if ((rc = lw_comm_agree(comm, rc, err)))
+                return rc;
+            lw_comm_broadcast(comm, &found, sizeof found);
+            if (s < found.n && (rc = read_series(comm, axis, file.file, &found.of[s], err)))
+                return rc;
+            n_series = found.n;
+        }
+        for (int64_t b = 0; b < bit_bytes(axis->n); b++)
+            axis->failed[b] |= axis->doubtful[b];
+    }
+    return LW_OK;
+}
+
+/* One bit for each sample of the axis, set where a test is not passed or nothing is said of the sample; on every rank. */
+static int read_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
                           struct lw_error *err)
 {
+    const struct lw_dataset_info *const info = lw_reader_info(input);
+    struct axis axis = {.times = &info->axis, .n = info->dims[job->view.axis]};
+    const size_t bytes = (size_t)bit_bytes(axis.n);
+    if (info->axis.scale == LW_TIME_UNKNOWN || info->axis.period.numerator <= 0)
+        return lw_fail(err, LW_EDATA, "--mask good-data: %.600s does not say when it begins or at which rate it was sampled: give "
+                       "--start-time and --sample-rate", lw_dataset_name(info).text);
     mask->shape = BY_SAMPLE;
     mask->rows = 1;
-    mask->pitch = lw_divide_up(lw_reader_info(input)->dims[job->view.axis], 8);
-    return lw_good_data_read(comm, input, job->view.axis, job->search.good_data, &mask->bits, err);
+    mask->pitch = bit_bytes(axis.n);
+    axis.failed = mask->bits = lw_alloc(bytes, "the mask", err);
+    axis.doubtful = lw_alloc(bytes, "the mask", err);
+    int rc = lw_comm_agree(comm, axis.failed && axis.doubtful ? LW_OK : LW_ESYSTEM, err);
+    if (rc == LW_OK) {
+        memset(axis.failed, 0, bytes);
+        rc = read_all(comm, input, job->search.good_data, &axis, err);
+    }
+    lw_free(axis.doubtful);
+    return rc;
 }
 
 int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out,
@@ -197,7 +278,7 @@ int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_
         mask->n_samples = job->n_samples;
         mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
     }
-    if (rc || (rc = job->search.mask ? open_dataset(comm, job, mask, err) : open_good_data(comm, input, job, mask, err))) {
+    if (rc || (rc = job->search.mask ? open_dataset(comm, job, mask, err) : read_good_data(comm, input, job, mask, err))) {
         lw_mask_close(mask);
         return rc;
     }
@@ -289,8 +370,9 @@ static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, in
                                 : bit_of(mask->bits + sample * mask->pitch, channel);
 }
 
-static bool is_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
+bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i)
 {
+    const struct marks *const marks = &mask->marks[number];
     if (mask->shape == BY_CHANNEL)
         return mask->channels[marks->channel + c] != 0;
     if (mask->bits)
@@ -301,23 +383,6 @@ static bool is_set(const struct lw_mask *mask, const struct marks *marks, int64_
     if (lw_type_bytes(mask->type) == 1)
         return marks->numbers[at] != 0;
     return lw_type_number(mask->type, marks->numbers, at) != 0;
-}
-
-bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i)
-{
-    return is_set(mask, &mask->marks[number], c, i);
-}
-
-static void clear_samples(const struct lw_mask *mask, const struct marks *marks, const struct lw_window_part *slot)
-{
-    const bool is_fast = mask->layout == LW_TIME_FAST;
-    for (int64_t c = 0; c < slot->n_channels; c++) {
-        for (int64_t i = 0; i < slot->into_axis; i++) {
-            const int64_t at = is_fast ? c * slot->into_axis + i : i * slot->n_channels + c;
-            if (is_set(mask, marks, c, i))
-                memset((char *)slot->into + at * mask->sample_bytes, 0, (size_t)mask->sample_bytes);
-        }
-    }
 }
 
 int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part *part, struct lw_error *err)
@@ -331,7 +396,13 @@ int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part 
         marks->part.n_channels = 1;
     }
     const int rc = !is_read_by_slot(mask) || part->end <= part->begin ? LW_OK : lw_window_read(mask->window, &marks->part, err);
-    if (rc == LW_OK)
-        clear_samples(mask, marks, part);
+    const bool is_fast = mask->layout == LW_TIME_FAST;
+    for (int64_t c = 0; rc == LW_OK && c < part->n_channels; c++) {
+        for (int64_t i = 0; i < part->into_axis; i++) {
+            const int64_t at = is_fast ? c * part->into_axis + i : i * part->n_channels + c;
+            if (lw_mask_is_set(mask, number, c, i))
+                memset((char *)part->into + at * mask->sample_bytes, 0, (size_t)mask->sample_bytes);
+        }
+    }
     return rc;
 }

@@ -1,4 +1,5 @@
-/* mask.h - samples that do not count: --mask FILE:/dataset, or those that --mask good-data=TESTS does not name (good.h).
+/* mask.h - samples that do not count: --mask FILE:/dataset, or those that do not pass the tests of --mask good-data=TESTS, of
+ * which the input files themselves keep the results (io/notes/quality.h).
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
  * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first
@@ -13,8 +14,8 @@ struct lw_plan;
 struct lw_mask;
 
 /** Open the dataset that the job's search names as its mask and look at its shape; *out stays NULL where there is none. Adds the
- * dataset to the job's inputs. Errors are those of lw_reader_open and lw_good_data_read, and LW_EDATA for a shape that does not
- * fit. Collective. */
+ * dataset to the job's inputs. Errors are those of lw_reader_open, lw_quality_find and lw_reader_read_numbers; LW_EDATA
+ * for a shape that does not fit, and where a file keeps no such series, or its times or the input's are not known. Collective. */
 int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out,
                  struct lw_error *err);
 void lw_mask_close(struct lw_mask *mask);                   /* NULL is legal */

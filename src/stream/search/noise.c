@@ -32,23 +32,6 @@ struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_
     return spec->job->search.noise == LW_NOISE_RMS ? lw_noise_rms_bytes(spec, plan) : lw_noise_clip_bytes(spec, plan);
 }
 
-static void tell(const struct lw_job *job, const struct lw_noise_said *said, double seconds)
-{
-    double least = job->noise[0], most = job->noise[0];
-    for (int64_t i = 0; i < n_sigmas(job); i++) {
-        least = fmin(least, job->noise[i]);
-        most = fmax(most, job->noise[i]);
-    }
-    lw_log_info("the noise is %.6g to %.6g, measured in %s in %.3g s", least, most, said->text, seconds);
-}
-
-/* Masked channels have no outputs that count, which is no news. */
-static bool is_missing(const struct lw_job *job, const struct lw_noise_said *said, int64_t i)
-{
-    const bool is_masked = (job->search.mask || job->search.good_data) && said->n_finite && said->n_finite[i] == 0;
-    return job->noise[i] == 0 && !is_masked;
-}
-
 static const char *why_none(const struct lw_noise_said *said, int64_t i)
 {
     if (!said->n_finite)
@@ -65,7 +48,9 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     int64_t n_none = 0, first = 0;
     char more[64] = "", where[64] = "";
     for (int64_t i = n_sigmas(job) - 1; i >= 0; i--) {
-        if (is_missing(job, said, i)) {
+        /* Masked channels have no outputs that count, which is no news. */
+        const bool is_masked = (job->search.mask || job->search.good_data) && said->n_finite && said->n_finite[i] == 0;
+        if (job->noise[i] == 0 && !is_masked) {
             n_none++;
             first = i;
         }
@@ -93,7 +78,12 @@ int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct 
         job->search.noise == LW_NOISE_RMS ? lw_noise_rms(setup, plan, &said, err) : lw_noise_clip(setup, plan, &said, err);
     if (rc == LW_OK) {
         lw_comm_broadcast(setup->comm, job->noise, n_sigmas(job) * (int64_t)sizeof *job->noise);
-        tell(job, &said, lw_now() - start);
+        double least = job->noise[0], most = job->noise[0];
+        for (int64_t i = 0; i < n_sigmas(job); i++) {
+            least = fmin(least, job->noise[i]);
+            most = fmax(most, job->noise[i]);
+        }
+        lw_log_info("the noise is %.6g to %.6g, measured in %s in %.3g s", least, most, said.text, lw_now() - start);
         if (lw_comm_rank(setup->comm) == 0)
             warn_of_none(job, &said);
     }

@@ -1,15 +1,17 @@
 /* noise_clip.c - --noise measured: sigma of signal/spread.h, over the outputs that counted.h lets count.
  *
- * Blocks of the filtered series come to the host and are counted (noise_count.h). The ranks' counts are added up, and the sigmas of
- * their pieces gathered. Neither ranks nor memory change a count: memory bounds the channels that are counted at a time, and the
+ * Blocks of the filtered series come to the host, where the values of each channel and filter are counted all together, and sigma is
+ * found of each piece of a block, a cell, by itself. The ranks' counts are added up, and the sigmas of their pieces gathered. Neither
+ * ranks nor memory change a count: memory bounds the channels that are counted at a time, and the
  * filters of a pass depend on shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "signal/spread.h"
+#include "stream/search/counted.h"
 #include "stream/search/noise.h"
-#include "stream/search/noise_count.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,12 +36,33 @@ enum { LEAST_PIECES = 16 };
 /* Doubles of the counts that ranks add up at a time: several channels and filters in single precision, one in double. */
 enum { SUMMED = 1 << 17 };
 
+/* Where time is slow, so many channels beside each other are taken at a time, so that all is used that comes with a line of the
+ * cache. */
+enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
+
+/* The sides of a block are cut into so many parts each; none: there are no pieces. */
+struct cells {
+    int64_t rows, columns;
+};
+
 struct clip {
-    struct lw_noise_pass pass;
-    struct lw_noise_count count;
+    struct lw_noise_pass pass;  /* takes the sigmas of pieces, of which half counts */
     int first_filter;           /* of those of the pass */
     int64_t stretch;            /* of the axis that is being measured */
-    double *sums, *work;        /* [summed_of] */
+    int64_t begin, end;         /* outputs of the axis that count, of those in the blocks */
+    struct cells cells;
+    struct lw_counted counted;
+    struct lw_pool *pool;       /* borrowed; NULL: one thread does all */
+    int n_threads;
+    int64_t bins;               /* lw_spread_bins */
+
+    /* Of the group of channels that is being measured. */
+    uint32_t *counts;           /* owned; [channels][filters][bins] */
+    char *scratch;              /* owned; of the threads */
+    int64_t n_blocks;           /* counted so far */
+    const struct lw_slot *slot; /* that is being counted, and its number */
+    int number;
+    double *sums, *work;        /* owned; [summed_of] */
 };
 
 static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->pass.spec); }
@@ -83,18 +106,8 @@ static void choose_stretch(struct clip *clip, int64_t stretch)
 {
     const struct lw_job *const job = clip->pass.job;
     clip->stretch = stretch;
-    lw_search_stretch_range(lw_op_search(&job->op), job->n_outputs, stretch, &clip->count.begin, &clip->count.end);
-    clip->pass.blocks = choose_blocks(job, clip->pass.plan.op.unit, clip->count.begin, clip->count.end);
-}
-
-/* As many blocks as any stretch has. */
-static void choose_longest(struct clip *clip)
-{
-    const struct lw_job *const job = clip->pass.job;
-    const struct lw_search *const search = lw_op_search(&job->op);
-    const int64_t unit = clip->pass.plan.op.unit, n = job->n_outputs;
-    const bool is_parted = search->stretch > 0 && search->stretch < n / 2;
-    clip->pass.blocks = choose_blocks(job, unit, 0, is_parted ? lw_min64(n, 2 * search->stretch + unit) : n);
+    lw_search_stretch_range(lw_op_search(&job->op), job->n_outputs, stretch, &clip->begin, &clip->end);
+    clip->pass.blocks = choose_blocks(job, clip->pass.plan.op.unit, clip->begin, clip->end);
 }
 
 /* Place of a channel's sigma behind a filter of the pass, of the stretch. */
@@ -107,25 +120,6 @@ static int64_t place_of(const struct clip *clip, int64_t channel, int64_t filter
 /* Parts of about `wanted`. */
 static int64_t parts_of(int64_t length, int64_t wanted) { return lw_max64(1, (length + wanted / 2) / wanted); }
 
-static struct lw_noise_cells choose_cells(const struct lw_job *job, int64_t length)
-{
-    const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    if (!lw_op_has_pixels(&job->op))
-        return length >= PIECE_TAPS * job->op.ols.n_taps ? (struct lw_noise_cells){1, 1} : (struct lw_noise_cells){0};
-    return (struct lw_noise_cells){parts_of(lw_min64(length, job->n_outputs), side_of(c)), parts_of(c->output_columns, side_of(c))};
-}
-
-/* Filters [first, first + n) of the job, as a series of the computing precision. */
-static void take_filters(const struct lw_job *job, int first, int n, struct lw_op_spec *spec)
-{
-    *spec = job->op;
-    lw_noise_plain_series(spec);
-    if (lw_op_has_pixels(&job->op))
-        return;
-    spec->ols.taps += first * spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1);
-    spec->ols.n_filters = n;
-}
-
 /* The values of a block of the fewest channels. */
 static int64_t least_values(const struct clip *clip)
 {
@@ -133,18 +127,33 @@ static int64_t least_values(const struct clip *clip)
     return lw_min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
+/* Filters [first, first + n) of the job, as a series of the computing precision, in as many blocks as any stretch has. */
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
 {
     struct lw_noise_pass *const pass = &clip->pass;
-    take_filters(pass->job, first, n, &pass->spec);
+    const struct lw_job *const job = pass->job;
+    const bool is_image = lw_op_has_pixels(&job->op);
+    pass->spec = job->op;
+    lw_noise_plain_series(&pass->spec);
+    if (!is_image) {
+        pass->spec.ols.taps += first * pass->spec.ols.n_taps * (pass->spec.ols.taps_complex ? 2 : 1);
+        pass->spec.ols.n_filters = n;
+    }
     const int rc = pass->engine->ops->op_plan(pass->engine, &pass->spec, &pass->plan.op, err);
     if (rc)
         return rc;
-    choose_longest(clip);
-    pass->group = lw_min64(pass->plan.op.channel_unit, pass->job->op.n_channels);
-    clip->count.pass = pass;
-    clip->count.cells = choose_cells(pass->job, pass->blocks.length);
-    pass->pieces = clip->count.cells.rows * clip->count.cells.columns;
+    const int64_t unit = pass->plan.op.unit, stretch = lw_op_search(&job->op)->stretch, all = job->n_outputs;
+    const bool is_parted = stretch > 0 && stretch < all / 2;
+    pass->blocks = choose_blocks(job, unit, 0, is_parted ? lw_min64(all, 2 * stretch + unit) : all);
+    pass->group = lw_min64(pass->plan.op.channel_unit, job->op.n_channels);
+    clip->cells = (struct cells){0};
+    if (is_image) {
+        const int64_t side = side_of(&job->op.conv2d);
+        clip->cells.rows = parts_of(lw_min64(pass->blocks.length, all), side);
+        clip->cells.columns = parts_of(job->op.conv2d.output_columns, side);
+    } else if (pass->blocks.length >= PIECE_TAPS * job->op.ols.n_taps)
+        clip->cells = (struct cells){1, 1};
+    pass->pieces = clip->cells.rows * clip->cells.columns;
     clip->first_filter = first;
     return LW_OK;
 }
@@ -163,19 +172,64 @@ static int plan_clip(struct clip *clip, int first, struct lw_error *err)
 static struct clip clip_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
                            int n_threads)
 {
-    struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .count.n_threads = n_threads > 0 ? n_threads : 1};
+    struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .n_threads = n_threads > 0 ? n_threads : 1};
     if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block on its way */
         clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
-    clip.count.bins = lw_spread_bins(job->op.precision);
+    clip.bins = lw_spread_bins(job->op.precision);
     return clip;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
+static int64_t n_cells(const struct clip *clip) { return clip->cells.rows * clip->cells.columns; }
+
+/* What a thread has for itself: the marks of channels, what marking takes, and of a piece of each the counts, 0 when it is done,
+ * and sums. */
+struct scratch {
+    unsigned char *skip;
+    void *marking;
+    uint32_t *counts;
+    double *sums, *work;
+};
+
+static int64_t longest_block(const struct clip *clip)
+{
+    return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs);
+}
+
+/* Channels that are taken together. */
+static int64_t n_together(const struct clip *clip)
+{
+    return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1;
+}
+
+/* Of one channel. */
+static int64_t marks_bytes(const struct clip *clip)
+{
+    return lw_round_up(longest_block(clip) * lw_op_width(&clip->pass.job->op), LW_ALIGNMENT);
+}
+
+static int64_t marking_bytes(const struct clip *clip)
+{
+    return lw_round_up(lw_counted_bytes(clip->pass.job, &clip->pass.plan.op, clip->pass.blocks.length), LW_ALIGNMENT);
+}
+
+static int64_t scratch_bytes(const struct clip *clip)
+{
+    const int64_t of_sums = clip->bins * 2 * (int64_t)sizeof(double), of_counts = clip->bins * (int64_t)sizeof(uint32_t);
+    return n_together(clip) * marks_bytes(clip) + marking_bytes(clip) +
+           lw_round_up(of_sums + n_together(clip) * of_counts, LW_ALIGNMENT);
+}
+
+static int64_t n_bins(const struct clip *clip, int64_t n_channels)
+{
+    return lw_noise_pass_pairs(&clip->pass, n_channels) * clip->bins;
+}
+
 /* Room for some channels' and filters' counts, and for the sigmas of one. */
 static int64_t summed_of(const struct clip *clip)
 {
-    return lw_max64(lw_max64(clip->count.bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
+    return lw_max64(lw_max64(clip->bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
 }
 
 static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader *reader, const struct lw_mask *mask,
@@ -184,7 +238,8 @@ static struct lw_bytes bytes_of(const struct clip *clip, const struct lw_reader 
     const struct lw_job *const job = clip->pass.job;
     const int64_t all = n_stretches(clip) * job->op.n_channels * lw_op_filters(&job->op);
     struct lw_bytes bytes = lw_noise_pass_bytes(&clip->pass, reader, mask, run);
-    bytes.host += lw_noise_count_bytes(&clip->count) + (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
+    bytes.host += n_bins(clip, clip->pass.group) * (int64_t)sizeof *clip->counts + clip->n_threads * scratch_bytes(clip) +
+                  (2 * summed_of(clip) + all) * (int64_t)sizeof(double);
     return bytes;
 }
 
@@ -194,12 +249,6 @@ struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struc
     return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->mask, plan);
 }
 
-static bool fits(const struct clip *clip, const struct lw_setup *setup, const struct lw_plan *plan)
-{
-    const struct lw_bytes bytes = bytes_of(clip, setup->reader, setup->mask, plan);
-    return bytes.host <= plan->bytes.engine && bytes.pinned <= plan->bytes.pinned && bytes.device <= plan->bytes.device;
-}
-
 /* As many channels at a time as fit what the run will take anyway. Every rank finds its own number, and the least counts. */
 static void choose_group(struct clip *clip, struct lw_setup *setup, const struct lw_plan *plan)
 {
@@ -207,97 +256,212 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
     const int64_t values = least_values(clip) / unit * n_filters(clip);
     const int64_t most = (clip->pass.spec.layout == LW_TIME_SLOW ? BLOCK_VALUES_SLOW : BLOCK_VALUES) / values;
     int64_t group = lw_min64(plan->rounds.group, most) / unit * unit;
+    bool fits;
     do {
         clip->pass.group = lw_max64(least, group);
         group = group / 2 / unit * unit;
-    } while (clip->pass.group > least && !fits(clip, setup, plan));
+        const struct lw_bytes bytes = bytes_of(clip, setup->reader, setup->mask, plan);
+        fits = bytes.host <= plan->bytes.engine && bytes.pinned <= plan->bytes.pinned && bytes.device <= plan->bytes.device;
+    } while (clip->pass.group > least && !fits);
     clip->pass.group = lw_comm_min(setup->comm, clip->pass.group);
+}
+
+/* ---- counts -------------------------------------------------------------------------------------------------------- */
+
+/* The values of channels [c, c + n) of the slot's block, behind a filter, and which of them do not count; NULL: all do. */
+struct values {
+    int64_t c;
+    int n, f;
+    const char *values;
+    const unsigned char *skip;
+};
+
+/* Outputs [first, end) on the axis, and columns likewise, of those that count. @param pitch  from the counts of a channel to the
+ * next's */
+static void count_values(const struct clip *clip, const struct values *v, const int64_t rows[2],
+                         const int64_t columns[2], uint32_t *counts, int64_t pitch)
+{
+    const struct lw_op_spec *const spec = &clip->pass.spec;
+    const struct lw_block *const block = &clip->slot->block;
+    const int64_t width = lw_op_width(&clip->pass.job->op), n = columns[1] - columns[0];
+    const int64_t begin = lw_max64(rows[0], clip->begin - block->first), end = lw_min64(rows[1], clip->end - block->first);
+    const bool are_together = n == width;
+    struct lw_spread_values part = {
+        .precision = spec->precision, .is_complex = spec->output.is_complex, .n_series = v->n, .skip_pitch = marks_bytes(clip),
+        .stride = spec->layout == LW_TIME_SLOW ? block->n_channels : 1,
+    };
+    for (int64_t row = begin; row < end; row += are_together ? end - begin : 1) {
+        const int64_t first = row * width + columns[0];
+        part.values = v->values + first * part.stride * (int64_t)lw_type_bytes(spec->output);
+        part.n = are_together ? (end - row) * n : n;
+        part.skip = v->skip ? v->skip + first : NULL;
+        lw_spread_count(&part, counts, pitch);
+    }
+}
+
+/* Sigma of a piece's counts, which are added to those of all and forgotten; -1: there are fewer than `least`. */
+static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least,
+                         uint32_t *counts)
+{
+    const struct lw_op_spec *const spec = &clip->pass.spec;
+    double n_finite;
+    int64_t first, end;
+    lw_spread_range(piece, clip->bins, &first, &end);
+    end = lw_min64(end + 1, clip->bins);      /* one more, which takes the sum */
+    for (int64_t bin = first; bin < end; bin++) {
+        counts[bin] += piece[bin];
+        scratch->sums[bin - first] = piece[bin];
+        piece[bin] = 0;
+    }
+    const double sigma = lw_spread_sigma(spec->precision, spec->output.is_complex, first, scratch->sums, end - first, scratch->work,
+                                         &n_finite);
+    return n_finite >= least ? sigma : -1;
+}
+
+/* Place of the sums of channel k. */
+static uint32_t *counts_of(const struct clip *clip, const struct values *v, int k)
+{
+    return clip->counts + ((v->c + k) * n_filters(clip) + v->f) * clip->bins;
+}
+
+/* A piece counts if half of its outputs do. @param sigmas  [cells][channels x filters], of the first channel and its filter */
+static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch,
+                       double *sigmas)
+{
+    const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
+    const int64_t row = cell / clip->cells.columns, tall = lw_divide_up(length, clip->cells.rows);
+    const int64_t column = cell % clip->cells.columns, wide = lw_divide_up(width, clip->cells.columns);
+    const int64_t rows[2] = {lw_min64(row * tall, n), lw_min64((row + 1) * tall, n)};
+    const int64_t columns[2] = {lw_min64(column * wide, width), lw_min64((column + 1) * wide, width)};
+    if (columns[0] < columns[1])
+        count_values(clip, v, rows, columns, scratch->counts, clip->bins);
+    for (int k = 0; k < v->n; k++)
+        sigmas[cell * lw_noise_pass_pairs(&clip->pass, clip->slot->block.n_channels) + k * n_filters(clip)] =
+            take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
+}
+
+/* Channels [c, c + n) of the slot, behind all filters. */
+static void count_channels(const struct clip *clip, int64_t c, int n, int thread)
+{
+    const struct lw_slot *const slot = clip->slot;
+    const bool is_slow = clip->pass.spec.layout == LW_TIME_SLOW;
+    const int64_t outputs = slot->block.count * lw_op_width(&clip->pass.job->op);
+    char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
+    double *const sums = (double *)(marking + marking_bytes(clip));
+    const struct scratch scratch =
+        {(unsigned char *)its, marking, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
+    bool has_marks = false;
+    for (int k = 0; k < n; k++)
+        if (lw_counted_mark(&clip->counted, slot, clip->number, c + k, scratch.skip + k * marks_bytes(clip), scratch.marking))
+            has_marks = true;
+    const int64_t rows[2] = {0, slot->block.count}, columns[2] = {0, lw_op_width(&clip->pass.job->op)};
+    const int64_t piece = clip->n_blocks * n_cells(clip) * lw_noise_pass_pairs(&clip->pass, slot->block.n_channels);
+    for (int f = 0; f < n_filters(clip); f++) {
+        const int64_t first = f * slot->block.n_channels * outputs + (is_slow ? c : c * outputs);
+        const char *const numbers = (const char *)slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output);
+        const struct values values = {c, n, f, numbers, has_marks ? scratch.skip : NULL};
+        if (n_cells(clip) == 0)
+            count_values(clip, &values, rows, columns, counts_of(clip, &values, 0), n_filters(clip) * clip->bins);
+        for (int64_t cell = 0; cell < n_cells(clip); cell++)
+            count_cell(clip, &values, cell, &scratch, clip->pass.mine + piece + c * n_filters(clip) + f);
+    }
+}
+
+static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    const struct clip *const clip = context;
+    const int64_t first = piece * n_together(clip);
+    (void)err;
+    count_channels(clip, first, (int)lw_min64(n_together(clip), clip->slot->block.n_channels - first), thread);
+    return LW_OK;
+}
+
+static int count_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
+{
+    struct clip *const clip = context;
+    clip->slot = slot;
+    clip->number = number;
+    const int64_t n_pieces = lw_divide_up(slot->block.n_channels, n_together(clip));
+    int rc = LW_OK;
+    if (clip->pool && n_pieces > 1) {
+        struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_pieces, .work = count_piece, .context = clip};
+        lw_pool_start(clip->pool, &batch);
+        rc = lw_pool_wait(clip->pool, &batch, err);
+    } else
+        for (int64_t piece = 0; rc == LW_OK && piece < n_pieces; piece++)
+            rc = count_piece(clip, piece, 0, err);
+    clip->n_blocks++;
+    return rc;
 }
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
 
 /* Bins [first, end) that some rank has counted in, and one more, so that the sums over all of them have a place. */
-struct range {
-    int64_t first, end;
-};
-
-static struct range find_range(const struct clip *clip, struct lw_comm *comm, int64_t n_pairs)
+static void find_range(const struct clip *clip, struct lw_comm *comm, int64_t n_pairs, int64_t *first, int64_t *end)
 {
-    struct range range = {clip->count.bins, 0};
+    int64_t lowest = clip->bins, highest = 0;
     for (int64_t i = 0; i < n_pairs; i++) {
-        int64_t first, end;
-        lw_spread_range(clip->count.counts + i * clip->count.bins, clip->count.bins, &first, &end);
-        if (first < end)
-            range = (struct range){lw_min64(range.first, first), lw_max64(range.end, end)};
+        lw_spread_range(clip->counts + i * clip->bins, clip->bins, first, end);
+        if (*first < *end) {
+            lowest = lw_min64(lowest, *first);
+            highest = lw_max64(highest, *end);
+        }
     }
-    range = (struct range){lw_comm_min(comm, range.first), lw_comm_max(comm, range.end)};
-    return (struct range){lw_min64(range.first, range.end), lw_min64(range.end + 1, clip->count.bins)};
+    lowest = lw_comm_min(comm, lowest);
+    highest = lw_comm_max(comm, highest);
+    *first = lw_min64(lowest, highest);
+    *end = lw_min64(highest + 1, clip->bins);
 }
 
 static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const int64_t its = n_filters(clip), n_pairs = n_channels * its;
-    const struct range range = find_range(clip, setup->comm, n_pairs);
-    const int64_t n = range.end - range.first, together = summed_of(clip) / lw_max64(n, 1);
+    int64_t bin_first, bin_end;
+    find_range(clip, setup->comm, n_pairs, &bin_first, &bin_end);
+    const int64_t n = bin_end - bin_first, together = summed_of(clip) / lw_max64(n, 1);
     for (int64_t first = 0; first < n_pairs; first += together) {
         const int64_t end = lw_min64(first + together, n_pairs);
         for (int64_t i = first; i < end; i++)
             for (int64_t bin = 0; bin < n; bin++)
-                clip->sums[(i - first) * n + bin] = clip->count.counts[i * clip->count.bins + range.first + bin];
+                clip->sums[(i - first) * n + bin] = clip->counts[i * clip->bins + bin_first + bin];
         lw_comm_collect(setup->comm, clip->sums, (end - first) * n, 0);
         for (int64_t i = first; i < end && lw_comm_rank(setup->comm) == 0; i++) {
             const int64_t at = place_of(clip, channel + i / its, i % its);
-            setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, range.first,
+            setup->job.noise[at] = lw_spread_sigma(spec->precision, spec->output.is_complex, bin_first,
                                                    clip->sums + (i - first) * n, n, clip->work, &said->n_finite[at]);
         }
-    }
-}
-
-/* On rank 0: where noise varies, that of half of the pieces is less and of half more. */
-static void take_medians(const struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels)
-{
-    const int64_t its = n_filters(clip);
-    int64_t n;
-    for (int64_t i = 0; i < n_channels * its; i++) {
-        double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
-        const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
-        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)
-            *noise = median;
     }
 }
 
 static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said,
                          struct lw_error *err)
 {
-    lw_noise_count_begin(&clip->count, n_channels);
-    const int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, lw_noise_count_block, &clip->count, err);
+    memset(clip->counts, 0, (size_t)n_bins(clip, n_channels) * sizeof *clip->counts);
+    clip->n_blocks = 0;
+    const int rc = lw_noise_pass_go(&clip->pass, setup, channel, n_channels, count_block, clip, err);
     if (rc)
         return rc;
     find_sigmas(clip, setup, channel, n_channels, said);
-    if (lw_comm_rank(setup->comm) == 0)
-        take_medians(clip, setup, channel, n_channels);
+    const int64_t its = n_filters(clip);
+    for (int64_t i = 0; i < n_channels * its && lw_comm_rank(setup->comm) == 0; i++) {
+        double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
+        int64_t n;
+        const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
+        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* half of the pieces have less, and half more */
+            *noise = median;
+    }
     return LW_OK;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-/* Ranks on different processors (--engine allow-mixed) must still part alike. */
-static int agree_on_blocks(const struct clip *clip, struct lw_comm *comm, struct lw_error *err)
-{
-    char text[160];
-    snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip->pass.blocks.length,
-             n_filters(clip), clip->pass.plan.op.channel_unit);
-    return lw_comm_same(comm, "how the engine measures the noise", text, err);
-}
-
 static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error *err)
 {
-    clip->count.counted = lw_counted_of(&setup->job, &clip->pass.plan.op, setup->mask, setup->reader);
-    int rc = lw_noise_count_open(&clip->count, err);
-    if (rc)
-        return rc;
-    if (!(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
+    clip->counted = lw_counted_of(setup, &clip->pass.plan.op);
+    if (!(clip->counts = lw_alloc_array(n_bins(clip, clip->pass.group), sizeof *clip->counts, "the counts of the noise", err)) ||
+        !(clip->scratch = lw_alloc_array(clip->n_threads, (size_t)scratch_bytes(clip), "the marks of outputs", err)) ||
+        !(clip->sums = lw_alloc_array(summed_of(clip), sizeof *clip->sums, "the sums of counts", err)) ||
         !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
         return LW_ESYSTEM;
     return lw_noise_pass_open(&clip->pass, setup, err);
@@ -306,7 +470,8 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
 static void close_clip(struct clip *clip)
 {
     lw_noise_pass_close(&clip->pass);
-    lw_noise_count_close(&clip->count);
+    lw_free(clip->counts);
+    lw_free(clip->scratch);
     lw_free(clip->sums);
     lw_free(clip->work);
 }
@@ -325,7 +490,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
         snprintf(stretches, sizeof stretches, " in each of %" PRId64 " stretches of %" PRId64 " outputs%s", search->n_stretches,
                  search->stretch, seconds);
     snprintf(said->text, sizeof said->text, "%" PRId64 " outputs of each %s and filter%s",
-             lw_min64(blocks->count * blocks->length, clip->count.end - clip->count.begin) * lw_op_width(&job->op),
+             lw_min64(blocks->count * blocks->length, clip->end - clip->begin) * lw_op_width(&job->op),
              job->ops->channel, stretches);
 }
 
@@ -346,11 +511,16 @@ static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct l
 static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int first, int *n, struct lw_noise_said *said,
                            struct lw_error *err)
 {
-    struct clip clip = clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm),
-                               setup->pool ? lw_pool_threads(setup->pool) : 1);
-    clip.count.pool = setup->pool;
+    struct clip clip =
+        clip_of(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), setup->pool ? lw_pool_threads(setup->pool) : 1);
+    clip.pool = setup->pool;
     int rc = lw_comm_agree(setup->comm, plan_clip(&clip, first, err), err);
-    if (rc || (rc = agree_on_blocks(&clip, setup->comm, err)))
+    if (rc)
+        return rc;
+    char text[160];
+    snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip.pass.blocks.length,
+             n_filters(&clip), clip.pass.plan.op.channel_unit);
+    if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))      /* despite --engine allow-mixed */
         return rc;
     choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);

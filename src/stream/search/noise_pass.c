@@ -133,18 +133,14 @@ struct reading {
     struct lw_window_part part;
 };
 
-static int64_t place_of(const struct lw_noise_blocks *blocks, int64_t k)
-{
-    return blocks->step > 0 ? blocks->first + k * blocks->step : (2 * k + 1) * blocks->all / (2 * blocks->count);
-}
-
 static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, int64_t n_channels, struct reading *reading,
                        struct lw_error *err)
 {
     const struct lw_job *const job = pass->job;
     const struct lw_op_plan *const op = &pass->plan.op;
-    const int64_t first = pass->blocks.begin + place_of(&pass->blocks, k) * pass->blocks.length;
-    const int64_t count = lw_min64(pass->blocks.length, job->n_outputs - first);
+    const struct lw_noise_blocks *const b = &pass->blocks;
+    const int64_t place = b->step > 0 ? b->first + k * b->step : (2 * k + 1) * b->all / (2 * b->count);
+    const int64_t first = b->begin + place * b->length, count = lw_min64(b->length, job->n_outputs - first);
     const int64_t ahead = job->look_ahead + op->after, halo = op->halo;
     reading->block = (struct lw_block){.first = first, .count = count, .channel = channel, .n_channels = n_channels};
     reading->slot = lw_pipeline_acquire(pass->pipeline);
@@ -153,15 +149,6 @@ static int begin_block(struct lw_noise_pass *pass, int64_t k, int64_t channel, i
         .into = reading->slot->input, .into_axis = halo + count,
     };
     return lw_window_begin(pass->window, &reading->part, err);
-}
-
-static int submit_block(struct lw_noise_pass *pass, struct lw_mask *mask, struct reading *reading, struct lw_error *err)
-{
-    int rc;
-    if ((rc = lw_window_end(pass->window, err)) ||
-        (rc = mask ? lw_mask_apply(mask, lw_pipeline_number(pass->pipeline, reading->slot), &reading->part, err) : LW_OK))
-        return rc;
-    return lw_pipeline_submit(pass->pipeline, reading->slot, &reading->block, err);
 }
 
 static int collect_block(struct lw_noise_pass *pass, lw_noise_take_fn *take, void *context, struct lw_error *err)
@@ -187,7 +174,10 @@ static int make_blocks(struct lw_noise_pass *pass, struct lw_setup *setup, int64
         rc = rc ? rc : begin_block(pass, k, channel, n_channels, &reading, err);
         if (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0 && lw_pipeline_is_full(pass->pipeline))
             rc = collect_block(pass, take, context, err);
-        rc = rc ? rc : submit_block(pass, setup->mask, &reading, err);
+        rc = rc ? rc : lw_window_end(pass->window, err);
+        if (rc == LW_OK && setup->mask)
+            rc = lw_mask_apply(setup->mask, lw_pipeline_number(pass->pipeline, reading.slot), &reading.part, err);
+        rc = rc ? rc : lw_pipeline_submit(pass->pipeline, reading.slot, &reading.block, err);
     }
     while (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0)
         rc = collect_block(pass, take, context, err);

@@ -39,13 +39,6 @@ struct rms {
 
 /* ---- which segments ------------------------------------------------------------------------------------------------ */
 
-/* Segments of a run. Long ones keep an engine busy one by one. */
-static int64_t run_of(const struct lw_job *job, int64_t unit)
-{
-    const bool is_long = job->n_outputs / unit >= (int64_t)ONE_IN * RUN * RUN;
-    return !lw_op_has_pixels(&job->op) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
-}
-
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t length, int64_t pieces, int64_t least)
 {
     enum { MIDDLE = ONE_IN / 2 };
@@ -62,7 +55,8 @@ static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t le
 static void choose_segments(struct rms *rms, int64_t unit)
 {
     const struct lw_job *const job = rms->pass.job;
-    const int64_t run = run_of(job, unit);
+    const bool is_long = job->n_outputs / unit >= (int64_t)ONE_IN * RUN * RUN;
+    const int64_t run = !lw_op_has_pixels(&job->op) && is_long && unit * lw_op_filters(&job->op) <= RUN_OUTPUTS ? RUN : 1;
     rms->pass.pieces = run;
     if (lw_op_has_pixels(&job->op)) {
         const int64_t width = job->op.conv2d.output_columns;
@@ -72,20 +66,14 @@ static void choose_segments(struct rms *rms, int64_t unit)
     rms->pass.blocks = choose_blocks(job, run * unit, rms->pass.pieces, LEAST / run);
 }
 
-/* Segments of a signal come as their root mean squares, those of an image as they are. */
-static void make_segments(struct lw_op_spec *spec, int64_t unit)
-{
-    lw_noise_plain_series(spec);
-    if (!lw_op_has_pixels(spec))
-        spec->ols.search = (struct lw_search){.products = LW_BLOCKS, .every = unit, .values = LW_BLOCK_RMS};
-}
-
 static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks,
                     struct rms *rms, struct lw_error *err)
 {
     *rms = (struct rms){.pass = lw_noise_pass_of(job, engine, plan, n_ranks)};
     struct lw_noise_pass *const pass = &rms->pass;
-    make_segments(&pass->spec, plan->op.unit);
+    lw_noise_plain_series(&pass->spec);
+    if (!lw_op_has_pixels(&pass->spec))
+        pass->spec.ols.search = (struct lw_search){.products = LW_BLOCKS, .every = plan->op.unit, .values = LW_BLOCK_RMS};
     choose_segments(rms, plan->op.unit);
     const int64_t most = MOST_OUTPUTS / (pass->blocks.length * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
     pass->group = lw_min64(plan->rounds.group, lw_op_has_pixels(&job->op) ? 1 : lw_max64(1, most) * plan->op.channel_unit);
@@ -103,19 +91,6 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-/* [piece][channel][filter] of the block's product, [filter][channel][piece] or, time slow, [filter][piece][channel]. */
-static void take_values(const struct rms *rms, const struct lw_slot *slot, double *values)
-{
-    const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pass.pieces;
-    const bool is_slow = rms->pass.spec.layout == LW_TIME_SLOW;
-    const int64_t channel_step = is_slow ? 1 : pieces, piece_step = is_slow ? n_channels : 1;
-    for (int64_t piece = 0; piece < pieces; piece++)
-        for (int64_t c = 0; c < n_channels; c++)
-            for (int64_t f = 0; f < n_filters; f++)
-                *values++ = lw_type_number(rms->pass.plan.op.products[0].type, slot->products[0].data,
-                                           f * n_channels * pieces + c * channel_step + piece * piece_step);
-}
-
 /* Of the slot's image, rows of which have `width` numbers: columns `first` to before `end`. */
 static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t image, int64_t width, int64_t first, int64_t end)
 {
@@ -132,65 +107,57 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
     return sqrt(sum / (double)(type.is_complex ? numbers / 2 : numbers));
 }
 
-/* [piece][image] */
-static void take_pieces(const struct rms *rms, const struct lw_slot *slot, double *values)
-{
-    const struct lw_type type = rms->pass.plan.op.products[0].type;
-    const int64_t parts = type.is_complex ? 2 : 1, width = rms->pass.spec.conv2d.output_columns * parts;
-    const int64_t columns = lw_min64(rms->columns * parts, width);
-    for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
-        for (int64_t image = 0; image < slot->block.n_channels; image++)
-            values[piece * slot->block.n_channels + image] =
-                piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
-}
-
+/* Into [piece][image], or [piece][channel][filter] of the block's product, [filter][channel][piece] or, time slow,
+ * [filter][piece][channel]. */
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
 {
     struct rms *const rms = context;
     (void)number;
     (void)err;
-    if (lw_op_has_pixels(&rms->pass.job->op))
-        take_pieces(rms, slot, rms->next);
-    else
-        take_values(rms, slot, rms->next);
+    if (lw_op_has_pixels(&rms->pass.job->op)) {
+        const struct lw_type type = rms->pass.plan.op.products[0].type;
+        const int64_t parts = type.is_complex ? 2 : 1, width = rms->pass.spec.conv2d.output_columns * parts;
+        const int64_t columns = lw_min64(rms->columns * parts, width);
+        for (int64_t piece = 0; piece < rms->pass.pieces; piece++)
+            for (int64_t image = 0; image < slot->block.n_channels; image++)
+                rms->next[piece * slot->block.n_channels + image] =
+                    piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
+    } else {
+        const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&rms->pass.spec), pieces = rms->pass.pieces;
+        const bool is_slow = rms->pass.spec.layout == LW_TIME_SLOW;
+        const int64_t channel_step = is_slow ? 1 : pieces, piece_step = is_slow ? n_channels : 1;
+        double *values = rms->next;
+        for (int64_t piece = 0; piece < pieces; piece++)
+            for (int64_t c = 0; c < n_channels; c++)
+                for (int64_t f = 0; f < n_filters; f++)
+                    *values++ = lw_type_number(rms->pass.plan.op.products[0].type, slot->products[0].data,
+                                               f * n_channels * pieces + c * channel_step + piece * piece_step);
+    }
     rms->next += rms->pass.pieces * lw_noise_pass_pairs(&rms->pass, slot->block.n_channels);
     return LW_OK;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-static int measure_group(struct rms *rms, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_error *err)
-{
-    double values[MOST], *const noise = setup->job.noise + lw_noise_pass_pairs(&rms->pass, channel);
-    int64_t n;
-    rms->next = rms->pass.mine;
-    const int rc = lw_noise_pass_go(&rms->pass, setup, channel, n_channels, take_block, rms, err);
-    for (int64_t i = 0; rc == LW_OK && lw_comm_rank(setup->comm) == 0 && i < lw_noise_pass_pairs(&rms->pass, n_channels); i++)
-        noise[i] = lw_noise_pass_median(&rms->pass, n_channels, i, values, &n);
-    return rc;
-}
-
-static void tell(const struct rms *rms, struct lw_noise_said *said)
-{
-    const int64_t run = lw_op_has_pixels(&rms->pass.job->op) ? 1 : rms->pass.pieces, n = rms->pass.blocks.count * run;
-    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
-             rms->pass.blocks.length / run);
-}
-
-static int open_rms(struct rms *rms, struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)
-{
-    const int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), rms, err);
-    return rc ? rc : lw_noise_pass_open(&rms->pass, setup, err);
-}
-
 int lw_noise_rms(struct lw_setup *setup, const struct lw_plan *plan, struct lw_noise_said *said, struct lw_error *err)
 {
     struct rms rms;
+    const bool is_first = lw_comm_rank(setup->comm) == 0;
     const int64_t all = setup->job.op.n_channels;
-    int rc = lw_comm_agree(setup->comm, open_rms(&rms, setup, plan, err), err);
-    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += rms.pass.group)
-        rc = measure_group(&rms, setup, channel, lw_min64(rms.pass.group, all - channel), err);
-    tell(&rms, said);
+    double values[MOST];
+    int rc = plan_rms(&setup->job, setup->engine, plan, lw_comm_size(setup->comm), &rms, err);
+    rc = lw_comm_agree(setup->comm, rc ? rc : lw_noise_pass_open(&rms.pass, setup, err), err);
+    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += rms.pass.group) {
+        const int64_t n_channels = lw_min64(rms.pass.group, all - channel), pairs = lw_noise_pass_pairs(&rms.pass, n_channels);
+        double *const noise = setup->job.noise + lw_noise_pass_pairs(&rms.pass, channel);
+        rms.next = rms.pass.mine;
+        rc = lw_noise_pass_go(&rms.pass, setup, channel, n_channels, take_block, &rms, err);
+        for (int64_t i = 0, n; rc == LW_OK && is_first && i < pairs; i++)
+            noise[i] = lw_noise_pass_median(&rms.pass, n_channels, i, values, &n);
+    }
+    const int64_t run = lw_op_has_pixels(&rms.pass.job->op) ? 1 : rms.pass.pieces, n = rms.pass.blocks.count * run;
+    snprintf(said->text, sizeof said->text, "%" PRId64 " segment%s of %" PRId64 " outputs", n, n == 1 ? "" : "s",
+             rms.pass.blocks.length / run);
     lw_noise_pass_close(&rms.pass);
     return rc;
 }

@@ -139,18 +139,6 @@ static int open_pass(struct pass *pass, struct lw_error *err)
     return lw_welch_create(pass->sample.n, job->whitening->rate_hz, pass->n_threads, &pass->welch, err);
 }
 
-static void close_pass(struct pass *pass)
-{
-    lw_welch_destroy(pass->welch);
-    for (int i = 0; i < 2; i++)
-        lw_free(pass->readings[i].stored);
-    lw_free(pass->samples);
-    lw_free(pass->spectra);
-    lw_free(pass->mine);
-    lw_free(pass->all);
-    lw_free(pass->columns);
-}
-
 /* @param block  of those that are taken; from `end` on there is none */
 static int begin_block(struct pass *pass, int64_t block, int64_t end, struct reading *reading, struct lw_error *err)
 {
@@ -182,23 +170,6 @@ static int take_samples(struct pass *pass, const struct reading *reading, struct
     return LW_OK;
 }
 
-/* Spectra behind those that are there; those that do not count are taken out again. */
-static void add_spectra(struct pass *pass, int64_t n_segments)
-{
-    const int64_t width = lw_welch_frequencies(pass->sample.n);
-    double *const added = pass->spectra + pass->n_spectra * width;
-    int64_t kept = 0;
-    lw_welch_spectra(pass->welch, pass->samples, n_segments, added);
-    for (int64_t s = 0; s < n_segments; s++) {
-        if (!(added[s * width] >= 0))
-            continue;
-        if (kept < s)
-            memcpy(added + kept * width, added + s * width, (size_t)width * sizeof *added);
-        kept++;
-    }
-    pass->n_spectra += kept;
-}
-
 /* Consecutive blocks: a share of those that are taken. */
 static int take_share(struct pass *pass, struct lw_error *err)
 {
@@ -212,7 +183,19 @@ static int take_share(struct pass *pass, struct lw_error *err)
             (rc = begin_block(pass, block + 1, end, &pass->readings[(block - begin + 1) % 2], err)) ||
             (rc = take_samples(pass, reading, err)))
             break;
-        add_spectra(pass, reading->n_segments);
+        /* Spectra behind those that are there; those that do not count are taken out again. */
+        const int64_t width = lw_welch_frequencies(pass->sample.n);
+        double *const added = pass->spectra + pass->n_spectra * width;
+        int64_t kept = 0;
+        lw_welch_spectra(pass->welch, pass->samples, reading->n_segments, added);
+        for (int64_t s = 0; s < reading->n_segments; s++) {
+            if (!(added[s * width] >= 0))
+                continue;
+            if (kept < s)
+                memcpy(added + kept * width, added + s * width, (size_t)width * sizeof *added);
+            kept++;
+        }
+        pass->n_spectra += kept;
     }
     const int end_rc = lw_reader_end(pass->setup->reader, rc ? NULL : err);     /* nothing is read into memory that is freed */
     return rc ? rc : end_rc;
@@ -298,6 +281,13 @@ int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
         return LW_OK;
     struct pass pass = {.setup = setup, .sample = choose_segments(&setup->job), .n_threads = threads_of(setup->engine)};
     int rc = measure(&pass, err);
-    close_pass(&pass);
+    lw_welch_destroy(pass.welch);
+    for (int i = 0; i < 2; i++)
+        lw_free(pass.readings[i].stored);
+    lw_free(pass.samples);
+    lw_free(pass.spectra);
+    lw_free(pass.mine);
+    lw_free(pass.all);
+    lw_free(pass.columns);
     return rc ? rc : make_taps(setup, pass.n_threads, err);
 }

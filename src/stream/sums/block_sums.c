@@ -147,12 +147,6 @@ static void sum_columns(const struct work *work, int64_t plane, int64_t begin, i
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-static int64_t count_pieces(const struct work *work)
-{
-    return work->shape->n_planes * lw_divide_up(work->n_channel_blocks, work->piece_channels) *
-           lw_divide_up(work->n_blocks, work->piece_blocks);
-}
-
 static int do_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct work *const work = context;
@@ -170,13 +164,6 @@ static int do_piece(void *context, int64_t piece, int thread, struct lw_error *e
     return LW_OK;
 }
 
-/* Bytes of a grid block. */
-static int64_t block_bytes(const struct lw_sums_shape *shape)
-{
-    const int64_t elements = lw_divide_up(shape->unit, shape->every) * shape->rate * shape->width;
-    return lw_max64(1, elements * shape->channel_unit * shape->value_bytes);
-}
-
 void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *block, const void *data, char *gather_memory,
                       struct lw_pool *pool, uint64_t *sums)
 {
@@ -192,10 +179,12 @@ void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *
     };
     if (block->count == 0)
         return;
-    const int64_t bytes = block_bytes(shape);
+    const int64_t elements = lw_divide_up(shape->unit, shape->every) * shape->rate * shape->width;
+    const int64_t bytes = lw_max64(1, elements * shape->channel_unit * shape->value_bytes);
     work.piece_channels = shape->layout == LW_TIME_SLOW ? lw_max64(1, LW_SUMS_GATHER_BYTES / bytes) : 1;
     work.piece_blocks = lw_max64(1, PIECE_BYTES / (bytes * work.piece_channels));
-    const int64_t n_pieces = count_pieces(&work);
+    const int64_t n_pieces = work.shape->n_planes * lw_divide_up(work.n_channel_blocks, work.piece_channels) *
+                             lw_divide_up(work.n_blocks, work.piece_blocks);
     if (!pool) {
         for (int64_t piece = 0; piece < n_pieces; piece++)
             do_piece(&work, piece, 0, NULL);

@@ -63,30 +63,6 @@ static int64_t count_sums(const struct lw_plan *plan, const struct lw_job *job, 
 
 /* ---- datasets ---------------------------------------------------------------------------------------------------- */
 
-/* The array's dimensions with blocks instead of outputs and channels; a row of an image lies in one block. */
-static void shape_dataset(const struct lw_sums_shape *shape, const struct lw_product *array, struct lw_product *sums)
-{
-    struct lw_writer_dataset *const dataset = &sums->dataset;
-    sums->channel_dim = sums->axis_dim = -1;
-    for (int d = 0; d < array->dataset.n_dims; d++) {
-        const int at = dataset->n_dims;
-        if (shape->width > 1 && d == array->axis_dim + 1)
-            continue;
-        dataset->dims[at] = array->dataset.dims[d];
-        dataset->dim_names[at] = array->dataset.dim_names[d];
-        if (d == array->axis_dim) {
-            sums->axis_dim = at;
-            dataset->dims[at] = lw_sums_blocks(shape, shape->n_outputs);
-            dataset->dim_names[at] = "block";
-        } else if (d == array->channel_dim) {
-            sums->channel_dim = at;
-            dataset->dims[at] = lw_sums_channel_blocks(shape, shape->n_channels);
-            dataset->dim_names[at] = "channel_block";
-        }
-        dataset->n_dims++;
-    }
-}
-
 static void declare(const struct lw_plan *plan, struct lw_job *job, int product)
 {
     const struct lw_sums_shape shape = shape_of(plan, job, product);
@@ -95,7 +71,26 @@ static void declare(const struct lw_plan *plan, struct lw_job *job, int product)
     *its = (struct lw_job_sums){.product_number = product};
     snprintf(its->path, sizeof its->path, LW_SUMS_GROUP "%s", array->dataset.path);
     its->product.dataset = (struct lw_writer_dataset){.path = its->path, .holds_words = true};
-    shape_dataset(&shape, array, &its->product);
+    /* The array's dimensions with blocks instead of outputs and channels; a row of an image lies in one block. */
+    struct lw_writer_dataset *const dataset = &its->product.dataset;
+    its->product.channel_dim = its->product.axis_dim = -1;
+    for (int d = 0; d < array->dataset.n_dims; d++) {
+        const int at = dataset->n_dims;
+        if (shape.width > 1 && d == array->axis_dim + 1)
+            continue;
+        dataset->dims[at] = array->dataset.dims[d];
+        dataset->dim_names[at] = array->dataset.dim_names[d];
+        if (d == array->axis_dim) {
+            its->product.axis_dim = at;
+            dataset->dims[at] = lw_sums_blocks(&shape, shape.n_outputs);
+            dataset->dim_names[at] = "block";
+        } else if (d == array->channel_dim) {
+            its->product.channel_dim = at;
+            dataset->dims[at] = lw_sums_channel_blocks(&shape, shape.n_channels);
+            dataset->dim_names[at] = "channel_block";
+        }
+        dataset->n_dims++;
+    }
     lw_product_note_text(&its->product, "checksum_of", array->dataset.path);
     lw_product_note_text(&its->product, "algorithm", LW_HASH_NAME);
     lw_product_note_int(&its->product, "block_outputs", shape.unit);
