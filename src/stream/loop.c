@@ -187,7 +187,8 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     flaws->n_not_finite += bad;
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
         return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give "
-                       "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
+                       "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width,
+                       lw_dataset_name(&job->inputs[0]).text);
     return LW_OK;
 }
 

@@ -203,15 +203,15 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     if (*has_peaks)
         pick(candidates, slot, part);
     else if (!split(candidates, *part))
-        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, half "
-                       "of them beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
+        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, "
+                       "half of them beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
                        product->n_rows, part->first, candidates->search->threshold,
                        typical_snr(candidates, slot, product->most_rows));
     return LW_OK;
 }
 
-/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. A block's own crossings, of those that
- * it has with its neighbours, are counted by their share of the outputs that were looked at. Collective. */
+/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. A block's own crossings, of those
+ * that it has with its neighbours, are counted by their share of the outputs that were looked at. Collective. */
 static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
 {
     const struct lw_op_plan *const op = candidates->spec.op;

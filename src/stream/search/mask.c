@@ -161,7 +161,7 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
     return rc;
 }
 
-/* ---- those that do not pass the tests of which the input files keep the results (io/notes/quality.h) -------------------------- */
+/* ---- tests of which the input files keep the results (io/notes/quality.h) -------------------------------------------------- */
 
 /* The axis of the input, and its samples that fail. */
 struct axis {

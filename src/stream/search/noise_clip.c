@@ -1,9 +1,9 @@
 /* noise_clip.c - --noise measured: sigma of signal/spread.h, over the outputs that counted.h lets count.
  *
- * Blocks of the filtered series come to the host, where the values of each channel and filter are counted all together, and sigma is
- * found of each piece of a block, a cell, by itself. The ranks' counts are added up, and the sigmas of their pieces gathered. Neither
- * ranks nor memory change a count: memory bounds the channels that are counted at a time, and the
- * filters of a pass depend on shapes alone. */
+ * Blocks of the filtered series come to the host, where the values of each channel and filter are counted all together, and sigma
+ * is found of each piece of a block, a cell, by itself. The ranks' counts are added up, and the sigmas of their pieces gathered.
+ * Neither ranks nor memory change a count: memory bounds the channels that are counted at a time, and the filters of a pass depend
+ * on shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
