@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "base/proc.h"
 #include "cpu/dispatch.h"
-#include "cpu/kernels/kernels.h"
+#include "cpu/lanes.h"
 #include "cpu/op.h"
 #include "cpu/sfft/dense.h"
 #include "cpu/sfft/published/solver.h"
@@ -43,7 +43,7 @@ struct slot_cpu {
     struct lw_slot base;
     struct lw_op *op;
     struct lw_batch batch;
-    const struct lw_part *part;         /* while a part is done again */
+    const struct lw_part *part;         /* while a part is done again; else NULL */
 };
 
 /* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
@@ -54,21 +54,16 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
     return operations[spec->kind]->plan(spec, plan, err);
 }
 
-static int64_t slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
-{
-    const struct lw_slot_bytes buffers = lw_op_slot_bytes(spec, plan, count, n_channels);
-    int64_t bytes = (int64_t)sizeof(struct slot_cpu) + buffers.input;
-    for (int p = 0; p < plan->n_products; p++)
-        bytes += buffers.products[p];
-    return bytes;
-}
-
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
+    const struct lw_slot_bytes buffers = lw_op_slot_bytes(spec, plan, count, n_channels);
     const int64_t work = operations[spec->kind]->bytes(spec, plan, &size);
-    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot_bytes(spec, plan, count, n_channels)};
+    int64_t slot = (int64_t)sizeof(struct slot_cpu) + buffers.input;
+    for (int p = 0; p < plan->n_products; p++)
+        slot += buffers.products[p];
+    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -76,26 +71,8 @@ static int warm_up(void *context, int64_t piece, int thread, struct lw_error *er
 {
     struct lw_op *const op = context;
     (void)piece, (void)thread, (void)err;
-    op->ops->warm_up(op->state);
+    lw_cpu_lanes_warm_up(op->state);
     return LW_OK;
-}
-
-static int work(void *context, int64_t piece, int thread, struct lw_error *err)
-{
-    struct slot_cpu *const slot = context;
-    (void)piece, (void)thread;
-    const double start = lw_now();
-    slot->op->ops->run(slot->op->state, &slot->base);
-    slot->base.busy_seconds = lw_now() - start;
-    return lw_leave_check(err);
-}
-
-static int work_again(void *context, int64_t piece, int thread, struct lw_error *err)
-{
-    struct slot_cpu *const slot = context;
-    (void)piece, (void)thread;
-    slot->op->ops->again(slot->op->state, &slot->base, slot->part);
-    return lw_leave_check(err);
 }
 
 static int start_worker(struct lw_op *op, struct lw_error *err)
@@ -169,14 +146,34 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     return LW_OK;
 }
 
-static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+static int work(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct slot_cpu *const slot = context;
+    (void)piece, (void)thread;
+    const double start = lw_now();
+    if (slot->part) {
+        slot->op->ops->again(slot->op->state, &slot->base, slot->part);
+    } else {
+        slot->op->ops->run(slot->op->state, &slot->base);
+        slot->base.busy_seconds = lw_now() - start;
+    }
+    return lw_leave_check(err);
+}
+
+static void start(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part)
 {
     struct slot_cpu *const s = (struct slot_cpu *)slot;
+    s->part = part;
+    s->batch = (struct lw_batch){.n_pieces = 1, .work = work, .context = s};
+    lw_pool_start(op->worker, &s->batch);
+}
+
+static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+{
     (void)err;
     assert(block->count <= op->count && block->n_channels <= op->n_channels);
     slot->block = *block;
-    s->batch = (struct lw_batch){.n_pieces = 1, .work = work, .context = s};
-    lw_pool_start(op->worker, &s->batch);
+    start(op, slot, NULL);
     return LW_OK;
 }
 
@@ -187,11 +184,8 @@ static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err
 
 static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
 {
-    struct slot_cpu *const s = (struct slot_cpu *)slot;
-    s->part = part;
-    s->batch = (struct lw_batch){.n_pieces = 1, .work = work_again, .context = s};
-    lw_pool_start(op->worker, &s->batch);
-    return lw_pool_wait(op->worker, &s->batch, err);
+    start(op, slot, part);
+    return wait_for(op, slot, err);
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */

@@ -27,34 +27,23 @@ int lw_cpu_lanes_open(struct lw_cpu_lanes *lanes, int n, size_t lane_bytes, int6
     return LW_OK;
 }
 
-static bool comes_before(struct lw_cpu_tally a, struct lw_cpu_tally b)
-{
-    if (a.sample != b.sample)
-        return a.sample < b.sample;
-    return a.channel != b.channel ? a.channel < b.channel : a.column < b.column;
-}
-
 void lw_cpu_tally_add(struct lw_cpu_tally *to, struct lw_cpu_tally more)
 {
-    const int64_t n = to->n + more.n;
-    if (more.n > 0 && (to->n == 0 || comes_before(more, *to)))
+    const int64_t n = to->n + more.n, order[] = {more.sample - to->sample, more.channel - to->channel, more.column - to->column};
+    const int64_t first_unlike = order[0] ? order[0] : order[1] ? order[1] : order[2];
+    if (more.n > 0 && (to->n == 0 || first_unlike < 0))
         *to = more;
     to->n = n;
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
-static void begin(const struct lw_cpu_lanes *lanes)
+void lw_cpu_lanes_run(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
+                      int64_t n_tasks, int chunk)
 {
     for (int i = 0; i < lanes->n; i++) {
         struct lw_cpu_lane *const lane = lw_cpu_lane_at(lanes, i);
         *lane = (struct lw_cpu_lane){.memory = lane->memory};
     }
-}
-
-void lw_cpu_lanes_run(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
-                      int64_t n_tasks, int chunk)
-{
-    begin(lanes);
     lw_cpu_lanes_continue(lanes, task, state, slot, n_tasks, chunk);
 }
 

@@ -16,13 +16,13 @@ struct lw_cpu_op_ops {
     /** Bytes of create, without the slots. */
     int64_t (*bytes)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size);
 
-    /** Allocate and fill what the operation keeps; the spec's taps are borrowed until it returns. */
+    /** Allocate and fill what the operation keeps, a struct that begins with its struct lw_cpu_lanes; the spec's taps are borrowed
+     * until it returns. */
     int (*create)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                   void **out, struct lw_error *err);
     void (*destroy)(void *state);                               /* NULL and a half-built state are legal */
 
     /* These are called by the engine's worker thread, whose own OpenMP threads they use. */
-    void (*warm_up)(void *state);                               /* start the threads, so that the first block need not */
     void (*run)(void *state, struct lw_slot *slot);             /* slot->block: output from input, and what wait sets */
     void (*again)(void *state, struct lw_slot *slot, const struct lw_part *part);  /* see engine/engine.h; NULL: no table */
 };

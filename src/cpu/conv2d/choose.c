@@ -1,9 +1,7 @@
 /* choose.c - which method and tile a convolution of images gets: a cost model with fixed numbers, so that every rank,
  * run and memory budget comes to the same choice. */
-#include "cpu/conv2d/choose.h"
+#include "cpu/conv2d/conv2d.h"
 
-#include "base/integers.h"
-#include "base/memory.h"
 #include "cpu/dispatch.h"
 #include "signal/separable.h"
 

@@ -8,13 +8,13 @@
  *
  * Where peaks are sought, rows before and after a block's own are computed, too, whole tiles; crossings are looked for in finished
  * rows. Nothing that is computed depends on the thread, the block or the slot. */
-#include "cpu/conv2d/lane.h"
-#include "cpu/op.h"
+#include "cpu/conv2d/conv2d.h"
+
 #include "cpu/pick.h"
+#include "signal/convolution.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
 #define MODERATE_EXPONENT 16
@@ -25,6 +25,57 @@
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
     return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
+}
+
+/* ---- the memory of a thread ----------------------------------------------------------------------------------------- */
+
+struct lane_sizes {
+    int64_t x, between, row, y;         /* bytes, each a multiple of LW_ALIGNMENT */
+    int64_t repeated_row, flaws;
+    int64_t total;
+};
+
+static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
+    const struct lw_cpu_fft2d fft = shape->kernels->fft2d_shape(shape->rows, shape->columns);
+    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO;
+    struct lane_sizes s = {
+        .repeated_row = is_repeated ? lw_cpu_padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
+        .flaws = lw_cpu_padded(lw_cpu_flaws2d_bytes(spec, shape)),
+        .y = lw_cpu_padded((shape->has_stencil ? LW_CPU_STENCIL_ROWS * lw_cpu_outputs2d_stride(shape)
+                                               : shape->columns * shape->width + step) * real),
+    };
+    if (shape->method == LW_CPU_CONV2D_TILES) {
+        s.x = lw_cpu_padded(shape->rows * fft.pitch * 2 * real);
+        s.between = lw_cpu_padded(shape->rows * fft.strip * 2 * real);
+        s.row = lw_cpu_padded(shape->columns * 2 * real);
+    } else {
+        s.x = lw_cpu_padded(lw_cpu_window2d_turned(shape) * (shape->kernel_complex ? 2 : 1) * real);
+        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? lw_cpu_padded(2 * lw_cpu_between2d_turned(shape) * real) : 0;
+    }
+    s.total = s.x + s.between + s.row + s.repeated_row + shape->pair_rows * shape->pair_columns * (s.y + s.flaws);
+    return s;
+}
+
+static char *take(char **free, int64_t bytes)
+{
+    char *const taken = *free;
+    *free += bytes;
+    return taken;
+}
+
+static void lay_out(const struct lw_cpu_conv2d *conv2d, const struct lane_sizes *s, struct lw_cpu_conv2d_lane *lane)
+{
+    char *free = lane->base.memory;
+    lane->x = take(&free, s->x);
+    lane->between = take(&free, s->between);
+    lane->row = take(&free, s->row);
+    lane->repeated_row = take(&free, s->repeated_row);
+    for (int i = 0; i < conv2d->n_tiles; i++) {
+        lane->y[i] = take(&free, s->y);
+        lw_cpu_flaws2d_init(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);
+    }
 }
 
 /* ---- lifecycle ------------------------------------------------------------------------------------------------------ */
@@ -40,12 +91,6 @@ static int n_lanes(const struct lw_cpu_shape2d *shape, const struct lw_op_plan *
     return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, plan->before + size->count + plan->after, size->n_channels));
 }
 
-/* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
-static int64_t plan_bytes(const struct lw_cpu_shape2d *shape)
-{
-    return shape->method == LW_CPU_CONV2D_TILES ? 4 * (shape->rows + shape->columns) * (int64_t)shape->kernels->real_bytes : 0;
-}
-
 static int64_t n_noises(const struct lw_op_spec *spec)
 {
     return lw_search_is_needed(&spec->conv2d.search) ? spec->n_channels : 0;
@@ -56,33 +101,37 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     struct lw_cpu_shape2d shape;
     if (lw_cpu_shape2d(spec, &shape, NULL))
         return 0;                       /* the plan has said why */
-    const int64_t lane = (int64_t)sizeof(struct lw_cpu_conv2d_lane) + lw_cpu_conv2d_lane_bytes(spec, &shape);
-    return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) + plan_bytes(&shape) +
-           n_noises(spec) * (int64_t)sizeof(double) + n_lanes(&shape, plan, size) * lane;
+    const int64_t lane = (int64_t)sizeof(struct lw_cpu_conv2d_lane) + lane_sizes(spec, &shape).total;
+    /* FFTW's tables of roots: about one complex number per point of a plan, for each direction */
+    const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
+    return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
+           (shape.method == LW_CPU_CONV2D_TILES ? tables : 0) + n_noises(spec) * (int64_t)sizeof(double) +
+           n_lanes(&shape, plan, size) * lane;
 }
 
 static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_error *err)
 {
     const double *const given = spec->conv2d.search.noise;
     const int64_t n = n_noises(spec);
-    if (n == 0)
-        return LW_OK;
     double *const noise = lw_alloc_array(n, sizeof *noise, "the noise of the images", err);
-    if (!noise)
-        return LW_ESYSTEM;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; noise && i < n; i++)
         noise[i] = given ? given[i] : 1;
     *out = noise;
-    return LW_OK;
+    return noise ? LW_OK : LW_ESYSTEM;
 }
 
-static int plan_fft(struct lw_cpu_conv2d *conv2d, struct lw_error *err)
+/* The lanes, and the transform, which is planned for their memory. */
+static int open_lanes(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err)
 {
-    if (conv2d->shape.method != LW_CPU_CONV2D_TILES)
-        return LW_OK;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lane_sizes sizes = lane_sizes(&conv2d->spec, shape);
+    const int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof(struct lw_cpu_conv2d_lane), sizes.total, err);
+    for (int i = 0; rc == LW_OK && i < n; i++)
+        lay_out(conv2d, &sizes, lw_cpu_lane_at(&conv2d->lanes, i));
+    if (rc || shape->method != LW_CPU_CONV2D_TILES)
+        return rc;
     const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, 0);
-    return conv2d->shape.kernels->fft2d_create(conv2d->shape.rows, conv2d->shape.columns, lane->row, lane->x, lane->between,
-                                               &conv2d->fft, err);
+    return shape->kernels->fft2d_create(shape->rows, shape->columns, lane->row, lane->x, lane->between, &conv2d->fft, err);
 }
 
 static void conv2d_destroy(void *state)
@@ -109,10 +158,11 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     conv2d->plan = *plan;
     conv2d->series = lw_op_find_product(plan, LW_OP_SERIES);
     conv2d->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
-    int rc;
-    if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) || (rc = take_noise(spec, &conv2d->noise, err)) ||
+    int rc = lw_cpu_shape2d(spec, &conv2d->shape, err);
+    conv2d->n_tiles = conv2d->shape.pair_rows * conv2d->shape.pair_columns;
+    if (rc || (rc = take_noise(spec, &conv2d->noise, err)) ||
         (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)) ||
-        (rc = lw_cpu_conv2d_lanes_open(conv2d, n_lanes(&conv2d->shape, plan, size), err)) || (rc = plan_fft(conv2d, err))) {
+        (rc = open_lanes(conv2d, n_lanes(&conv2d->shape, plan, size), err))) {
         conv2d_destroy(conv2d);
         return rc;
     }
@@ -125,10 +175,10 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
 static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= begin && row < end; }
 
 /* Whether row `row` of a tile's outputs is stored; whether it may have crossings. */
-static bool is_stored(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+static bool is_stored(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     return is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
-           (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&conv2d->spec.conv2d) == 0;
+           (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&tile->conv2d->spec.conv2d) == 0;
 }
 
 static bool is_searched(const struct lw_cpu_tile2d *tile, int64_t row)
@@ -136,14 +186,14 @@ static bool is_searched(const struct lw_cpu_tile2d *tile, int64_t row)
     return is_within(tile->row + row, tile->work->crossings_begin, tile->work->crossings_end);
 }
 
-static bool is_needed(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+static bool is_needed(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    return row < tile->n_rows && (is_stored(conv2d, tile, row) || is_searched(tile, row));
+    return row < tile->n_rows && (is_stored(tile, row) || is_searched(tile, row));
 }
 
-static void search_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
-                       int64_t row, const void *outputs)
+static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void *outputs)
 {
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_block *const block = &tile->slot->block;
     const int64_t channel = block->channel + tile->channel;
     const struct lw_cpu_outputs searched = {
@@ -157,7 +207,7 @@ static void search_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
         .threshold = conv2d->spec.conv2d.search.threshold,
         .sign = conv2d->spec.conv2d.search.sign,
     };
-    lw_cpu_crossings_find(&searched, &lane->found, tile->work->table);
+    lw_cpu_crossings_find(&searched, &tile->lane->found, tile->work->table);
 }
 
 /* Where a row of a tile's outputs is stored, of whose columns every D-th is kept. */
@@ -166,8 +216,9 @@ struct stored_row {
     char *at;
 };
 
-static struct stored_row stored_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+static struct stored_row stored_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_block *const block = &tile->slot->block;
     const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = lw_divide_up(tile->column, every);
     const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
@@ -180,367 +231,310 @@ static struct stored_row stored_row(const struct lw_cpu_conv2d *conv2d, const st
     };
 }
 
-/* Ask for the memory of outputs that are about to be computed. */
-static void fetch_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
-{
-    if (row >= tile->n_rows || !is_stored(conv2d, tile, row))
-        return;
-    const struct stored_row to = stored_row(conv2d, tile, row);
-    lw_cpu_fetch(to.at, to.n * (int64_t)lw_type_bytes(conv2d->spec.output));
-}
-
 /* Keep every D-th column of the image, and store them. */
-static void store_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
-                      int64_t row, void *outputs)
+static void store_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), width = conv2d->shape.width;
-    const struct stored_row to = stored_row(conv2d, tile, row);
+    const struct stored_row to = stored_row(tile, row);
     if (to.n == 0)
         return;
     if (every > 1)
-        lw_cpu_pick(outputs, real_at(conv2d, outputs, (to.first * every - tile->column) * width), to.n, every,
+        lw_cpu_pick(outputs, 1, real_at(conv2d, outputs, (to.first * every - tile->column) * width), every, to.n,
                     (size_t)width * k->real_bytes);
     const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, to.n);
-    k->store(&panel, outputs, to.at, &lane->base.loss);
+    k->store(&panel, outputs, to.at, &tile->lane->base.loss);
 }
 
-/* Undo the scaling, treat the flaws, look for crossings and store. */
-static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                       const struct lw_cpu_tile2d *tile, int which, int64_t row, void *outputs)
+/* Undo the scaling, treat the flaws, look for crossings and store; or skip the row, if nobody needs it. */
+static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
-    const int exponent = conv2d->kernel.exponent + lane->exponents[which];
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const int exponent = conv2d->kernel.exponent + tile->exponent;
+    if (!is_needed(tile, row)) {
+        lw_cpu_flaws2d_apply(tile, row, NULL);
+        return;
+    }
     if (exponent != 0)
         conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
-    lw_cpu_flaws2d_apply(&conv2d->spec, &conv2d->shape, tile, row, &lane->flaws[which], outputs);
+    lw_cpu_flaws2d_apply(tile, row, outputs);
     if (is_searched(tile, row))
-        search_row(conv2d, lane, tile, row, outputs);
-    if (is_stored(conv2d, tile, row))
-        store_row(conv2d, lane, tile, row, outputs);
-}
-
-static void skip_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int which, int64_t row)
-{
-    lw_cpu_flaws2d_skip(&conv2d->spec, &conv2d->shape, row, &lane->flaws[which]);
-}
-
-/* Count the flaws of a tile and find out what they do; all rows of its window have been inspected. */
-static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                         const struct lw_cpu_tile2d *tile, int which)
-{
-    struct lw_cpu_flaws2d *const flaws = &lane->flaws[which];
-    lw_cpu_flaws2d_count(&lane->window, tile, flaws, &lane->base.not_finite);
-    lw_cpu_flaws2d_spread(&conv2d->spec, &conv2d->shape, &conv2d->kernel, tile, flaws);
+        search_row(tile, row, outputs);
+    if (is_stored(tile, row))
+        store_row(tile, row, outputs);
 }
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
 /* Repair the flaws in a row of the window. Integers have none, and their magnitude is not needed.
  * @return  the largest magnitude in the row */
-static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                          const struct lw_cpu_tile2d *tile, int which, int64_t row, void *reals)
+static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t n = lw_cpu_needed_columns(&conv2d->shape, tile) * conv2d->shape.width;
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const int64_t n = tile->needed_columns * conv2d->shape.width;
     if (lw_scalar_is_integer(conv2d->spec.input.scalar))
         return 0;
-    const double largest = k->largest(reals, n);
+    const double largest = conv2d->shape.kernels->largest(reals, n);
     if (isfinite(largest))
         return largest;
-    lw_cpu_flaws2d_repair(&conv2d->shape, tile, row, reals, &lane->flaws[which]);
-    return k->largest(reals, n);
+    lw_cpu_flaws2d_repair(tile, row, reals);
+    return conv2d->shape.kernels->largest(reals, n);
 }
 
-static void load_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                        const struct lw_cpu_tile2d *tile)
+static void load_window(const struct lw_cpu_tile2d *tile)
 {
-    const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n_rows = lw_cpu_needed_rows(&conv2d->shape, tile);
-    for (int64_t row = 0; row < n_rows; row++) {
-        void *const reals = real_at(conv2d, lane->x, row * stride);
-        lw_cpu_window2d_load(&lane->window, tile, row, reals);
-        inspect_row(conv2d, lane, tile, 0, row, reals);
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const int64_t stride = lw_cpu_window2d_stride(shape);
+    char *const x = tile->lane->x;
+    for (int64_t row = 0; row < tile->needed_rows; row++) {
+        void *const reals = real_at(tile->conv2d, x, row * stride);
+        lw_cpu_window2d_load(tile, row, reals);
+        inspect_row(tile, row, reals);
     }
-    if (conv2d->shape.kernel_complex)
-        conv2d->shape.kernels->quarter_turn(lane->x, real_at(conv2d, lane->x, lw_cpu_window2d_turned(&conv2d->shape)),
-                                            n_rows * stride / 2);
-}
-
-static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const void *window_row)
-{
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t n = conv2d->shape.columns * conv2d->shape.width;
-    k->direct(&conv2d->kernel.first, window_row, lane->between, n);
-    if (conv2d->shape.kernel_complex)
-        k->quarter_turn(lane->between, real_at(conv2d, lane->between, lw_cpu_between2d_turned(&conv2d->shape)),
-                        conv2d->shape.columns);
+    if (shape->kernel_complex)
+        shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, lw_cpu_window2d_turned(shape)), tile->needed_rows * stride / 2);
 }
 
 /* Rows of outputs from `row` on; those after the tile's last are made of whatever stands in the window, and dropped. */
-static void sum_rows(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
-                     int64_t row)
+static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const struct lw_cpu_stencil stencil = {conv2d->kernel.first.taps, shape->kernel_rows, shape->kernel_columns,
                                            lw_cpu_window2d_stride(shape), shape->width};
     const int64_t end = lw_min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = lw_cpu_outputs2d_stride(shape);
     bool is_any = false;
     for (int64_t i = row; i < end; i++)
-        is_any |= is_needed(conv2d, tile, i);
+        is_any |= is_needed(tile, i);
     if (is_any)
-        shape->kernels->stencil(&stencil, real_at(conv2d, lane->x, row * stencil.stride), tile->n_columns * shape->width,
-                                lane->y[0], stride);
+        shape->kernels->stencil(&stencil, real_at(conv2d, tile->lane->x, row * stencil.stride), tile->n_columns * shape->width,
+                                tile->y, stride);
     for (int64_t i = row; i < end; i++)
-        if (is_needed(conv2d, tile, i))
-            finish_row(conv2d, lane, tile, 0, i, real_at(conv2d, lane->y[0], (i - row) * stride));
-        else
-            skip_row(conv2d, lane, 0, i);
+        finish_row(tile, i, real_at(conv2d, tile->y, (i - row) * stride));
 }
 
-static void sum_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
-                    int64_t row)
+/* One row of outputs: by a sum, or by a pass along the columns and one along the row. */
+static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const void *const from = real_at(conv2d, lane->x, row * lw_cpu_window2d_stride(&conv2d->shape));
-    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
-    if (has_passes)
-        pass_columns(conv2d, lane, from);
-    k->direct(has_passes ? &conv2d->kernel.second : &conv2d->kernel.first, has_passes ? lane->between : from, lane->y[0],
-              tile->n_columns * conv2d->shape.width);
-    finish_row(conv2d, lane, tile, 0, row, lane->y[0]);
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lw_cpu_terms *terms = &conv2d->kernel.first;
+    const void *from = real_at(conv2d, tile->lane->x, row * lw_cpu_window2d_stride(shape));
+    if (shape->method == LW_CPU_CONV2D_SEPARABLE) {
+        char *const between = tile->lane->between;
+        shape->kernels->direct(terms, from, between, shape->columns * shape->width);
+        if (shape->kernel_complex)
+            shape->kernels->quarter_turn(between, real_at(conv2d, between, lw_cpu_between2d_turned(shape)), shape->columns);
+        terms = &conv2d->kernel.second;
+        from = between;
+    }
+    shape->kernels->direct(terms, from, tile->y, tile->n_columns * shape->width);
+    finish_row(tile, row, tile->y);
 }
 
-static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                       const struct lw_cpu_tile2d *tile)
+static void run_window(const struct lw_cpu_tile2d *tile)
 {
-    lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[0]);
-    lane->exponents[0] = 0;
-    load_window(conv2d, lane, tile);
-    settle_flaws(conv2d, lane, tile, 0);
-    for (int64_t row = 0; row < tile->n_rows; row += conv2d->shape.has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
-        if (conv2d->shape.has_stencil)
-            sum_rows(conv2d, lane, tile, row);
-        else if (is_needed(conv2d, tile, row))
-            sum_row(conv2d, lane, tile, row);
+    lw_cpu_flaws2d_clear(tile);
+    load_window(tile);
+    lw_cpu_flaws2d_settle(tile);
+    for (int64_t row = 0; row < tile->n_rows; row += tile->conv2d->shape.has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
+        if (tile->conv2d->shape.has_stencil)
+            sum_rows(tile, row);
+        else if (is_needed(tile, row))
+            sum_row(tile, row);
         else
-            skip_row(conv2d, lane, 0, row);
+            lw_cpu_flaws2d_apply(tile, row, NULL);
     }
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* Ask for a row of the window. */
-static void fetch_window_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane,
-                             const struct lw_cpu_tile2d *tile, int64_t row)
+/* Find the flaws and the magnitude of a tile. Rows that are not ready in the block are loaded. */
+static void inspect(struct lw_cpu_tile2d *tile)
 {
-    const void *const stored =
-        row < lw_cpu_needed_rows(&conv2d->shape, tile) ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
-    if (stored)
-        lw_cpu_fetch(stored, conv2d->shape.columns * (int64_t)lw_type_bytes(conv2d->spec.input));
-}
-
-/* The largest magnitude in a row of the window, whose flaws are repaired. */
-static double inspect_tile_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                               const struct lw_cpu_tile2d *tile, int which, int64_t row)
-{
-    const void *const stored = lw_cpu_window2d_stored(&lane->window, tile, row);
-    const double largest = stored ? conv2d->shape.kernels->largest(stored, conv2d->shape.columns * conv2d->shape.width) : INFINITY;
-    if (isfinite(largest))
-        return largest;
-    lw_cpu_window2d_load(&lane->window, tile, row, lane->y[which]);
-    return inspect_row(conv2d, lane, tile, which, row, lane->y[which]);
-}
-
-/* Find the flaws and the magnitude of a tile. */
-static void inspect(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                    const struct lw_cpu_tile2d *tile, int which)
-{
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const struct lw_type input = tile->conv2d->spec.input;
     double largest = 0;
-    lane->exponents[which] = 0;
-    lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[which]);
-    if (lw_scalar_is_integer(conv2d->spec.input.scalar))
-        return;
-    const int64_t n_rows = lw_cpu_needed_rows(&conv2d->shape, tile);
-    for (int64_t row = 0; row < n_rows; row++) {
-        fetch_window_row(conv2d, lane, tile, row + ROWS_AHEAD);
-        largest = fmax(largest, inspect_tile_row(conv2d, lane, tile, which, row));
+    lw_cpu_flaws2d_clear(tile);
+    for (int64_t row = 0; !lw_scalar_is_integer(input.scalar) && row < tile->needed_rows; row++) {
+        const int64_t later = row + ROWS_AHEAD;
+        const void *const ahead = later < tile->needed_rows ? lw_cpu_window2d_stored(tile, later) : NULL;
+        const void *const stored = lw_cpu_window2d_stored(tile, row);
+        if (ahead)
+            lw_cpu_fetch(ahead, shape->columns * (int64_t)lw_type_bytes(input));
+        double found = stored ? shape->kernels->largest(stored, shape->columns * shape->width) : INFINITY;
+        if (!isfinite(found)) {
+            lw_cpu_window2d_load(tile, row, tile->y);
+            found = inspect_row(tile, row, tile->y);
+        }
+        largest = fmax(largest, found);
     }
-    lane->exponents[which] = largest > 0 ? ilogb(largest) : 0;
+    tile->exponent = largest > 0 ? ilogb(largest) : 0;
 }
 
 /* Tiles are brought to a magnitude near 1: then a faint one keeps its digits beside a bright one in the same transform, and
  * none leaves the range of numbers. Where neither is far from it and both are alike, nothing is to be done. */
-static void settle_exponents(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane)
+static void settle_exponents(struct lw_cpu_tile2d *tiles, int n)
 {
-    const int first = lane->exponents[0];
-    for (int i = 0; i < conv2d->n_tiles; i++)
-        if (lane->exponents[i] != first)
-            return;
-    if (abs(first) <= MODERATE_EXPONENT)
-        memset(lane->exponents, 0, sizeof lane->exponents);
+    const int first = tiles[0].exponent;
+    bool are_moderate = abs(first) <= MODERATE_EXPONENT;
+    for (int i = 0; i < n; i++)
+        are_moderate &= tiles[i].exponent == first;
+    for (int i = 0; are_moderate && i < n; i++)
+        tiles[i].exponent = 0;
 }
 
-static bool is_flawed(const struct lw_cpu_conv2d_lane *lane, int which, int64_t row)
-{
-    return lane->flaws[which].any && lane->flaws[which].is_flawed[row];
-}
+static bool is_flawed(const struct lw_cpu_tile2d *tile, int64_t row) { return tile->flaws->any && tile->flaws->is_flawed[row]; }
 
 /* A row of the window, ready to be transformed. */
-static void load_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                     const struct lw_cpu_tile2d *tile, int which, int64_t row, void *reals)
+static void load_row(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t n = conv2d->shape.columns * conv2d->shape.width;
-    if (row >= lw_cpu_needed_rows(&conv2d->shape, tile)) {
+    const struct lw_cpu_kernels *const k = tile->conv2d->shape.kernels;
+    const int64_t n = tile->conv2d->shape.columns * tile->conv2d->shape.width;
+    if (row >= tile->needed_rows) {
         k->fill(reals, n, 0);
         return;
     }
-    lw_cpu_window2d_load(&lane->window, tile, row, reals);
-    if (is_flawed(lane, which, row))
-        lw_cpu_flaws2d_repair(&conv2d->shape, tile, row, reals, &lane->flaws[which]);
-    if (lane->exponents[which] != 0)
-        k->scale(reals, n, -lane->exponents[which]);
+    lw_cpu_window2d_load(tile, row, reals);
+    if (is_flawed(tile, row))
+        lw_cpu_flaws2d_repair(tile, row, reals);
+    if (tile->exponent != 0)
+        k->scale(reals, n, -tile->exponent);
 }
 
 /* The same, where it is stored if it is ready there. */
-static const void *find_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                            const struct lw_cpu_tile2d *tile, int which, int64_t row)
+static const void *find_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    const bool is_ready = row < lw_cpu_needed_rows(&conv2d->shape, tile) && lane->exponents[which] == 0 &&
-                          !is_flawed(lane, which, row);
-    const void *const stored = is_ready ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
+    const bool is_ready = row < tile->needed_rows && tile->exponent == 0 && !is_flawed(tile, row);
+    const void *const stored = is_ready ? lw_cpu_window2d_stored(tile, row) : NULL;
     if (stored)
         return stored;
-    load_row(conv2d, lane, tile, which, row, lane->y[which]);
-    return lane->y[which];
+    load_row(tile, row, tile->y);
+    return tile->y;
 }
 
-static void *points_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t row)
+static void *points_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    return real_at(conv2d, lane->x, 2 * row * conv2d->fft->pitch);
+    return real_at(tile->conv2d, tile->lane->x, 2 * row * tile->conv2d->fft->pitch);
 }
 
-static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                        const struct lw_cpu_tile2d *tiles, int64_t row)
+static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t needed = lw_max64(lw_cpu_needed_rows(&conv2d->shape, &tiles[0]),
-                                 lw_cpu_needed_rows(&conv2d->shape, &tiles[conv2d->n_tiles - 1]));
-    if (row >= needed) {
-        k->fill(points_row(conv2d, lane, row), 2 * conv2d->shape.columns, 0);
+    char *const points = tiles->lane->row;
+    if (row >= lw_max64(tiles[0].needed_rows, tiles[conv2d->n_tiles - 1].needed_rows)) {
+        k->fill(points_row(tiles, row), 2 * conv2d->shape.columns, 0);
         return;
     }
     if (conv2d->n_tiles == 1) {
-        load_row(conv2d, lane, &tiles[0], 0, row, lane->row);
+        load_row(&tiles[0], row, points);
     } else {
-        const void *const first = find_row(conv2d, lane, &tiles[0], 0, row);
-        k->pack(first, find_row(conv2d, lane, &tiles[1], 1, row), lane->row, conv2d->shape.columns);
+        const void *const first = find_row(&tiles[0], row);
+        k->pack(first, find_row(&tiles[1], row), points, conv2d->shape.columns);
     }
-    k->fft2d_row_forward(conv2d->fft, lane->row, points_row(conv2d, lane, row));
+    k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, row));
 }
 
 /* @param outputs  set to each tile's outputs of the row */
-static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int64_t row,
-                        void *outputs[LW_CPU_CONV2D_PAIR])
+static void inverse_row(const struct lw_cpu_tile2d *tiles, int64_t row, void *outputs[LW_CPU_CONV2D_PAIR])
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    k->fft2d_row_inverse(conv2d->fft, points_row(conv2d, lane, row + conv2d->shape.kernel_rows - 1), lane->row);
-    outputs[0] = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    char *const points = tiles->lane->row;
+    shape->kernels->fft2d_row_inverse(conv2d->fft, points_row(tiles, row + shape->kernel_rows - 1), points);
+    outputs[0] = real_at(conv2d, points, 2 * (shape->kernel_columns - 1));
     if (conv2d->n_tiles == 1)
         return;
-    k->unpack(outputs[0], lane->y[0], lane->y[1], conv2d->shape.hop_columns);
+    shape->kernels->unpack(outputs[0], tiles[0].y, tiles[1].y, shape->hop_columns);
     for (int i = 0; i < conv2d->n_tiles; i++)
-        outputs[i] = lane->y[i];
+        outputs[i] = tiles[i].y;
 }
 
-static void put_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tiles,
-                    int64_t row)
+static void put_row(const struct lw_cpu_tile2d *tiles, int64_t row)
 {
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     void *outputs[LW_CPU_CONV2D_PAIR] = {NULL};
     bool is_any = false;
     for (int i = 0; i < conv2d->n_tiles; i++) {
-        is_any |= is_needed(conv2d, &tiles[i], row);
-        fetch_row(conv2d, &tiles[i], row);
+        is_any |= is_needed(&tiles[i], row);
+        if (row >= tiles[i].n_rows || !is_stored(&tiles[i], row))
+            continue;
+        const struct stored_row to = stored_row(&tiles[i], row);       /* ask for the memory that is about to be written */
+        lw_cpu_fetch(to.at, to.n * (int64_t)lw_type_bytes(conv2d->spec.output));
     }
     if (is_any)
-        inverse_row(conv2d, lane, row, outputs);
-    for (int i = 0; i < conv2d->n_tiles; i++) {
-        if (is_needed(conv2d, &tiles[i], row))
-            finish_row(conv2d, lane, &tiles[i], i, row, outputs[i]);
-        else if (row < tiles[i].n_rows)
-            skip_row(conv2d, lane, i, row);
-    }
+        inverse_row(tiles, row, outputs);
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        if (row < tiles[i].n_rows)
+            finish_row(&tiles[i], row, outputs[i]);
 }
 
-static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                          const struct lw_cpu_tile2d *tiles)
+static void run_transform(struct lw_cpu_tile2d *tiles)
 {
+    const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     for (int i = 0; i < conv2d->n_tiles; i++)
-        inspect(conv2d, lane, &tiles[i], i);
-    settle_exponents(conv2d, lane);
+        inspect(&tiles[i]);
+    settle_exponents(tiles, conv2d->n_tiles);
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
-        forward_row(conv2d, lane, tiles, row);
+        forward_row(tiles, row);
     for (int i = 0; i < conv2d->n_tiles; i++)
-        settle_flaws(conv2d, lane, &tiles[i], i);
-    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, lane->x, lane->between);
+        lw_cpu_flaws2d_settle(&tiles[i]);
+    conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, tiles->lane->x, tiles->lane->between);
     for (int64_t row = 0; row < tiles[0].n_rows; row++)
-        put_row(conv2d, lane, tiles, row);
+        put_row(tiles, row);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */
 
-/* Tile number (down, across) of image number `channel` of those that are computed. */
-static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, int64_t channel, int64_t down,
-                                    int64_t across)
+/* Tile `which` of a transform, number (down, across) of those of an image. @param channel  of those that are computed */
+static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane,
+                                    int which, int64_t channel, int64_t down, int64_t across)
 {
-    const struct lw_cpu_shape2d *const shape = &work->conv2d->shape;
+    const struct lw_cpu_conv2d *const conv2d = work->conv2d;
+    const struct lw_conv2d_spec *const c = &conv2d->spec.conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const int64_t row = work->begin + down * shape->hop_rows, column = across * shape->hop_columns;
     struct lw_cpu_tile2d tile = {
-        .work = work, .slot = slot, .channel = work->channel + channel, .row = work->begin + down * shape->hop_rows,
-        .column = across * shape->hop_columns,
+        .conv2d = conv2d, .work = work, .slot = slot, .lane = lane, .y = lane->y[which], .flaws = &lane->flaws[which],
+        .channel = work->channel + channel, .row = row, .column = column,
+        .n_rows = lw_min64(shape->hop_rows, work->end - row),
+        .n_columns = lw_min64(shape->hop_columns, c->output_columns - column),
+        .window_row = slot->block.first + c->look_ahead_rows - (shape->kernel_rows - 1) + row,
+        .window_column = column + c->look_ahead_columns - (shape->kernel_columns - 1),
     };
-    tile.n_columns = lw_min64(shape->hop_columns, work->conv2d->spec.conv2d.output_columns - tile.column);
-    tile.n_rows = lw_min64(shape->hop_rows, work->end - tile.row);
     if (tile.n_rows <= 0 || tile.n_columns <= 0)
         tile.n_rows = tile.n_columns = 0;
+    tile.needed_rows = tile.n_rows > 0 ? tile.n_rows + shape->kernel_rows - 1 : 0;
+    tile.needed_columns = tile.n_columns + shape->kernel_columns - 1;
     return tile;
 }
 
-/* The tiles of one transform, or a single one. */
-static void compute(const void *state, void *memory, const struct lw_slot *slot, int64_t task)
+/* Compute the tiles of one transform, or a single one. */
+static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
     const struct lw_cpu_work2d *const work = state;
-    const struct lw_cpu_conv2d *const conv2d = work->conv2d;
-    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
-    struct lw_cpu_conv2d_lane *const lane = memory;
+    const struct lw_cpu_shape2d *const shape = &work->conv2d->shape;
     const int64_t across = lw_divide_up(shape->n_across, shape->pair_columns);
     const int64_t down = lw_divide_up(work->end - work->begin, shape->hop_rows * shape->pair_rows);
     const int64_t channel = task / across / down, row = task / across % down, column = task % across;
-    struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR];
-    for (int i = 0; i < conv2d->n_tiles; i++)
-        tiles[i] = tile_of(work, slot, channel, row * shape->pair_rows + i % shape->pair_rows,
+    struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR] = {{0}};
+    for (int i = 0; i < work->conv2d->n_tiles; i++)
+        tiles[i] = tile_of(work, slot, lane, i, channel, row * shape->pair_rows + i % shape->pair_rows,
                            column * shape->pair_columns + i % shape->pair_columns);
     if (shape->method == LW_CPU_CONV2D_TILES)
-        run_transform(conv2d, lane, tiles);
+        run_transform(tiles);
     else
-        run_window(conv2d, lane, &tiles[0]);
+        run_window(&tiles[0]);
     if (work->table)
-        lw_cpu_crossings_flush(&lane->found, work->table);
+        lw_cpu_crossings_flush(&tiles->lane->found, work->table);
 }
 
 static void compute_all(const struct lw_cpu_work2d *work, const struct lw_slot *slot)
 {
     const struct lw_cpu_conv2d *const conv2d = work->conv2d;
     lw_cpu_lanes_run(&conv2d->lanes, compute, work, slot, n_tasks(&conv2d->shape, work->end - work->begin, work->n_channels), 1);
-}
-
-/* All products of a block. */
-static struct lw_cpu_work2d whole_work(const struct lw_cpu_conv2d *conv2d, const struct lw_block *block)
-{
-    return (struct lw_cpu_work2d){
-        .conv2d = conv2d,
-        .end = block->count,
-        .stored_end = conv2d->series >= 0 ? block->count : 0,
-        .n_channels = block->n_channels,
-    };
 }
 
 /* Rows of the block that crossings of `count` rows from `first` on are chosen among, and the tiles that hold them. */
@@ -559,10 +553,13 @@ static void add_search(const struct lw_cpu_conv2d *conv2d, const struct lw_block
 static void conv2d_run(void *state, struct lw_slot *slot)
 {
     const struct lw_cpu_conv2d *const conv2d = state;
-    struct lw_cpu_work2d work = whole_work(conv2d, &slot->block);
+    const int64_t count = slot->block.count;
     struct lw_cpu_table table;
-    if (conv2d->crossings >= 0 && slot->block.count > 0) {
-        add_search(conv2d, &slot->block, 0, slot->block.count, &work);
+    struct lw_cpu_work2d work = {
+        .conv2d = conv2d, .end = count, .stored_end = conv2d->series >= 0 ? count : 0, .n_channels = slot->block.n_channels,
+    };
+    if (conv2d->crossings >= 0 && count > 0) {
+        add_search(conv2d, &slot->block, 0, count, &work);
         lw_cpu_table_begin(&table, &slot->products[conv2d->crossings]);
         work.table = &table;
     }
@@ -585,14 +582,11 @@ static void conv2d_again(void *state, struct lw_slot *slot, const struct lw_part
     lw_cpu_table_end(&table);
 }
 
-static void conv2d_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_conv2d *)state)->lanes); }
-
 const struct lw_cpu_op_ops lw_cpu_op_conv2d = {
     .plan = lw_cpu_conv2d_plan,
     .bytes = conv2d_bytes,
     .create = conv2d_create,
     .destroy = conv2d_destroy,
-    .warm_up = conv2d_warm_up,
     .run = conv2d_run,
     .again = conv2d_again,
 };

@@ -1,6 +1,6 @@
-#include "cpu/conv2d/kernel.h"
+/* kernel.c - the kernel as the method wants it. */
+#include "cpu/conv2d/conv2d.h"
 
-#include "base/memory.h"
 #include "signal/separable.h"
 
 #include <complex.h>
@@ -37,21 +37,13 @@ static double complex tap(const struct lw_conv2d_spec *c, int64_t i)
     return c->kernel_complex ? CMPLX(c->kernel[2 * i], c->kernel[2 * i + 1]) : c->kernel[i];
 }
 
-static double largest_of(const double *values, int64_t n)
+/* The exponent of the power of two that brings the largest of the values near 1. */
+static int exponent_of(const double *values, int64_t n)
 {
     double largest = 0;
     for (int64_t i = 0; i < n; i++)
         largest = fmax(largest, fabs(values[i]));
-    return largest;
-}
-
-/* The power of two that brings the kernel's largest tap near 1; direct sums need that only where numbers leave the range. */
-static int kernel_exponent(const struct lw_conv2d_spec *c, enum lw_cpu_conv2d_method method)
-{
-    const int harmless = 40;
-    const double largest = largest_of(c->kernel, c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1));
-    const int exponent = largest > 0 ? ilogb(largest) : 0;
-    return method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless ? 0 : exponent;
+    return largest > 0 ? ilogb(largest) : 0;
 }
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
@@ -110,19 +102,13 @@ static int make_pass(const struct lw_cpu_shape2d *shape, double *taps, int64_t n
     return rc;
 }
 
-static void scale_by(double *values, int64_t n, int exponent)
-{
-    for (int64_t i = 0; i < n; i++)
-        values[i] = ldexp(values[i], exponent);
-}
-
 /* Bring the largest of the values near 1.
  * @return  the exponent of 2 that the outputs are still to be multiplied by */
 static int level(double *values, int64_t n)
 {
-    const double largest = largest_of(values, n);
-    const int exponent = largest > 0 ? ilogb(largest) : 0;
-    scale_by(values, n, -exponent);
+    const int exponent = exponent_of(values, n);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = ldexp(values[i], -exponent);
     return exponent;
 }
 
@@ -240,7 +226,10 @@ int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_sh
                            struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    struct lw_cpu_kernel2d kernel = {.exponent = kernel_exponent(c, shape->method)};
+    const int exponent = exponent_of(c->kernel, c->kernel_rows * c->kernel_columns * n_parts(shape)), harmless = 40;
+    /* direct sums need a largest tap near 1 only where numbers leave the range */
+    const bool is_kept = shape->method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless;
+    struct lw_cpu_kernel2d kernel = {.exponent = is_kept ? 0 : exponent};
     int rc;
     switch (shape->method) {
     case LW_CPU_CONV2D_DIRECT: rc = make_sum(c, shape, &kernel, err); break;

@@ -1,23 +1,18 @@
-#include "cpu/conv2d/nan.h"
+/* nan.c - the pixels of a tile's window that are not finite, and what they do to the outputs. */
+#include "cpu/conv2d/conv2d.h"
 
 #include <math.h>
 #include <string.h>
 
 static size_t aligned(int64_t bytes) { return ((size_t)bytes + LW_ALIGNMENT - 1) / LW_ALIGNMENT * LW_ALIGNMENT; }
 
-static size_t weight_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
-{
-    if (spec->nan != LW_NAN_INTERPOLATE)
-        return 0;
-    return aligned(shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double));
-}
-
 int64_t lw_cpu_flaws2d_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     if (lw_scalar_is_integer(spec->input.scalar))
         return 0;
+    const int64_t weights = spec->nan == LW_NAN_INTERPOLATE ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
     return (int64_t)(aligned(shape->rows * shape->columns) + aligned(shape->rows) + aligned(shape->hop_columns) +
-                     aligned(shape->hop_columns * (int64_t)sizeof(int32_t)) + weight_bytes(spec, shape));
+                     aligned(shape->hop_columns * (int64_t)sizeof(int32_t)) + aligned(weights));
 }
 
 void lw_cpu_flaws2d_init(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
@@ -33,8 +28,10 @@ void lw_cpu_flaws2d_init(const struct lw_op_spec *spec, const struct lw_cpu_shap
     flaws->weights = (double *)(void *)((char *)flaws->hits + aligned(shape->hop_columns * (int64_t)sizeof(int32_t)));
 }
 
-void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaws2d *flaws)
+void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile)
 {
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    struct lw_cpu_flaws2d *const flaws = tile->flaws;
     for (int64_t row = 0; flaws->any && row < shape->rows; row++) {
         if (flaws->is_flawed[row])
             memset(flaws->map + row * shape->columns, 0, (size_t)shape->columns);
@@ -43,33 +40,33 @@ void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaw
     flaws->any = false;
 }
 
-void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, int64_t row, void *reals,
-                           struct lw_cpu_flaws2d *flaws)
+void lw_cpu_flaws2d_repair(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
 {
-    const int64_t n = lw_cpu_needed_columns(shape, tile);
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
     struct lw_cpu_repair found = {
-        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = n, .n_outputs = n,
-        .touched = flaws->map + row * shape->columns,
+        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = tile->needed_columns, .n_outputs = tile->needed_columns,
+        .touched = tile->flaws->map + row * shape->columns,
     };
     shape->kernels->repair(&found, reals);
-    flaws->is_flawed[row] = 1;
-    flaws->any = true;
+    tile->flaws->is_flawed[row] = 1;
+    tile->flaws->any = true;
 }
 
-void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile,
-                          const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally)
+static void count(const struct lw_cpu_tile2d *tile)
 {
-    const int64_t first = lw_cpu_window2d_column(window, tile), halo = window->shape->kernel_rows - 1;
-    const int64_t own = first + window->shape->kernel_columns - 1;      /* the tiles on the left count those before it */
-    const int64_t begin = tile->column == 0 ? 0 : own;
-    const int64_t end = lw_min64(own + tile->n_columns, window->spec->conv2d.columns);
-    const int64_t sample = tile->row - window->plan->after, first_row = lw_max64(0, -sample);
+    const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const int64_t halo = shape->kernel_rows - 1;
+    const int64_t own = tile->window_column + shape->kernel_columns - 1;     /* the tiles on the left count those before it */
+    const int64_t begin = tile->column == 0 ? 0 : lw_max64(own, 0);
+    const int64_t end = lw_min64(own + tile->n_columns, conv2d->spec.conv2d.columns);
+    const int64_t sample = tile->row - conv2d->plan.after, first_row = lw_max64(0, -sample);
     const int64_t end_row = lw_min64(tile->n_rows, tile->slot->block.count - sample);
-    for (int64_t row = first_row; flaws->any && row < end_row; row++) {
-        const uint8_t *const map = flaws->map + (halo + row) * window->shape->columns;
-        for (int64_t at = lw_max64(begin, 0); flaws->is_flawed[halo + row] && at < end; at++)
-            if (map[at - first])
-                lw_cpu_tally_add(tally, (struct lw_cpu_tally){1, sample + row, tile->channel, at});
+    for (int64_t row = first_row; row < end_row; row++) {
+        const uint8_t *const map = tile->flaws->map + (halo + row) * shape->columns;
+        for (int64_t at = begin; tile->flaws->is_flawed[halo + row] && at < end; at++)
+            if (map[at - tile->window_column])
+                lw_cpu_tally_add(&tile->lane->base.not_finite, (struct lw_cpu_tally){1, sample + row, tile->channel, at});
     }
 }
 
@@ -84,11 +81,11 @@ static void add_run(const double *sums, int64_t kernel_columns, int64_t begin, i
 }
 
 /* Weights of the taps that meet flaws in row `row` of the window, for all outputs below it that it reaches. */
-static void add_row(const struct lw_cpu_shape2d *shape, const struct lw_cpu_kernel2d *kernel,
-                    const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws)
+static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    const uint8_t *const map = flaws->map + row * shape->columns;
-    const int64_t n = lw_cpu_needed_columns(shape, tile), halo = shape->kernel_rows - 1;
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const uint8_t *const map = tile->flaws->map + row * shape->columns;
+    const int64_t n = tile->needed_columns, halo = shape->kernel_rows - 1;
     const int64_t from = lw_max64(row - halo, 0), to = lw_min64(row + 1, tile->n_rows);
     for (int64_t begin = 0; begin < n; begin++) {
         if (!map[begin])
@@ -97,18 +94,18 @@ static void add_row(const struct lw_cpu_shape2d *shape, const struct lw_cpu_kern
         while (end < n && map[end])
             end++;
         for (int64_t i = from; i < to; i++)
-            add_run(kernel->sums + (i + halo - row) * (shape->kernel_columns + 1), shape->kernel_columns, begin, end,
-                    tile->n_columns, flaws->weights + i * shape->hop_columns);
+            add_run(tile->conv2d->kernel.sums + (i + halo - row) * (shape->kernel_columns + 1), shape->kernel_columns, begin, end,
+                    tile->n_columns, tile->flaws->weights + i * shape->hop_columns);
         begin = end;
     }
 }
 
 /* The weight of the flaws becomes the factor that an output is multiplied by; NaN where next to nothing of the kernel is left. */
-static void invert_weights(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, double sum, double *weights)
+static void invert_weights(const struct lw_cpu_tile2d *tile)
 {
-    const double least = 1e-6;
+    const double least = 1e-6, sum = tile->conv2d->kernel.sum;
     for (int64_t i = 0; i < tile->n_rows; i++) {
-        double *const row = weights + i * shape->hop_columns;
+        double *const row = tile->flaws->weights + i * tile->conv2d->shape.hop_columns;
         for (int64_t j = 0; j < tile->n_columns; j++) {
             const double valid = (sum - row[j]) / sum;
             row[j] = row[j] == 0 ? 1 : valid < least ? (double)NAN : 1 / valid;
@@ -128,56 +125,53 @@ static void dilate(uint8_t *map, int64_t n_outputs, int64_t length)
     }
 }
 
-static void add_hits(const struct lw_cpu_shape2d *shape, int64_t row, int32_t step, struct lw_cpu_flaws2d *flaws)
+static void add_hits(const struct lw_cpu_tile2d *tile, int64_t row, int32_t step)
 {
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const struct lw_cpu_flaws2d *const flaws = tile->flaws;
     const uint8_t *const map = flaws->map + row * shape->columns;
     for (int64_t j = 0; flaws->is_flawed[row] && j < shape->hop_columns; j++)
         flaws->hits[j] += step * map[j];
 }
 
-void lw_cpu_flaws2d_spread(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
-                           const struct lw_cpu_kernel2d *kernel, const struct lw_cpu_tile2d *tile,
-                           struct lw_cpu_flaws2d *flaws)
+void lw_cpu_flaws2d_settle(const struct lw_cpu_tile2d *tile)
 {
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    struct lw_cpu_flaws2d *const flaws = tile->flaws;
     if (!flaws->any)
         return;
-    const int64_t n_rows = lw_cpu_needed_rows(shape, tile);
-    if (spec->nan == LW_NAN_INTERPOLATE) {
+    count(tile);
+    if (tile->conv2d->spec.nan == LW_NAN_INTERPOLATE) {
         memset(flaws->weights, 0, (size_t)(shape->hop_rows * shape->hop_columns) * sizeof *flaws->weights);
-        for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t row = 0; row < tile->needed_rows; row++)
             if (flaws->is_flawed[row])
-                add_row(shape, kernel, tile, row, flaws);
-        invert_weights(shape, tile, kernel->sum, flaws->weights);
+                add_row(tile, row);
+        invert_weights(tile);
     }
-    for (int64_t row = 0; row < n_rows; row++)
+    for (int64_t row = 0; row < tile->needed_rows; row++)
         if (flaws->is_flawed[row])
             dilate(flaws->map + row * shape->columns, shape->hop_columns, shape->kernel_columns);
     memset(flaws->hits, 0, (size_t)shape->hop_columns * sizeof *flaws->hits);
     for (int64_t row = 0; row < shape->kernel_rows - 1; row++)
-        add_hits(shape, row, 1, flaws);
+        add_hits(tile, row, 1);
 }
 
-void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
-                          const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs)
+void lw_cpu_flaws2d_apply(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
-    if (!flaws->any || spec->nan == LW_NAN_ZERO)
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    const struct lw_cpu_flaws2d *const flaws = tile->flaws;
+    const enum lw_nan nan = tile->conv2d->spec.nan;
+    if (!flaws->any || nan == LW_NAN_ZERO)
         return;
-    if (spec->nan == LW_NAN_INTERPOLATE) {
-        shape->kernels->weigh(outputs, flaws->weights + row * shape->hop_columns, tile->n_columns, shape->width);
+    if (nan == LW_NAN_INTERPOLATE) {
+        if (outputs)
+            shape->kernels->weigh(outputs, flaws->weights + row * shape->hop_columns, tile->n_columns, shape->width);
         return;
     }
-    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
-    for (int64_t j = 0; j < tile->n_columns; j++)
+    add_hits(tile, row + shape->kernel_rows - 1, 1);
+    for (int64_t j = 0; outputs && j < tile->n_columns; j++)
         flaws->touched[j] = flaws->hits[j] > 0;
-    shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
-    add_hits(shape, row, -1, flaws);
-}
-
-void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
-                         struct lw_cpu_flaws2d *flaws)
-{
-    if (!flaws->any || spec->nan == LW_NAN_ZERO || spec->nan == LW_NAN_INTERPOLATE)
-        return;
-    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
-    add_hits(shape, row, -1, flaws);
+    if (outputs)
+        shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
+    add_hits(tile, row, -1);
 }

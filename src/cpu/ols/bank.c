@@ -1,6 +1,5 @@
-#include "cpu/ols/bank.h"
-
-#include "base/memory.h"
+/* bank.c - the filters as the method wants them. */
+#include "cpu/ols/ols.h"
 
 #include <complex.h>
 #include <fftw3.h>
@@ -53,16 +52,12 @@ static int filter_exponent(const struct lw_ols_spec *ols, int filter, int safe)
     return ilogb(largest);
 }
 
-/* ---- DIRECT ------------------------------------------------------------------------------------------------------ */
-static void fill_offsets(const struct lw_cpu_ols_shape *shape, struct lw_cpu_filters *filters)
+static char *data_of(const struct lw_cpu_ols_shape *shape, const struct lw_cpu_filters *filters, int filter)
 {
-    for (int64_t t = 0; t < filters->n_terms; t++) {
-        const int64_t m = t % shape->n_taps;
-        filters->offsets[t] =
-            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_ols_turned_offset(shape));
-    }
+    return (char *)filters->data + (size_t)(filter * filters->stride) * shape->kernels->real_bytes;
 }
 
+/* DIRECT. */
 static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
                       const struct lw_cpu_filters *filters, double *scratch)
 {
@@ -70,8 +65,7 @@ static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_
         const double complex h = tap(ols, filter, t % shape->n_taps);
         scratch[t] = ldexp(t < shape->n_taps ? creal(h) : cimag(h), -filters->exponents[filter]);
     }
-    char *const to = (char *)filters->data + (int64_t)filter * filters->stride * (int64_t)shape->kernels->real_bytes;
-    shape->kernels->round_reals(scratch, to, filters->n_terms);
+    shape->kernels->round_reals(scratch, data_of(shape, filters, filter), filters->n_terms);
 }
 
 /* ---- spectra ----------------------------------------------------------------------------------------------------- */
@@ -99,7 +93,7 @@ static void put_spectrum(const struct lw_cpu_ols_shape *shape, const double comp
     }
 }
 
-/* The spectra E and O of the even and odd taps become A and B (cpu/ols/choose.h), in place. */
+/* The spectra E and O of the even and odd taps become A and B (cpu/ols/ols.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
     const double step = -2 * 3.14159265358979323846 / (double)points;
@@ -120,10 +114,9 @@ static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_o
                        scratch + part * shape->points);
     if (shape->method == LW_CPU_OLS_PACKED)
         combine_halves(shape->points, scratch, scratch + shape->points);
-    const size_t real_bytes = shape->kernels->real_bytes;
-    char *const to = (char *)filters->data + (size_t)filter * (size_t)filters->stride * real_bytes;
     for (int64_t part = 0; part < step; part++)
-        put_spectrum(shape, scratch + part * shape->points, to + (size_t)(2 * part * shape->points) * real_bytes);
+        put_spectrum(shape, scratch + part * shape->points,
+                     data_of(shape, filters, filter) + (size_t)(2 * part * shape->points) * shape->kernels->real_bytes);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
@@ -146,10 +139,11 @@ static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *
         else
             fill_spectra(shape, ols, filter, filters, plan, (double complex *)scratch);
     }
-    if (is_direct)
-        fill_offsets(shape, filters);
-    else
+    if (!is_direct)
         fftw_destroy_plan(plan);
+    for (int64_t t = 0; t < filters->n_terms; t++)
+        filters->offsets[t] = (shape->n_taps - 1 - t % shape->n_taps) * shape->width +
+                              (t < shape->n_taps ? 0 : lw_cpu_ols_turned_offset(shape));
     lw_free(scratch);
     return LW_OK;
 }
@@ -172,14 +166,7 @@ static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec
     return LW_OK;
 }
 
-/* Fold the derivative into the filters. @param taps  [n_filters x shape->n_taps] */
-static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double *taps)
-{
-    const int parts = ols->taps_complex ? 2 : 1;
-    for (int64_t f = 0; f < ols->n_filters; f++)
-        lw_post_fold(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
-}
-
+/* The filters for the axis' two ends. */
 static int create_ends(const struct lw_ols_spec *ols, double **out, struct lw_error *err)
 {
     const int64_t each = doubles_per_end(ols);
@@ -193,14 +180,17 @@ static int create_ends(const struct lw_ols_spec *ols, double **out, struct lw_er
     return LW_OK;
 }
 
-static int create_folded(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
-                         struct lw_cpu_filters *out, struct lw_error *err)
+int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
+                          struct lw_cpu_filters *out, struct lw_error *err)
 {
-    const int64_t n = shape->n_filters * shape->n_taps * (ols->taps_complex ? 2 : 1);
-    double *const taps = lw_alloc_array(n, sizeof *taps, "the filters' derivatives", err);
+    if (!lw_post_folds(ols->post))
+        return create(shape, ols, out, err);
+    const int parts = ols->taps_complex ? 2 : 1;
+    double *const taps = lw_alloc_array(shape->n_filters * shape->n_taps * parts, sizeof *taps, "the filters' derivatives", err);
     if (!taps)
         return LW_ESYSTEM;
-    fold(shape, ols, taps);
+    for (int64_t f = 0; f < ols->n_filters; f++)
+        lw_post_fold(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
     struct lw_ols_spec folded = *ols;
     folded.taps = taps;
     folded.n_taps = shape->n_taps;
@@ -209,12 +199,6 @@ static int create_folded(const struct lw_cpu_ols_shape *shape, const struct lw_o
     if (!rc && (rc = create_ends(ols, &out->ends, err)))
         lw_cpu_filters_release(out);
     return rc;
-}
-
-int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
-                          struct lw_cpu_filters *out, struct lw_error *err)
-{
-    return lw_post_folds(ols->post) ? create_folded(shape, ols, out, err) : create(shape, ols, out, err);
 }
 
 void lw_cpu_filters_release(struct lw_cpu_filters *filters)

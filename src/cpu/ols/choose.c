@@ -1,6 +1,6 @@
 /* choose.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
  * rank, run and memory budget comes to the same choice. */
-#include "cpu/ols/choose.h"
+#include "cpu/ols/ols.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -52,12 +52,10 @@ static const struct costs double_costs = {
     .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
-static int log2_floor(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
-
 static double fft_cost(const struct costs *costs, int64_t points)
 {
     const int last = (int)(sizeof costs->fft_point / sizeof *costs->fft_point) - 1;
-    const int power = log2_floor(points);
+    const int power = 63 - __builtin_clzll((unsigned long long)points);
     const int64_t odd_part = points >> __builtin_ctzll((unsigned long long)points);
     const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths */
     return slower * (double)points * costs->fft_point[power < last ? power : last];
@@ -101,14 +99,6 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
     return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
 }
 
-/* The least number from n on that has no prime factor above 7. */
-static int64_t smooth(int64_t n)
-{
-    while (!lw_has_factors_up_to(7, n))
-        n++;
-    return n;
-}
-
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
 {
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
@@ -123,13 +113,16 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
         .after = folds ? 0 : reach.after,
         .rate = lw_post_rate(spec->ols.post),
     };
+    shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;
     shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
     shape.length = segment > 0 ? segment : DIRECT_HOP + lw_cpu_ols_halo(&shape);
     shape.hop = shape.length - lw_cpu_ols_halo(&shape);
-    shape.points = segment == 0 ? 0 : smooth(shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment);
+    shape.points = shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment;
+    while (segment > 0 && !lw_has_factors_up_to(7, shape.points))
+        shape.points++;
     shape.tile = spec->layout == LW_TIME_FAST ? 1 : lw_min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
     shape.widens = shape.width == 2 && !spec->input.is_complex;
-    shape.narrows = shape.width == 2 && !is_complex;
+    shape.series_width = is_complex ? 2 : 1;
     return shape;
 }
 
@@ -138,14 +131,6 @@ int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
 {
     const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
     return lw_round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
-}
-
-static int64_t longest_segment(int64_t n_taps)
-{
-    int64_t longest = LONG_SEGMENT;
-    while (longest < MOST_TAPS_PER_SEGMENT * n_taps && longest < MOST_SEGMENT)
-        longest *= 2;
-    return longest;
 }
 
 /* Samples that one output is made of. */
@@ -159,10 +144,14 @@ static int64_t least_segment(const struct lw_op_spec *spec)
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);
+    const int64_t least = least_segment(spec);
+    int64_t longest = LONG_SEGMENT;
+    while (longest < MOST_TAPS_PER_SEGMENT * least && longest < MOST_SEGMENT)
+        longest *= 2;
     double best_cost = output_cost(spec, &direct);
     int best = 0;
-    for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(least_segment(spec)); segment *= 2) {
-        if (segment < least_segment(spec))
+    for (int64_t segment = LEAST_SEGMENT; segment <= longest; segment *= 2) {
+        if (segment < least)
             continue;
         const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, (int)segment);
         const double cost = output_cost(spec, &shape);
@@ -174,24 +163,18 @@ static int choose_segment(const struct lw_op_spec *spec)
     return best;
 }
 
-static void check_search(const struct lw_op_spec *spec)
-{
-    const struct lw_search *const search = &spec->ols.search;
-    const unsigned products = lw_search_products(search);
-    assert(!lw_search_is_needed(search) ||
-           (spec->n_outputs > 0 && !lw_post_is_needed(spec->ols.post)));
-    assert(!(products & LW_PEAKS) || (search->threshold > 0 && search->cluster >= 0 && search->cluster <= LW_SEARCH_MOST_CLUSTER));
-    assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
-    (void)products;
-}
-
 static int check(const struct lw_op_spec *spec, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
+    const struct lw_search *const search = &ols->search;
+    const unsigned products = lw_search_products(search);
     assert(spec->kind == LW_OP_OLS && ols->n_filters >= 1 && ols->n_taps >= 1 && spec->n_channels >= 1);
     assert(spec->output.is_complex == ((spec->input.is_complex || ols->taps_complex) && !lw_post_has(ols->post, LW_POST_REAL)));
     assert(spec->n_outputs > 0 || !lw_post_is_needed(ols->post));
-    check_search(spec);
+    assert(!lw_search_is_needed(search) || (spec->n_outputs > 0 && !lw_post_is_needed(ols->post)));
+    assert(!(products & LW_PEAKS) || (search->threshold > 0 && search->cluster >= 0 && search->cluster <= LW_SEARCH_MOST_CLUSTER));
+    assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
+    (void)products;
     const int64_t least = least_segment(spec);
     if (least > MOST_TAPS)
         return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu "
@@ -211,14 +194,14 @@ static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, 
         [LW_CPU_OLS_PACKED] = "real segments as half as many complex points",
     };
     const int64_t padded = shape->method == LW_CPU_OLS_PACKED ? 2 * shape->points : shape->points;
-    int used = 0;
-    if (shape->method == LW_CPU_OLS_DIRECT)
-        used = snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
-    else
-        used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
-                        methods[shape->method]);
-    if (shape->method != LW_CPU_OLS_DIRECT && padded > shape->length)
-        snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
+    if (shape->method == LW_CPU_OLS_DIRECT) {
+        snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
+    } else {
+        const int used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
+                                  methods[shape->method]);
+        if (padded > shape->length)
+            snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
+    }
     lw_post_describe(post, text, size);
 }
 

@@ -5,17 +5,81 @@
  *                                                -> what signal/post.h makes of it -> store
  * Where something is searched, segments before and after a block's own are computed, too, as far as its products need them.
  * Nothing that is computed depends on the thread, the block or the slot. */
-#include "cpu/ols/lane.h"
-#include "cpu/ols/post.h"
-#include "cpu/ols/samples.h"
-#include "cpu/ols/search.h"
-#include "cpu/op.h"
+#include "cpu/ols/ols.h"
+
 #include "cpu/pick.h"
 
 #include <assert.h>
 
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
+
+/* ---- the memory of a thread ------------------------------------------------------------------------------------ */
+
+/* As lw_cpu_padded, in reals. */
+static int64_t padded(const struct lw_cpu_ols_shape *shape, int64_t reals)
+{
+    const int64_t real_bytes = (int64_t)shape->kernels->real_bytes;
+    return lw_cpu_padded(reals * real_bytes) / real_bytes;
+}
+
+static struct lw_cpu_ols_lane_sizes transform_sizes(const struct lw_cpu_ols_shape *shape)
+{
+    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
+    const int64_t reals = padded(shape, 2 * shape->points);
+    const bool is_bank = shape->n_filters > 1;
+    return (struct lw_cpu_ols_lane_sizes){
+        .x = reals,
+        .y = reals,
+        .z = is_bank ? reals : 0,
+        .spectra = is_bank ? shape->tile * reals : reals,
+        .product = reals,
+        .work = lw_cpu_fft_needs_work(&fft) ? reals : 0,
+        .y_is_x = !is_bank,
+    };
+}
+
+static struct lw_cpu_ols_lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+{
+    const int64_t sums = shape->before + shape->hop + shape->after;     /* of a whole segment */
+    struct lw_cpu_ols_lane_sizes s = {
+        .x = padded(shape, lw_cpu_ols_turned_offset(shape) * (spec->ols.taps_complex ? 2 : 1)),
+        .y = padded(shape, lw_round_up(sums * shape->width, shape->kernels->direct_step)),
+    };
+    if (shape->method != LW_CPU_OLS_DIRECT)
+        s = transform_sizes(shape);
+    s.panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * shape->tile * shape->width) : 0;
+    s.post = shape->rate > 1 ? padded(shape, LW_CPU_POST_OUTPUTS * shape->width) : 0;
+    if (lw_search_products(&spec->ols.search) & LW_BEST) {
+        s.best_values = lw_cpu_padded(shape->hop * shape->width * (int64_t)shape->kernels->real_bytes);
+        s.best_strengths = lw_cpu_padded(shape->hop * (int64_t)sizeof(double));
+        s.best_filters = lw_cpu_padded(shape->hop * (int64_t)sizeof(int32_t));
+    }
+    s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums;
+    const int64_t reals =
+        shape->tile * (s.x + (s.y_is_x ? 0 : s.y) + s.post) + s.spectra + s.product + s.work + s.panel;
+    const int64_t bytes = shape->tile * (s.best_values + s.best_strengths + s.best_filters + s.touched);
+    s.total_bytes = reals * (int64_t)shape->kernels->real_bytes + bytes;
+    return s;
+}
+
+static void lay_out(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane)
+{
+    const struct lw_cpu_ols_lane_sizes *const s = &ols->sizes;
+    const int64_t tile = ols->shape.tile;
+    lane->x = lane->base.memory;
+    lane->z = lw_cpu_real_at(ols, lane->x, tile * s->x);
+    lane->product = lw_cpu_real_at(ols, lane->z, s->spectra);
+    lane->work = lw_cpu_real_at(ols, lane->product, s->product);
+    lane->panel = lw_cpu_real_at(ols, lane->work, s->work);
+    lane->post = lw_cpu_real_at(ols, lane->panel, s->panel);
+    char *const rest = lw_cpu_real_at(ols, lane->post, tile * s->post);
+    lane->y = s->y_is_x ? lane->x : rest;
+    lane->best = s->y_is_x ? rest : lw_cpu_real_at(ols, rest, tile * s->y);
+    lane->touched = (uint8_t *)lane->best + tile * (s->best_values + s->best_strengths + s->best_filters);
+}
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 /* Segments times tiles: what the threads share out. */
 static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
@@ -28,20 +92,23 @@ static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_op_plan
     return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, plan->before + size->count + plan->after, size->n_channels));
 }
 
-/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, plan->segment);
     const int64_t fft = shape.method == LW_CPU_OLS_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);
-    const int64_t lane = (int64_t)sizeof(struct lw_cpu_ols_lane) + lw_cpu_ols_lane_sizes(spec, &shape).total_bytes;
+    const int64_t lane = (int64_t)sizeof(struct lw_cpu_ols_lane) + lane_sizes(spec, &shape).total_bytes;
     return (int64_t)sizeof(struct lw_cpu_ols) + lw_cpu_filters_bytes(&shape, &spec->ols) + fft +
            lw_cpu_post_bytes(spec, &shape) + lw_cpu_search_bytes(spec, &shape, plan, size) + n_lanes(&shape, plan, size) * lane;
 }
 
-static int plan_fft(struct lw_cpu_ols *ols, struct lw_error *err)
+/* The lanes, and the transform, which is planned for their memory. */
+static int open_lanes(struct lw_cpu_ols *ols, int n, struct lw_error *err)
 {
-    if (ols->shape.method == LW_CPU_OLS_DIRECT)
-        return LW_OK;
+    const int rc = lw_cpu_lanes_open(&ols->lanes, n, sizeof(struct lw_cpu_ols_lane), ols->sizes.total_bytes, err);
+    for (int i = 0; rc == LW_OK && i < n; i++)
+        lay_out(ols, lw_cpu_lane_at(&ols->lanes, i));
+    if (rc || ols->shape.method == LW_CPU_OLS_DIRECT)
+        return rc;
     const struct lw_cpu_ols_lane *const lane = lw_cpu_lane_at(&ols->lanes, 0);
     return ols->shape.kernels->fft_create(ols->shape.points, lane->x, lane->z, lane->work, &ols->fft, err);
 }
@@ -69,13 +136,13 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->spec.ols.taps = ols->spec.ols.search.noise = NULL;     /* borrowed during this call only */
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
-    ols->sizes = lw_cpu_ols_lane_sizes(spec, &ols->shape);
+    ols->sizes = lane_sizes(spec, &ols->shape);
 
     int rc;
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
-        (rc = lw_cpu_ols_lanes_open(ols, n_lanes(&ols->shape, plan, size), err)) || (rc = plan_fft(ols, err))) {
+        (rc = open_lanes(ols, n_lanes(&ols->shape, plan, size), err))) {
         ols_destroy(ols);
         return rc;
     }
@@ -85,149 +152,134 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
 
+/* Spectrum of channel c. */
+static void *z_of(const struct lw_cpu_segment *s, int c) { return lw_cpu_real_at(s->ols, s->lane->z, c * s->ols->sizes.z); }
+
 /* Make channel c ready for the filters: its spectrum, or for complex taps and DIRECT its copy turned by i. */
-static void prepare(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int c)
+static void prepare(const struct lw_cpu_segment *s, int c)
 {
+    const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    void *const x = lw_cpu_x(ols, lane, c), *const z = lw_cpu_z(ols, lane, c);
-    lw_cpu_segment_condition(ols, lane, segment, c);
+    void *const x = lw_cpu_x(s, c), *const z = z_of(s, c);
+    lw_cpu_segment_condition(s, c);
     if (ols->shape.method != LW_CPU_OLS_DIRECT)
-        k->fft_forward(ols->fft, x, z, lane->work);
+        k->fft_forward(ols->fft, x, z, s->lane->work);
     else if (ols->spec.ols.taps_complex)
         k->quarter_turn(x, lw_cpu_real_at(ols, x, lw_cpu_ols_turned_offset(&ols->shape)), ols->shape.length);
     if (ols->shape.method == LW_CPU_OLS_PACKED)
         k->mirror(ols->fft, z, x);
 }
 
-static void *sum_directly(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                          const void *taps, int c)
+/* Filter channel c into y. @return  its sums: the first n_taps - 1 points of a transformed segment are wrapped around */
+static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y)
 {
-    const struct lw_cpu_terms terms = {taps, ols->filters.offsets, ols->filters.n_terms};
-    void *const y = lw_cpu_y(ols, lane, c);
-    ols->shape.kernels->direct(&terms, lw_cpu_x(ols, lane, c), y, segment->n_sums * ols->shape.width);
-    return y;
-}
-
-/* The first n_taps - 1 points of a filtered segment are wrapped around; the sums begin after them. */
-static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const void *spectrum, int c)
-{
+    const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
-    const void *const x = lw_cpu_x(ols, lane, c), *const z = lw_cpu_z(ols, lane, c);
-    void *const y = lw_cpu_y(ols, lane, c);
+    const void *const h = lw_cpu_real_at(ols, ols->filters.data, filter * ols->filters.stride);
+    const void *const x = lw_cpu_x(s, c), *const z = z_of(s, c);
+    if (ols->shape.method == LW_CPU_OLS_DIRECT) {
+        const struct lw_cpu_terms terms = {h, ols->filters.offsets, ols->filters.n_terms};
+        k->direct(&terms, x, y, s->n_sums * ols->shape.width);
+        return y;
+    }
     if (ols->shape.method == LW_CPU_OLS_PACKED)
-        k->multiply_packed(spectrum, z, x, lane->product, ols->shape.points);
+        k->multiply_packed(h, z, x, s->lane->product, ols->shape.points);
     else
-        k->multiply(spectrum, z, lane->product, ols->shape.points);
-    k->fft_inverse(ols->fft, lane->product, y, lane->work);
+        k->multiply(h, z, s->lane->product, ols->shape.points);
+    k->fft_inverse(ols->fft, s->lane->product, y, s->lane->work);
     return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
 }
 
 /* Filter channel c, and search what comes out.
  * @return  its sums */
-static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
-                   int c)
+static void *apply(const struct lw_cpu_segment *s, int filter, int c)
 {
-    const void *const h = lw_cpu_real_at(ols, ols->filters.data, filter * ols->filters.stride);
-    void *const y = ols->shape.method == LW_CPU_OLS_DIRECT ? sum_directly(ols, lane, segment, h, c)
-                                                   : multiply_spectrum(ols, lane, h, c);
-    lw_cpu_segment_finish(ols, lane, segment, filter, c, y);
-    if (ols->search)
-        lw_cpu_segment_search(ols, lane, segment, filter, c, y);
+    void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->sizes.y));
+    lw_cpu_segment_finish(s, filter, c, y);
+    if (s->ols->search)
+        lw_cpu_segment_search(s, filter, c, y);
     return y;
 }
 
 /* Keep every D-th sample of the axis, in place. */
-static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, struct lw_cpu_segment_outputs *outputs)
+static void thin(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
 {
-    const int64_t every = lw_post_every(ols->spec.ols.post), block = segment->slot->block.first, begin = block + segment->first;
-    const size_t bytes = (size_t)(ols->shape.narrows ? 1 : ols->shape.width) * ols->shape.kernels->real_bytes;
+    const struct lw_cpu_ols *const ols = s->ols;
+    const int64_t every = lw_post_every(ols->spec.ols.post), block = s->slot->block.first, begin = block + s->first;
+    const size_t bytes = (size_t)ols->shape.series_width * ols->shape.kernels->real_bytes;
     outputs->first = lw_divide_up(begin, every) - lw_divide_up(block, every);
-    outputs->count = lw_divide_up(begin + segment->n_outputs, every) - lw_divide_up(begin, every);
-    for (int c = 0; c < segment->n_channels; c++) {
+    outputs->count = lw_divide_up(begin + s->n_outputs, every) - lw_divide_up(begin, every);
+    for (int c = 0; c < s->n_channels; c++) {
         char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        lw_cpu_pick(to, to + (size_t)(lw_round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
+        lw_cpu_pick(to, 1, to + (size_t)(lw_round_up(begin, every) - begin) * bytes, every, outputs->count, bytes);
     }
 }
 
-static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
-                void *y)
+static void put(const struct lw_cpu_segment *s, int filter, void *y)
 {
-    struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
-    if (!lw_cpu_segment_is_put(segment))
+    struct lw_cpu_segment_outputs outputs = {filter, s->first, s->n_outputs, y, s->ols->sizes.y, false};
+    if (!lw_cpu_segment_is_put(s))
         return;
-    if (lw_post_every(ols->spec.ols.post) > 1)
-        thin(ols, segment, &outputs);
+    if (lw_post_every(s->ols->spec.ols.post) > 1)
+        thin(s, &outputs);
     if (outputs.count == 0)
         return;
-    if (ols->post)
-        lw_cpu_segment_post(ols, lane, segment, &outputs);
+    if (s->ols->post)
+        lw_cpu_segment_post(s, &outputs);
     else
-        lw_cpu_segment_store(ols, lane, segment, &outputs);
+        lw_cpu_segment_store(s, &outputs);
 }
 
-/* One filter: channel by channel, so that little memory is touched. */
-static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+/* With one filter channel by channel, so that little memory is touched; with several the spectra of all channels are made first
+ * and kept for every filter. */
+static void run(const struct lw_cpu_segment *s)
 {
-    void *first = NULL;
-    lw_cpu_segment_fetch(ols, segment, 0);
-    for (int c = 0; c < segment->n_channels; c++) {
-        prepare(ols, lane, segment, c);
-        void *const y = apply(ols, lane, segment, 0, c);
-        first = c == 0 ? y : first;
-    }
-    put(ols, lane, segment, 0, first);
-}
-
-/* Several filters: the spectra of all channels are made first and kept for every filter. */
-static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
-{
-    for (int c = 0; c < segment->n_channels; c++)
-        prepare(ols, lane, segment, c);
-    const int end = segment->work->filter + segment->work->n_filters;
-    for (int filter = segment->work->filter; filter < end; filter++) {
+    const bool is_bank = s->ols->shape.n_filters > 1;
+    for (int c = 0; is_bank && c < s->n_channels; c++)
+        prepare(s, c);
+    for (int filter = s->work->filter; filter < s->work->filter + s->work->n_filters; filter++) {
         void *first = NULL;
-        lw_cpu_segment_fetch(ols, segment, filter);
-        for (int c = 0; c < segment->n_channels; c++) {
-            void *const y = apply(ols, lane, segment, filter, c);
+        lw_cpu_segment_fetch(s, filter);
+        for (int c = 0; c < s->n_channels; c++) {
+            if (!is_bank)
+                prepare(s, c);
+            void *const y = apply(s, filter, c);
             first = c == 0 ? y : first;
         }
-        put(ols, lane, segment, filter, first);
+        put(s, filter, first);
     }
 }
 
 /* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. What
  * it holds depends on its place on the axis only, whoever computes it. */
-static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *segment)
+static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
     const int64_t tiles = lw_divide_up(work->n_channels, shape->tile), begin = work->begin + task / tiles * shape->hop;
     const int64_t left = work->axis_end - begin, in_group = task % tiles * shape->tile;
-    segment->slot = slot;
-    segment->work = work;
-    segment->first = begin - slot->block.first;
-    segment->channel = work->channel + in_group;
-    segment->n_outputs = lw_min64(shape->hop, left);
-    segment->n_sums = shape->before + segment->n_outputs + shape->after;
-    segment->n_samples = lw_min64(shape->length, left + lw_cpu_ols_halo(shape));
-    segment->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
+    s->ols = work->ols;
+    s->work = work;
+    s->slot = slot;
+    s->first = begin - slot->block.first;
+    s->channel = work->channel + in_group;
+    s->n_outputs = lw_min64(shape->hop, left);
+    s->n_sums = shape->before + s->n_outputs + shape->after;
+    s->n_samples = lw_min64(shape->length, left + lw_cpu_ols_halo(shape));
+    s->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
 }
 
 static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
-    const struct lw_cpu_work *const work = state;
-    const struct lw_cpu_ols *const ols = work->ols;
     struct lw_cpu_segment segment;
-    cut_segment(work, slot, task, &segment);
-    lw_cpu_segment_count(ols, lane, &segment);
-    lw_cpu_segment_load(ols, lane, &segment);
-    if (ols->search)
-        lw_cpu_segment_search_begin(ols, lane, &segment);
-    if (ols->shape.n_filters == 1)
-        run_single(ols, lane, &segment);
-    else
-        run_bank(ols, lane, &segment);
-    if (ols->search)
-        lw_cpu_segment_search_end(ols, lane, &segment);
+    cut_segment(state, slot, task, &segment);
+    segment.lane = lane;
+    lw_cpu_segment_count(&segment);
+    lw_cpu_segment_load(&segment);
+    if (segment.ols->search)
+        lw_cpu_segment_search_begin(&segment);
+    run(&segment);
+    if (segment.ols->search)
+        lw_cpu_segment_search_end(&segment);
 }
 
 static void compute_all(const struct lw_cpu_work *work, const struct lw_slot *slot)
@@ -260,13 +312,6 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
     return work;
 }
 
-static void combine(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
-{
-    const struct lw_cpu_work *const work = state;
-    (void)lane;
-    lw_cpu_search_combine(work->ols, work, slot, task);
-}
-
 static void ols_run(void *state, struct lw_slot *slot)
 {
     const struct lw_cpu_ols *const ols = state;
@@ -276,10 +321,8 @@ static void ols_run(void *state, struct lw_slot *slot)
     compute_all(&work, slot);
     if (ols->filters.ends)
         lw_cpu_post_ends(ols, lw_cpu_lane_at(&ols->lanes, 0), slot);
-    if (ols->search && lw_cpu_search_has_cells(ols))
-        lw_cpu_lanes_continue(&ols->lanes, combine, &work, slot, work.n_filters * work.n_channels, 1);
     if (ols->search)
-        lw_cpu_search_end(ols);
+        lw_cpu_search_end(&work, slot);
     lw_cpu_lanes_report(&ols->lanes, slot);
 }
 
@@ -300,17 +343,14 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
     work.end = work.crossings_end;
     lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);
-    lw_cpu_search_end(ols);
+    lw_cpu_search_end(&work, slot);
 }
-
-static void ols_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_ols *)state)->lanes); }
 
 const struct lw_cpu_op_ops lw_cpu_op_ols = {
     .plan = lw_cpu_ols_plan,
     .bytes = ols_bytes,
     .create = ols_create,
     .destroy = ols_destroy,
-    .warm_up = ols_warm_up,
     .run = ols_run,
     .again = ols_again,
 };

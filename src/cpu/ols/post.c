@@ -1,7 +1,5 @@
-#include "cpu/ols/post.h"
-
-#include "base/integers.h"
-#include "cpu/ols/samples.h"
+/* post.c - what signal/post.h makes of a segment's sums. */
+#include "cpu/ols/ols.h"
 
 #include <math.h>
 
@@ -77,67 +75,61 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post)
 
 /* ---- a segment --------------------------------------------------------------------------------------------------- */
 
-/* Reals of a sample of the series. */
-static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
-
 /* Make what is made of each output, in place, and put them into the slot. */
-static void finish_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                           struct lw_cpu_segment_outputs *outputs)
+static void finish_outputs(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
 {
+    const struct lw_cpu_ols *const ols = s->ols;
     lw_cpu_make_fn *const make = ols->shape.kernels->make[lw_op_made(&ols->spec)];
     outputs->squares = lw_op_squares(&ols->spec);
-    for (int c = 0; c < segment->n_channels; c++)
-        lane->base.is_out_of_range |= make(lw_cpu_real_at(ols, outputs->y, c * outputs->pitch), outputs->count, series_width(ols),
-                                           ols->post->least, ols->post->most);
-    lw_cpu_segment_store(ols, lane, segment, outputs);
+    for (int c = 0; c < s->n_channels; c++)
+        s->lane->base.is_out_of_range |= make(lw_cpu_real_at(ols, outputs->y, c * outputs->pitch), outputs->count,
+                                              ols->shape.series_width, ols->post->least, ols->post->most);
+    lw_cpu_segment_store(s, outputs);
 }
 
 /* Interpolate after the samples [i, end) of the axis, which are all at one place (lw_post_place). `sums` is the sum of sample i
  * of the tile's first channel. */
-static void interpolate_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                                int filter, int64_t i, int64_t end, void *sums)
+static void interpolate_outputs(const struct lw_cpu_segment *s, int filter, int64_t i, int64_t end, void *sums)
 {
+    const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_op_spec *const spec = &ols->spec;
     const struct lw_cpu_phases *const phases = &ols->post->phases[lw_post_place(spec->n_outputs, i)];
-    const int width = series_width(ols), rate = ols->shape.rate;
     const int n_phases = (int)lw_post_outputs(spec->ols.post, spec->n_outputs, end - 1, 1);
     struct lw_cpu_segment_outputs outputs = {
         .filter = filter,
-        .first = (i - segment->slot->block.first) * rate,
+        .first = (i - s->slot->block.first) * ols->shape.rate,
         .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i),
-        .y = lane->post,
+        .y = s->lane->post,
         .pitch = ols->sizes.post,
     };
-    for (int c = 0; c < segment->n_channels; c++)
-        ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->sizes.y), end - i, n_phases, width,
-                                        lw_cpu_real_at(ols, lane->post, c * ols->sizes.post));
-    finish_outputs(ols, lane, segment, &outputs);
+    for (int c = 0; c < s->n_channels; c++)
+        ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->sizes.y), end - i, n_phases,
+                                        ols->shape.series_width, lw_cpu_real_at(ols, s->lane->post, c * ols->sizes.post));
+    finish_outputs(s, &outputs);
 }
 
-/* End of the samples from i on that are at i's place. */
-static int64_t place_end(int64_t n, int64_t i) { return lw_post_place(n, i) == 2 ? n - 2 : i + 1; }
-
-static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                        int filter, void *y)
+static void interpolate(const struct lw_cpu_segment *s, int filter, void *y)
 {
-    const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate;
-    const int64_t begin = segment->slot->block.first + segment->first, end = begin + segment->n_outputs;
+    const struct lw_cpu_ols *const ols = s->ols;
+    const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate, n = ols->spec.n_outputs;
+    const int64_t begin = s->slot->block.first + s->first, end = begin + s->n_outputs;
     for (int64_t i = begin, next; i < end; i = next) {
-        next = lw_min64(lw_min64(i + at_a_time, end), place_end(ols->spec.n_outputs, i));
-        interpolate_outputs(ols, lane, segment, filter, i, next,
-                            lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
+        const int64_t place_end = lw_post_place(n, i) == 2 ? n - 2 : i + 1;     /* of the samples from i on that are at i's place */
+        next = lw_min64(lw_min64(i + at_a_time, end), place_end);
+        interpolate_outputs(s, filter, i, next,
+                            lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * ols->shape.series_width));
     }
 }
 
 /* Put zeros for the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts what the output's type
  * loses of them. */
-static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment,
-                      const struct lw_cpu_segment_outputs *outputs)
+static void drop_ends(const struct lw_cpu_segment *s, const struct lw_cpu_segment_outputs *outputs)
 {
+    const struct lw_cpu_ols *const ols = s->ols;
     const struct lw_post post = ols->spec.ols.post;
-    const int64_t begin = lw_divide_up(segment->slot->block.first, lw_post_every(post)) + outputs->first, last = outputs->count - 1;
-    const int width = series_width(ols);
-    for (int c = 0; c < segment->n_channels; c++) {
+    const int64_t begin = lw_divide_up(s->slot->block.first, lw_post_every(post)) + outputs->first, last = outputs->count - 1;
+    const int width = ols->shape.series_width;
+    for (int c = 0; c < s->n_channels; c++) {
         void *const series = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
         if (begin == 0)
             ols->shape.kernels->fill(series, width, 0);
@@ -146,29 +138,33 @@ static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment 
     }
 }
 
-void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                         struct lw_cpu_segment_outputs *outputs)
+void lw_cpu_segment_post(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
 {
-    if (ols->filters.ends)
-        drop_ends(ols, segment, outputs);
-    if (ols->shape.rate > 1)
-        interpolate(ols, lane, segment, outputs->filter, outputs->y);
+    if (s->ols->filters.ends)
+        drop_ends(s, outputs);
+    if (s->ols->shape.rate > 1)
+        interpolate(s, outputs->filter, outputs->y);
     else
-        finish_outputs(ols, lane, segment, outputs);
+        finish_outputs(s, outputs);
 }
 
 /* ---- the axis' ends of a derivative that is folded in ------------------------------------------------------------ */
 
-/* Working samples first .. first + n - 1 of a channel of the slot's input, made finite.
+/* Load the working samples first .. first + n - 1 of a channel of the slot's input, made finite.
  * @return whether the output that they make is to be NaN */
-static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
-                     int64_t n)
+static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n)
 {
+    const struct lw_type input = ols->spec.input;
+    const int64_t bytes = (int64_t)lw_type_bytes(input), n_channels = slot->block.n_channels;
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    struct lw_cpu_panel panel = lw_cpu_panel_of(input, is_fast ? 1 : n, is_fast ? n : 1);
+    panel.stored_stride = n_channels * bytes;
+    const int64_t at = is_fast ? channel * (ols->plan.halo + slot->block.count) + first : first * n_channels + channel;
+    ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, ols->post->samples);
     uint8_t touched = 0;
     struct lw_cpu_repair repair = {
-        .width = ols->spec.input.is_complex ? 2 : 1, .n_taps = n, .n_samples = n, .n_outputs = 1, .touched = &touched,
+        .width = input.is_complex ? 2 : 1, .n_taps = n, .n_samples = n, .n_outputs = 1, .touched = &touched,
     };
-    lw_cpu_slot_load(ols, slot, channel, first, n, ols->post->samples);
     ols->shape.kernels->repair(&repair, ols->post->samples);
     return touched && ols->spec.nan != LW_NAN_ZERO;
 }
@@ -177,16 +173,18 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
 static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
                      int64_t newest)
 {
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
     const int64_t n = lw_post_end_taps(ols->spec.ols.post, ols->spec.ols.n_taps);
     const int width = ols->spec.input.is_complex ? 2 : 1, parts = ols->spec.ols.taps_complex ? 2 : 1;
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&ols->spec, 1, 1);
     for (int64_t channel = 0; channel < slot->block.n_channels; channel++) {
         const bool is_nan = load_end(ols, slot, channel, newest - n + 1, n);
         for (int f = 0; f < ols->spec.ols.n_filters; f++) {
             double sum[2] = {NAN, NAN}, y[2];
             if (!is_nan)
-                ols->shape.kernels->sum(ols->filters.ends + f * n * parts, parts, ols->post->samples, width, n, sum);
-            ols->shape.kernels->round_reals(sum, y, 2);
-            lw_cpu_slot_store(ols, slot, &(struct lw_cpu_slot_place){f, channel, output}, y, &lane->base.loss);
+                k->sum(ols->filters.ends + f * n * parts, parts, ols->post->samples, width, n, sum);
+            k->round_reals(sum, y, 2);
+            k->store(&panel, y, lw_cpu_output_at(ols, slot, f, channel, output), &lane->base.loss);
         }
     }
 }

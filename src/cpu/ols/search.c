@@ -1,7 +1,9 @@
-#include "cpu/ols/search.h"
+/* search.c - what signal/search.h makes of a segment's sums. */
+#include "cpu/ols/ols.h"
+
+#include "cpu/pick.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MAX, MEAN, RMS, N_VALUES };
 
@@ -9,7 +11,6 @@ enum { MAX, MEAN, RMS, N_VALUES };
 enum { HEAD, TAIL, N_CELLS };
 
 struct lw_cpu_search {
-    unsigned products;
     int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of products; -1: not wanted */
     double *noise;                      /* [stretches][n_channels of the whole data set][n_filters] */
     double *least_noise;                /* [stretches][n_channels], of those above 0 */
@@ -69,7 +70,6 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
         return LW_ESYSTEM;
     }
     take_noise(spec, search);
-    search->products = lw_search_products(&spec->ols.search);
     search->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     search->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
     search->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);
@@ -114,120 +114,77 @@ void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *b
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Reals of a sample of the series. */
-static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
-
-/* Outputs [begin, end) of a channel of a segment that have the same noise. */
-struct same_noise {
-    int64_t begin, end;
-    int64_t row;                        /* of the noise: the stretch's channel */
-};
-
-/* Those from output `begin` of the segment on. */
-static struct same_noise same_noise(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int c, int64_t begin,
-                                    int64_t end)
+/* The row of the noise of output `begin` of a segment: its stretch's channel. @param end  set to where it ends, `most` at most */
+static int64_t noise_row(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, int64_t *end)
 {
-    const struct lw_search *const search = &ols->spec.ols.search;
-    const struct lw_block *const block = &segment->slot->block;
-    const int64_t first = block->first + segment->first, stretch = lw_search_stretch(search, first + begin);
-    return (struct same_noise){
-        .begin = begin, .end = lw_min64(end, lw_search_stretch_end(search, first + begin) - first),
-        .row = stretch * ols->spec.n_channels + block->channel + segment->channel + c,
-    };
+    const struct lw_search *const search = &s->ols->spec.ols.search;
+    const struct lw_block *const block = &s->slot->block;
+    const int64_t first = block->first + s->first;
+    *end = lw_min64(most, lw_search_stretch_end(search, first + begin) - first);
+    return lw_search_stretch(search, first + begin) * s->ols->spec.n_channels + block->channel + s->channel + c;
 }
 
-static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                           int filter, int c, const void *y)
+static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
-    const int64_t channel = segment->slot->block.channel + segment->channel + c,
-                  first = segment->slot->block.first + segment->first;
-    const int64_t end = lw_min64(segment->n_outputs, segment->work->crossings_end - first);
+    const struct lw_cpu_ols *const ols = s->ols;
+    const int64_t channel = s->slot->block.channel + s->channel + c, first = s->slot->block.first + s->first;
+    const int64_t end = lw_min64(s->n_outputs, s->work->crossings_end - first);
     struct lw_cpu_outputs outputs = {
         .kernels = ols->shape.kernels,
         .y = y,
-        .width = series_width(ols),
+        .width = ols->shape.series_width,
         .first = {.index = first, .channel = (int32_t)channel, .filter = filter},
         .threshold = ols->spec.ols.search.threshold,
         .sign = ols->spec.ols.search.sign,
     };
-    for (int64_t begin = lw_max64(0, segment->work->crossings_begin - first); begin < end; begin = outputs.end) {
-        const struct same_noise same = same_noise(ols, segment, c, begin, end);
+    for (int64_t begin = lw_max64(0, s->work->crossings_begin - first); begin < end; begin = outputs.end) {
+        const int64_t row = noise_row(s, c, begin, end, &outputs.end);
         outputs.begin = begin;
-        outputs.end = same.end;
-        outputs.noise = ols->search->noise[same.row * ols->spec.ols.n_filters + filter];
-        lw_cpu_crossings_find(&outputs, &lane->found, &ols->search->table);
+        outputs.noise = ols->search->noise[row * ols->spec.ols.n_filters + filter];
+        lw_cpu_crossings_find(&outputs, &s->lane->found, &ols->search->table);
     }
 }
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
-static bool keeps_best(const struct lw_cpu_segment *segment)
+static bool keeps_best(const struct lw_cpu_segment *s)
 {
-    return segment->work->products & LW_BEST && lw_cpu_segment_is_own(segment);
+    return s->work->products & LW_BEST && lw_cpu_segment_is_own(s);
 }
 
-static void begin_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+/* The strongest outputs of channel c of the tile. */
+static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
 {
-    for (int c = 0; c < segment->n_channels; c++) {
-        const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
-        ols->shape.kernels->fill(best.values, segment->n_outputs * series_width(ols), NAN);
-        for (int64_t i = 0; i < segment->n_outputs; i++) {
-            best.strengths[i] = -INFINITY;
-            best.filters[i] = -1;
-        }
-    }
+    const struct lw_cpu_ols_lane_sizes *const sizes = &s->ols->sizes;
+    char *const at = s->lane->best + c * (sizes->best_values + sizes->best_strengths + sizes->best_filters);
+    char *const strengths = at + sizes->best_values, *const filters = strengths + sizes->best_strengths;
+    return (struct lw_cpu_best){at, (double *)(void *)strengths, (int32_t *)(void *)filters};
 }
 
-static void keep_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                      int filter, int c, const void *y)
+static void keep_best(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
-    const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
-    const int width = series_width(ols);
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_cpu_best best = best_of(s, c);
+    const int width = ols->shape.series_width;
     const size_t bytes = (size_t)width * ols->shape.kernels->real_bytes;
-    for (int64_t begin = 0, end; begin < segment->n_outputs; begin = end) {
-        const struct same_noise same = same_noise(ols, segment, c, begin, segment->n_outputs);
-        const double noise = ols->search->noise[same.row * ols->spec.ols.n_filters + filter];
+    for (int64_t begin = 0, end; begin < s->n_outputs; begin = end) {
+        const int64_t row = noise_row(s, c, begin, s->n_outputs, &end);
+        const double noise = ols->search->noise[row * ols->spec.ols.n_filters + filter];
         const struct lw_cpu_best its = {(char *)best.values + (size_t)begin * bytes, best.strengths + begin, best.filters + begin};
-        end = same.end;
         if (noise > 0)
             ols->shape.kernels->keep_best((const char *)y + (size_t)begin * bytes, end - begin, width, ols->spec.ols.search.sign,
-                                          ols->search->least_noise[same.row] / noise, filter, &its);
+                                          ols->search->least_noise[row] / noise, filter, &its);
     }
-}
-
-/* to[i stride] = from[i]; values of 4, 8 or 16 bytes. */
-static void spread(const char *from, int64_t n, size_t bytes, char *to, int64_t stride)
-{
-#define X(size)                                                                                     \
-    case size:                                                                                      \
-        for (int64_t i = 0; i < n; i++)                                                             \
-            memcpy(to + (size_t)(i * stride) * size, from + (size_t)i * size, size);                \
-        break;
-    switch (bytes) {
-        X(4)
-        X(8)
-        X(16)
-    }
-#undef X
 }
 
 /* The segment's values of a channel, to their places in a product of one plane. */
-static void put_row(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int product, int c, const void *values)
+static void put_row(const struct lw_cpu_segment *s, int product, int c, const void *values)
 {
-    const struct lw_block *const block = &segment->slot->block;
-    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    const int64_t channel = segment->channel + c, stride = is_fast ? 1 : block->n_channels;
-    const int64_t at = is_fast ? channel * block->count + segment->first : segment->first * block->n_channels + channel;
-    const size_t bytes = lw_type_bytes(ols->plan.products[product].type);
-    spread(values, segment->n_outputs, bytes, (char *)segment->slot->products[product].data + (size_t)at * bytes, stride);
-}
-
-static void put_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
-{
-    for (int c = 0; c < segment->n_channels; c++) {
-        const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
-        put_row(ols, segment, ols->search->best_value, c, best.values);
-        put_row(ols, segment, ols->search->best_filter, c, best.filters);
-    }
+    const struct lw_block *const block = &s->slot->block;
+    const bool is_fast = s->ols->spec.layout == LW_TIME_FAST;
+    const int64_t channel = s->channel + c, stride = is_fast ? 1 : block->n_channels;
+    const int64_t at = is_fast ? channel * block->count + s->first : s->first * block->n_channels + channel;
+    const size_t bytes = lw_type_bytes(s->ols->plan.products[product].type);
+    lw_cpu_pick((char *)s->slot->products[product].data + (size_t)at * bytes, stride, values, 1, s->n_outputs, bytes);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
@@ -263,12 +220,13 @@ static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
             put_number(ols, slot, ols->search->blocks[v], place, values[v]);
 }
 
-static struct lw_cpu_cell *cell_at(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot,
-                                   const struct place *place, int64_t segment, int which)
+/* @param begin  the segment's first output on the axis */
+static struct lw_cpu_cell *cell_at(const struct lw_cpu_work *work, const struct lw_slot *slot, const struct place *place,
+                                   int64_t begin, int which)
 {
-    const int64_t n_segments = lw_divide_up(work->end - work->begin, ols->shape.hop);
+    const int64_t hop = work->ols->shape.hop, n_segments = lw_divide_up(work->end - work->begin, hop);
     const int64_t row = place->filter * slot->block.n_channels + place->channel;
-    return &ols->search->cells[(row * n_segments + segment) * N_CELLS + which];
+    return &work->ols->search->cells[(row * n_segments + (begin - work->begin) / hop) * N_CELLS + which];
 }
 
 /* The squares of float32 numbers neither over- nor underflow in double; others are divided by a power of two where they might. */
@@ -277,29 +235,30 @@ static int exponent_of(const struct lw_cpu_ols *ols, const void *y, int64_t n)
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     if (ols->spec.precision == LW_SINGLE)
         return 0;
-    const double largest = k->largest(y, n * series_width(ols));
+    const double largest = k->largest(y, n * ols->shape.series_width);
     const bool is_safe = largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent);
     return is_safe || largest == 0 || isinf(largest) ? 0 : ilogb(largest);
 }
 
 /* Measure the pieces of blocks in a segment that begin in the slot's block. */
-static void measure(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int filter, int c, const void *y)
+static void measure(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
-    const struct lw_block *const block = &segment->slot->block;
-    const int64_t every = ols->spec.ols.search.every, begin = block->first + segment->first, end = begin + segment->n_outputs;
-    struct place place = {.filter = filter, .channel = segment->channel + c,
+    const struct lw_cpu_ols *const ols = s->ols;
+    const struct lw_block *const block = &s->slot->block;
+    const int width = ols->shape.series_width;
+    const int64_t every = ols->spec.ols.search.every, begin = block->first + s->first, end = begin + s->n_outputs;
+    struct place place = {.filter = filter, .channel = s->channel + c,
                           .j = lw_max64(begin / every, lw_divide_up(block->first, every))};
     for (; place.j * every < lw_min64(end, block->first + block->count); place.j++) {
         const int64_t first = place.j * every, last = lw_min64(first + every, ols->spec.n_outputs);
         const int64_t from = lw_max64(first, begin), n = lw_min64(last, end) - from;
-        const void *const piece = (const char *)y + (size_t)((from - begin) * series_width(ols)) * ols->shape.kernels->real_bytes;
+        const void *const piece = (const char *)y + (size_t)((from - begin) * width) * ols->shape.kernels->real_bytes;
         struct lw_cpu_cell cell = {.exponent = exponent_of(ols, piece, n)};
-        ols->shape.kernels->measure(piece, n, series_width(ols), &cell);
+        ols->shape.kernels->measure(piece, n, width, &cell);
         if (first >= begin && last <= end)
-            put_block(ols, segment->slot, &place, &cell);
+            put_block(ols, s->slot, &place, &cell);
         else
-            *cell_at(ols, segment->work, segment->slot, &place, (begin - segment->work->begin) / ols->shape.hop,
-                     first < begin ? HEAD : TAIL) = cell;
+            *cell_at(s->work, s->slot, &place, begin, first < begin ? HEAD : TAIL) = cell;
     }
 }
 
@@ -314,27 +273,24 @@ static void add_cell(struct lw_cpu_cell *sum, const struct lw_cpu_cell *more)
     sum->exponent = exponent;
 }
 
-bool lw_cpu_search_has_cells(const struct lw_cpu_ols *ols)
+/* Add up the cells of a filter and channel. Of the blocks that begin in a segment, the last one alone may go on after it. */
+static void combine(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
-    return ols->search->products & LW_BLOCKS && ols->shape.hop % ols->spec.ols.search.every != 0;
-}
-
-/* Of the blocks that begin in a segment, the last one alone may go on after it. */
-void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task)
-{
+    const struct lw_cpu_work *const work = state;
+    const struct lw_cpu_ols *const ols = work->ols;
     const struct lw_block *const block = &slot->block;
     const int64_t every = ols->spec.ols.search.every, hop = ols->shape.hop, block_end = block->first + block->count;
     struct place place = {(int)(task / block->n_channels), task % block->n_channels, 0};
+    (void)lane;
     for (int64_t begin = block->first; begin < block_end; begin += hop) {
         const int64_t end = lw_min64(begin + hop, ols->spec.n_outputs);
         place.j = (end - 1) / every;
         const int64_t first = place.j * every, last = lw_min64(first + every, ols->spec.n_outputs);
         if (first < begin || last <= end)
             continue;
-        int64_t segment = (begin - work->begin) / hop;
-        struct lw_cpu_cell sum = *cell_at(ols, work, slot, &place, segment, TAIL);
+        struct lw_cpu_cell sum = *cell_at(work, slot, &place, begin, TAIL);
         for (int64_t next = begin + hop; next < last; next += hop)
-            add_cell(&sum, cell_at(ols, work, slot, &place, ++segment, HEAD));
+            add_cell(&sum, cell_at(work, slot, &place, next, HEAD));
         put_block(ols, slot, &place, &sum);
     }
 }
@@ -346,33 +302,44 @@ void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot)
         lw_cpu_table_begin(&ols->search->table, &slot->products[ols->search->crossings]);
 }
 
-void lw_cpu_segment_search_begin(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+void lw_cpu_segment_search_begin(const struct lw_cpu_segment *s)
 {
-    if (keeps_best(segment))
-        begin_best(ols, lane, segment);
+    for (int c = 0; keeps_best(s) && c < s->n_channels; c++) {
+        const struct lw_cpu_best best = best_of(s, c);
+        s->ols->shape.kernels->fill(best.values, s->n_outputs * s->ols->shape.series_width, NAN);
+        for (int64_t i = 0; i < s->n_outputs; i++) {
+            best.strengths[i] = -INFINITY;
+            best.filters[i] = -1;
+        }
+    }
 }
 
-void lw_cpu_segment_search(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                           int filter, int c, const void *y)
+void lw_cpu_segment_search(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
-    if (segment->work->products & LW_PEAKS)
-        find_crossings(ols, lane, segment, filter, c, y);
-    if (keeps_best(segment))
-        keep_best(ols, lane, segment, filter, c, y);
-    if (segment->work->products & LW_BLOCKS)
-        measure(ols, segment, filter, c, y);
+    if (s->work->products & LW_PEAKS)
+        find_crossings(s, filter, c, y);
+    if (keeps_best(s))
+        keep_best(s, filter, c, y);
+    if (s->work->products & LW_BLOCKS)
+        measure(s, filter, c, y);
 }
 
-void lw_cpu_segment_search_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+void lw_cpu_segment_search_end(const struct lw_cpu_segment *s)
 {
-    if (segment->work->products & LW_PEAKS)
-        lw_cpu_crossings_flush(&lane->found, &ols->search->table);
-    if (keeps_best(segment))
-        put_best(ols, lane, segment);
+    if (s->work->products & LW_PEAKS)
+        lw_cpu_crossings_flush(&s->lane->found, &s->ols->search->table);
+    for (int c = 0; keeps_best(s) && c < s->n_channels; c++) {
+        const struct lw_cpu_best best = best_of(s, c);
+        put_row(s, s->ols->search->best_value, c, best.values);
+        put_row(s, s->ols->search->best_filter, c, best.filters);
+    }
 }
 
-void lw_cpu_search_end(const struct lw_cpu_ols *ols)
+void lw_cpu_search_end(const struct lw_cpu_work *work, const struct lw_slot *slot)
 {
+    const struct lw_cpu_ols *const ols = work->ols;
+    if (work->products & LW_BLOCKS && ols->shape.hop % ols->spec.ols.search.every != 0)
+        lw_cpu_lanes_continue(&ols->lanes, combine, work, slot, work->n_filters * work->n_channels, 1);
     if (ols->search->crossings >= 0)
         lw_cpu_table_end(&ols->search->table);
 }
