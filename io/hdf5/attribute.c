@@ -118,18 +118,11 @@ static char *take_item(const struct found *found, int index)
     return (H5Tis_variable_str(found->type) > 0 ? take_variable_text : take_fixed_text)(found, index);
 }
 
-static bool parse_number(const char *text, double *value)
+bool lw_attribute_parse_number(const char *text, double *value)
 {
     char *end;
     *value = strtod(text, &end);
     return end != text && end[strspn(end, " \t\r\n")] == '\0';
-}
-
-static bool read_number(const struct found *found, double *value, double *accuracy)
-{
-    const bool is_short = H5Tget_class(found->type) == H5T_FLOAT && H5Tget_size(found->type) < 8;
-    *accuracy = is_short ? (double)FLT_EPSILON : 0;
-    return H5Aread(found->attribute, H5T_NATIVE_DOUBLE, value) >= 0;
 }
 
 bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err)
@@ -137,12 +130,13 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
     const struct found found = find(object, name, err);
     const bool numeric = found.type >= 0 && is_number(&found), textual = found.type >= 0 && is_text(&found, 1);
     char *const text = textual ? take_item(&found, 0) : NULL;
-    *accuracy = 0;
-    const bool done = text || (numeric && read_number(&found, value, accuracy));
+    const bool is_short = numeric && H5Tget_class(found.type) == H5T_FLOAT && H5Tget_size(found.type) < 8;
+    *accuracy = is_short ? (double)FLT_EPSILON : 0;
+    const bool done = text || (numeric && H5Aread(found.attribute, H5T_NATIVE_DOUBLE, value) >= 0);
     if ((numeric || textual) && !done)
         note_broken(object, name, err);
     close_found(&found);
-    const bool is_one = done && (numeric || parse_number(text, value)) && isfinite(*value);
+    const bool is_one = done && (numeric || lw_attribute_parse_number(text, value)) && isfinite(*value);
     lw_free(text);
     return is_one;
 }
@@ -191,9 +185,9 @@ bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, str
     return text[0] != '\0';
 }
 
-bool lw_attribute_take_text(hid_t object, const char *name, char **text, struct lw_error *err)
+char *lw_attribute_take_text(hid_t object, const char *name, struct lw_error *err)
 {
-    return (*text = find_item(object, name, 0, 1, err)) != NULL;
+    return find_item(object, name, 0, 1, err);
 }
 
 bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err)
@@ -266,6 +260,17 @@ static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
     return -1;
 }
 
+/* Put the value, and close what it is put to. @param how  "write", "overwrite" */
+static int put(hid_t stored, const struct lw_attribute *attribute, const char *how, struct lw_error *err)
+{
+    int rc = LW_OK;
+    if (stored < 0 || put_value(stored, attribute) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot %s attribute '%s'", how, attribute->name);
+    if (stored >= 0)
+        H5Aclose(stored);
+    return rc;
+}
+
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
 {
     if (attribute->kind == LW_ATTRIBUTE_TEXT && attribute->is_late && strlen(attribute->text) > TEXT_LONGEST)
@@ -276,23 +281,18 @@ int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struc
     const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS
                             ? H5Screate_simple(1, &(hsize_t){(hsize_t)attribute->n_reals}, NULL) : H5Screate(H5S_SCALAR);
     const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = LW_OK;
-    if (stored < 0 || put_value(stored, attribute) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '%s'", attribute->name);
-    if (stored >= 0)
-        H5Aclose(stored);
+    const int rc = put(stored, attribute, "write", err);
     H5Sclose(space);
     H5Tclose(type);
     return rc;
 }
 
+int lw_attribute_write_text(hid_t object, const char *name, const char *text, struct lw_error *err)
+{
+    return lw_attribute_write(object, &(struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text}, err);
+}
+
 int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
 {
-    const hid_t stored = H5Aopen(object, attribute->name, H5P_DEFAULT);
-    int rc = LW_OK;
-    if (stored < 0 || put_value(stored, attribute) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot overwrite attribute '%s'", attribute->name);
-    if (stored >= 0)
-        H5Aclose(stored);
-    return rc;
+    return put(H5Aopen(object, attribute->name, H5P_DEFAULT), attribute, "overwrite", err);
 }

@@ -18,8 +18,8 @@ bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t s
 /** Read the first of several attributes, NULL-ended, that is a text and not empty. */
 bool lw_attribute_read_first(hid_t object, const char *const *names, char *text, size_t size, struct lw_error *err);
 
-/** The same, whole: owned, release with lw_free; NULL where false is returned. */
-bool lw_attribute_take_text(hid_t object, const char *name, char **text, struct lw_error *err);
+/** The attribute as a text, whole: owned, release with lw_free; NULL where there is none. */
+char *lw_attribute_take_text(hid_t object, const char *name, struct lw_error *err);
 
 /** The text number `index` of an attribute that holds `count` texts, at most H5S_MAX_RANK. */
 bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
@@ -28,12 +28,16 @@ bool lw_attribute_read_item(hid_t object, const char *name, int index, int count
 /** The text number `index` of a dataset of texts of one dimension, at most H5S_MAX_RANK of them. False also if it is empty. */
 bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, struct lw_error *err);
 
+/** Whether the text is a number, but for blanks behind it. */
+bool lw_attribute_parse_number(const char *text, double *value);
+
 /** Note in *err that HDF5 has just failed to read `what`, of that object. */
 void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err);
 
 /** Create the attribute: texts UTF-8, of variable length (h5py reads str) or, if `is_late`, of fixed length; int64;
  * float64, and arrays of it. */
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
+int lw_attribute_write_text(hid_t object, const char *name, const char *text, struct lw_error *err);
 
 /** Give an attribute made by lw_attribute_write a new value, in place: the file's structure does not change. */
 int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);

@@ -245,13 +245,13 @@ bool lw_probe_origin(const char *file, struct lw_listing_origin *origin)
     hid_t opened;
     if (lw_probe_file(file, &opened, &err))
         return false;
-    lw_attribute_take_text(opened, "command_line", &origin->command, &err);
+    origin->command = lw_attribute_take_text(opened, "command_line", &err);
     origin->is_incomplete = is_incomplete(opened);
     const bool found = is_ours(opened, &err) &&
                        lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
                        lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
                        lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
-                       lw_attribute_take_text(opened, "configuration", &origin->configuration, &err);
+                       (origin->configuration = lw_attribute_take_text(opened, "configuration", &err));
     H5Fclose(opened);
     return found;
 }

@@ -1,4 +1,4 @@
-#include "io/hdf5/result/collective.h"
+#include "io/hdf5/result/parts.h"
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -190,44 +190,31 @@ void lw_collective_finish(void *opened)
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-/* @param start, count  the hyperslab; NULL: nothing */
-static void write_selected(struct collective *file, const struct output *output, const hsize_t *start,
-                           const hsize_t *count, hid_t memory, hid_t space, const void *data)
-{
-    char *const text = file->failure;
-    const size_t size = sizeof file->failure;
-    snprintf(text, size, "cannot write '%.600s'", file->result->part);
-    for (int d = 0; start && d < output->n_dims; d++)
-        snprintf(text + strlen(text), size - strlen(text), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
-                 (uint64_t)(start[d] + count[d] - 1));
-    if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, data) < 0)
-        fail_in_hdf5(file);
-}
-
+/* @param transfer  NULL: nothing */
 static void write_transfer(struct collective *file, const struct output *output, const struct lw_transfer *transfer,
                            const int64_t *first, const void *data)
 {
-    hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
-    for (int d = 0; d < output->n_dims; d++) {
+    static const char unused[16];
+    hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS] = {1};
+    char *const text = file->failure;
+    const size_t size = sizeof file->failure;
+    snprintf(text, size, "cannot write '%.600s'", file->result->part);
+    for (int d = 0; transfer && d < output->n_dims; d++) {
         start[d] = (hsize_t)(first[d] + transfer->first[d]);
         count[d] = (hsize_t)transfer->count[d];
+        snprintf(text + strlen(text), size - strlen(text), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
+                 (uint64_t)(start[d] + count[d] - 1));
     }
-    const hid_t space = H5Dget_space(output->dataset);
-    const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    write_selected(file, output, start, count, memory, space, (const char *)data + transfer->offset_bytes);
-    H5Sclose(memory);
-    H5Sclose(space);
-}
-
-static void write_nothing(struct collective *file, const struct output *output)
-{
-    static const char unused[16];
-    const hid_t space = H5Dget_space(output->dataset);
-    const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
-    H5Sselect_none(space);
-    H5Sselect_none(memory);
-    write_selected(file, output, NULL, NULL, memory, space, unused);
+    const hid_t space = H5Dget_space(output->dataset), memory = H5Screate_simple(transfer ? output->n_dims : 1, count, NULL);
+    if (transfer) {
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    } else {
+        H5Sselect_none(space);
+        H5Sselect_none(memory);
+    }
+    const void *const from = transfer ? (const char *)data + transfer->offset_bytes : unused;
+    if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, from) < 0)
+        fail_in_hdf5(file);
     H5Sclose(memory);
     H5Sclose(space);
 }
@@ -254,7 +241,7 @@ void lw_collective_write(void *opened, int dataset, const int64_t *first, const 
             const struct lw_transfer transfer = lw_transfers_get(&transfers, call);
             write_transfer(file, output, &transfer, first, data);
         } else {
-            write_nothing(file, output);
+            write_transfer(file, output, NULL, first, data);
         }
     }
     if (n_calls > 0 && !file->was_reported)

@@ -1,4 +1,4 @@
-#include "io/hdf5/result/columns.h"
+#include "io/hdf5/result/parts.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -17,14 +17,6 @@ enum { BLOCK_ROWS = 1 << 13 };
 
 /* ---- which tables ---------------------------------------------------------------------------------------------------- */
 
-static bool is_table(hid_t type)
-{
-    if (H5Tget_class(type) != H5T_COMPOUND)
-        return false;
-    const int n = H5Tget_nmembers(type);
-    return n > 2 && n <= LW_COLUMNS_MOST && H5Tget_size(type) == (size_t)n * 8;
-}
-
 static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void *context)
 {
     struct lw_columns *const columns = context;
@@ -35,11 +27,12 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
         return -1;
     if (H5Iget_type(object) == H5I_DATASET && columns->n_tables < LW_COLUMNS_TABLES) {
         const hid_t type = H5Dget_type(object), space = H5Dget_space(object);
-        if (is_table(type)) {
+        const int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+        if (n > 2 && n <= LW_COLUMNS_MOST && H5Tget_size(type) == (size_t)n * 8) {
             struct lw_column_table *const table = &columns->tables[columns->n_tables++];
             snprintf(table->name, sizeof table->name, "%s", name);
             table->n_rows = (int64_t)H5Sget_simple_extent_npoints(space);
-            table->n_columns = H5Tget_nmembers(type);
+            table->n_columns = n;
         }
         H5Sclose(space);
         H5Tclose(type);

@@ -1,8 +1,7 @@
-#include "io/hdf5/result/patch.h"
+#include "io/hdf5/result/parts.h"
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/result/scales.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,12 +53,6 @@ int64_t lw_patch_room(const struct lw_writer_spec *spec)
 
 /* ---- its group ------------------------------------------------------------------------------------------------------- */
 
-static int say(hid_t object, const char *name, const char *text, struct lw_error *err)
-{
-    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
-    return lw_attribute_write(object, &attribute, err);
-}
-
 static int say_whether(hid_t object, const char *name, bool is, struct lw_error *err)
 {
     const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = is};
@@ -106,7 +99,7 @@ static int say_attributes(hid_t group, const struct lw_writer_dataset *array, st
         {"data_category", "_attrs_data_category"},
     };
     const char *const unit = text_of(array, "unit");
-    int rc = knows_unit(unit) ? say(group, "_attrs_data_units", unit, err) : LW_OK;
+    int rc = knows_unit(unit) ? lw_attribute_write_text(group, "_attrs_data_units", unit, err) : LW_OK;
     for (int a = 0; rc == LW_OK && a < array->n_attributes; a++)
         for (size_t n = 0; rc == LW_OK && n < sizeof names / sizeof *names; n++)
             if (strcmp(array->attributes[a].name, names[n][0]) == 0) {
@@ -131,27 +124,22 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     const char *const unit = scale.kind == LW_SCALE_DATES ? "s" : scale.kind == LW_SCALE_PLACES ? scale.units : "";
     (void)((rc = say_whether(dataset, "is_datetime64", scale.kind == LW_SCALE_DATES, err)) ||
            (rc = say_whether(dataset, "is_timedelta64", false, err)) ||
-           (rc = knows_unit(unit) ? say(dataset, "units", unit, err) : LW_OK));
+           (rc = knows_unit(unit) ? lw_attribute_write_text(dataset, "units", unit, err) : LW_OK));
     H5Dclose(dataset);
     snprintf(name, sizeof name, "_cdims_%s", array->dim_names[d]);
-    return rc ? rc : say(group, name, array->dim_names[d], err);
+    return rc ? rc : lw_attribute_write_text(group, name, array->dim_names[d], err);
 }
 
 /* With this layout of attributes and coordinates DASCore reads by h5py; without it by PyTables, which cannot read all attributes
  * that an array may have. */
-static int describe(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
-{
-    char names[NAME_SIZE] = "";
-    for (int d = 0; d < array->n_dims; d++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", d ? "," : "", array->dim_names[d]);
-    const int rc = say(group, "_dims", names, err);
-    return rc ? rc : say_whether(group, "__attrs_coords_separate__", true, err);
-}
-
 static int fill_group(hid_t file, hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
+    char names[NAME_SIZE] = "";
     int rc;
-    (void)((rc = describe(group, array, err)) || (rc = say_attributes(group, array, err)));
+    for (int d = 0; d < array->n_dims; d++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", d ? "," : "", array->dim_names[d]);
+    (void)((rc = lw_attribute_write_text(group, "_dims", names, err)) ||
+           (rc = say_whether(group, "__attrs_coords_separate__", true, err)) || (rc = say_attributes(group, array, err)));
     if (rc == LW_OK && H5Lcreate_hard(file, array->path, group, "data", H5P_DEFAULT, H5P_DEFAULT) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot link %s", array->path);
     for (int d = 0; d < array->n_dims && rc == LW_OK; d++)
@@ -179,7 +167,8 @@ int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_err
     const struct lw_writer_dataset *const array = find_array(spec);
     int rc = LW_OK;
     if (array)
-        (void)((rc = create_group(file, array, err)) || (rc = say(file, "__format__", "DASDAE", err)) ||
-               (rc = say(file, "__DASDAE_version__", "1", err)));
+        (void)((rc = create_group(file, array, err)) ||
+               (rc = lw_attribute_write_text(file, "__format__", "DASDAE", err)) ||
+               (rc = lw_attribute_write_text(file, "__DASDAE_version__", "1", err)));
     return rc;
 }

@@ -1,4 +1,4 @@
-#include "io/hdf5/result/scales.h"
+#include "io/hdf5/result/parts.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -115,28 +115,6 @@ static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int6
     return rc;
 }
 
-static hid_t written_layout(int64_t length)
-{
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (length > SMALL_VALUES) {
-        const hsize_t chunk = (hsize_t)lw_min64(CHUNK_VALUES, length);
-        H5Pset_chunk(creation, 1, &chunk);
-        H5Pset_shuffle(creation);
-        H5Pset_deflate(creation, 1);
-    }
-    return creation;
-}
-
-/* Whoever reads it all the same gets values that are none. */
-static hid_t empty_layout(void)
-{
-    static const float none = NAN;
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE);
-    H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &none);
-    return creation;
-}
-
 static hid_t make_dataset(hid_t file, const char *name, hid_t type, int64_t length, hid_t creation)
 {
     const hsize_t dims = (hsize_t)length;
@@ -149,8 +127,7 @@ static hid_t make_dataset(hid_t file, const char *name, hid_t type, int64_t leng
 
 static int note(hid_t object, const char *name, const char *text, struct lw_error *err)
 {
-    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
-    return text && text[0] ? lw_attribute_write(object, &attribute, err) : LW_OK;
+    return text && text[0] ? lw_attribute_write_text(object, name, text, err) : LW_OK;
 }
 
 static int describe_values(hid_t dataset, const struct lw_writer_scale *scale, struct lw_error *err)
@@ -168,57 +145,53 @@ static int describe_values(hid_t dataset, const struct lw_writer_scale *scale, s
 
 static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
 
-static int fill_written(hid_t dataset, const char *name, const struct lw_writer_scale *scale, int64_t length, struct lw_error *err)
-{
-    void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
-    const int rc = buffer ? write_values(dataset, scale, length, buffer, name, err) : LW_ESYSTEM;
-    lw_free(buffer);
-    return rc;
-}
-
-static int make_scale(hid_t dataset, const char *name, const struct lw_writer_scale *scale, struct lw_error *err)
-{
-    const int rc = describe_values(dataset, scale, err);
-    if (rc == LW_OK && H5DSset_scale(dataset, last_part(name)) < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
-    return rc;
-}
-
 int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
                     struct lw_error *err)
 {
-    *out = make_dataset(file, name, stored_type(scale), length, written_layout(length));
-    if (*out < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", name);
-    const int rc = fill_written(*out, name, scale, length, err);
-    if (rc)
+    void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
+    if (!buffer)
+        return LW_ESYSTEM;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (length > SMALL_VALUES) {
+        const hsize_t chunk = (hsize_t)lw_min64(CHUNK_VALUES, length);
+        H5Pset_chunk(creation, 1, &chunk);
+        H5Pset_shuffle(creation);
+        H5Pset_deflate(creation, 1);
+    }
+    *out = make_dataset(file, name, stored_type(scale), length, creation);
+    const int rc = *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name)
+                            : write_values(*out, scale, length, buffer, name, err);
+    lw_free(buffer);
+    if (rc && *out >= 0)
         H5Dclose(*out);
     return rc;
 }
 
-/* The text is netCDF's own, and so is the type. */
-static int name_empty(hid_t dataset, const char *name, int64_t length, struct lw_error *err)
-{
-    char text[96];
-    snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10" PRId64, length);
-    return H5DSset_scale(dataset, text) < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name) : LW_OK;
-}
-
+/* Whoever reads it all the same gets values that are none. The type is netCDF's own. */
 static int create_empty(hid_t file, const char *name, int64_t length, hid_t *out, struct lw_error *err)
 {
-    *out = make_dataset(file, name, H5T_IEEE_F32BE, length, empty_layout());
+    static const float none = NAN;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE);
+    H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &none);
+    *out = make_dataset(file, name, H5T_IEEE_F32BE, length, creation);
     return *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name) : LW_OK;
 }
 
+/* One without values is named by a text of netCDF's own. */
 static int create_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
+    char empty[96];
     const struct lw_writer_scale *const scale = &spec->scales[d];
     const int64_t length = spec->dims[d];
     const bool has_values = lw_scale_is_written(spec, d);
     int rc = has_values ? lw_scale_create(file, name, scale, length, out, err) : create_empty(file, name, length, out, err);
     if (rc)
         return rc;
-    rc = has_values ? make_scale(*out, name, scale, err) : name_empty(*out, name, length, err);
+    snprintf(empty, sizeof empty, "This is a netCDF dimension but not a netCDF variable. %10" PRId64, length);
+    rc = has_values ? describe_values(*out, scale, err) : LW_OK;
+    if (rc == LW_OK && H5DSset_scale(*out, has_values ? last_part(name) : empty) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
     if (rc)
         H5Dclose(*out);
     return rc;
@@ -240,29 +213,21 @@ static int compare(hid_t there, const char *name, const struct lw_writer_dataset
     return LW_OK;
 }
 
-/* The scale of that name, if it is there; *out is negative if there is none. @param is_same  whether it is this one */
-static int find_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, bool *is_same,
-                      struct lw_error *err)
-{
-    *is_same = false;
-    *out = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-    const int rc = *out >= 0 ? compare(*out, name, spec, d, is_same, err) : LW_OK;
-    if (rc)
-        H5Dclose(*out);
-    return rc;
-}
-
+/* The scale of that name, if it is there and the same, or a new one. */
 static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
     char name[NAME_SIZE];
+    bool is_same;
     const int group = (int)(last_part(spec->path) - spec->path);
     snprintf(name, sizeof name, "%.*s%s", group, spec->path, spec->dim_names[d]);
-    bool is_same;
-    const int rc = find_scale(file, name, spec, d, out, &is_same, err);
-    if (rc || is_same)
-        return rc;
+    *out = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
     if (*out >= 0) {
+        const int rc = compare(*out, name, spec, d, &is_same, err);
+        if (rc == LW_OK && is_same)
+            return LW_OK;
         H5Dclose(*out);
+        if (rc)
+            return rc;
         snprintf(name, sizeof name, "%s_%s", spec->path, spec->dim_names[d]);
     }
     return create_scale(file, name, spec, d, out, err);

@@ -8,10 +8,7 @@
 #include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
-#include "io/hdf5/result/collective.h"
-#include "io/hdf5/result/columns.h"
-#include "io/hdf5/result/patch.h"
-#include "io/hdf5/result/scales.h"
+#include "io/hdf5/result/parts.h"
 #include "io/hdf5/start.h"
 #include "io/hdf5/type.h"
 
@@ -58,31 +55,32 @@ static int64_t room(const struct lw_writer_spec *spec)
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-/* The lock on the temporary file is this program's own (result_file.h), so HDF5 must not try to take one. */
-static hid_t plain_access(void)
+/* The lock on the temporary file is this program's own (result_file.h), so HDF5 must not try to take one.
+ * @param flags  as of H5Fopen; H5F_ACC_TRUNC: a new file */
+static hid_t open_part(const struct lw_result_file *result, unsigned flags)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_alignment(access, (hsize_t)ALIGNMENT, (hsize_t)ALIGNMENT);
 #if H5_VERSION_GE(1, 10, 7)
     H5Pset_file_locking(access, false, true);
 #endif
-    return access;
-}
-
-static hid_t make_table_type(const struct lw_column *columns, int count)
-{
-    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)count * 8);
-    for (int c = 0; c < count; c++)
-        H5Tinsert(type, columns[c].name, (size_t)c * 8,
-                  columns[c].kind == LW_COLUMN_INT ? H5T_STD_I64LE : H5T_IEEE_F64LE);
-    return type;
+    const hid_t file = flags == H5F_ACC_TRUNC ? H5Fcreate(result->part, flags, H5P_DEFAULT, access)
+                                              : H5Fopen(result->part, flags, access);
+    H5Pclose(access);
+    return file;
 }
 
 static hid_t make_type(const struct lw_writer_dataset *spec)
 {
     if (spec->holds_words)
         return H5Tcopy(H5T_NATIVE_UINT64);
-    return spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
+    if (spec->n_columns == 0)
+        return lw_hdf5_type_make(spec->type);
+    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)spec->n_columns * 8);
+    for (int c = 0; c < spec->n_columns; c++)
+        H5Tinsert(type, spec->columns[c].name, (size_t)c * 8,
+                  spec->columns[c].kind == LW_COLUMN_INT ? H5T_STD_I64LE : H5T_IEEE_F64LE);
+    return type;
 }
 
 static hid_t make_space(const struct lw_writer_dataset *spec)
@@ -119,11 +117,13 @@ static int label_dimensions(hid_t dataset, const struct lw_writer_dataset *spec,
     return LW_OK;
 }
 
-static int write_attributes(hid_t object, const struct lw_attribute *attributes, int count, struct lw_error *err)
+/* @param put  lw_attribute_write or lw_attribute_overwrite */
+static int put_attributes(hid_t object, const struct lw_attribute *attributes, int count,
+                          int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err), struct lw_error *err)
 {
     int rc = LW_OK;
     for (int a = 0; a < count && rc == LW_OK; a++)
-        rc = lw_attribute_write(object, &attributes[a], err);
+        rc = put(object, &attributes[a], err);
     return rc;
 }
 
@@ -153,7 +153,7 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, stru
         return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
     int rc;
     (void)((rc = label_dimensions(dataset, spec, err)) || (rc = lw_scales_attach(file, dataset, spec, err)) ||
-           (rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err)));
+           (rc = put_attributes(dataset, spec->attributes, spec->n_attributes, lw_attribute_write, err)));
     *extent = find_extent(dataset, spec);
     H5Dclose(dataset);
     return rc;
@@ -177,9 +177,9 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_e
     static const struct lw_attribute conventions = {.name = "Conventions", .kind = LW_ATTRIBUTE_TEXT, .text = "CF-1.8"};
     const struct lw_attribute incomplete = completion(0);
     int rc;
-    if ((rc = write_attributes(file, &incomplete, 1, err)) ||
-        (rc = write_attributes(file, &conventions, has_scales(spec) ? 1 : 0, err)) ||
-        (rc = write_attributes(file, spec->attributes, spec->n_attributes, err)))
+    if ((rc = lw_attribute_write(file, &incomplete, err)) ||
+        (rc = has_scales(spec) ? lw_attribute_write(file, &conventions, err) : LW_OK) ||
+        (rc = put_attributes(file, spec->attributes, spec->n_attributes, lw_attribute_write, err)))
         return rc;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
         if (!spec->datasets[d].grows)
@@ -197,9 +197,7 @@ static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, stru
 static int create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
                   struct lw_error *err)
 {
-    const hid_t access = plain_access();
-    const hid_t file = H5Fcreate(result->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    H5Pclose(access);
+    const hid_t file = open_part(result, H5F_ACC_TRUNC);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create '%s'", result->part);
     int rc = create_all(file, spec, extents, err);
@@ -273,39 +271,22 @@ static int check_incomplete(hid_t file, const struct lw_result_file *result, str
     return complete == 0 ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
 }
 
-static int check_all(hid_t file, const struct lw_result_file *result, const struct lw_writer_spec *spec,
-                     struct lw_extent *extents, struct lw_error *err)
-{
-    int rc = check_incomplete(file, result, err);
-    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
-    return rc;
-}
-
 /* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
  * sample came. */
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err)
 {
-    const hid_t access = plain_access();
-    const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
-    H5Pclose(access);
+    const hid_t file = open_part(result, H5F_ACC_RDONLY);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
-    const int rc = check_all(file, result, spec, extents, err);
+    int rc = check_incomplete(file, result, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
     H5Fclose(file);
     return rc ? rc : lw_result_file_reserve(result, find_end(spec, extents), err);
 }
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */
-
-static int overwrite_attributes(hid_t file, const struct lw_attribute *attributes, int count, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int a = 0; a < count && rc == LW_OK; a++)
-        rc = lw_attribute_overwrite(file, &attributes[a], err);
-    return rc;
-}
 
 /* Without HDF5, like the samples: a failure is an error, and the file can still be closed. */
 static int write_rows(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
@@ -324,31 +305,20 @@ static int write_rows(const struct lw_result_file *result, struct lw_growing *ta
     return rc;
 }
 
-static int create_table(hid_t file, struct lw_growing *table, struct lw_error *err)
-{
-    struct lw_writer_dataset spec = table->dataset;
-    struct lw_extent extent = {0};
-    spec.dims[0] = lw_spool_rows(table->spool);
-    const int rc = create_dataset(file, &spec, &extent, err);
-    table->offset = extent.offset;
-    return rc;
-}
-
 static int create_tables(hid_t file, const struct lw_structure_end *end, struct lw_error *err)
 {
     int rc = LW_OK;
-    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
-        if (end->tables[t])
-            rc = create_table(file, end->tables[t], err);
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++) {
+        struct lw_growing *const table = end->tables[t];
+        if (!table)
+            continue;
+        struct lw_writer_dataset spec = table->dataset;
+        struct lw_extent extent = {0};
+        spec.dims[0] = lw_spool_rows(table->spool);
+        rc = create_dataset(file, &spec, &extent, err);
+        table->offset = extent.offset;
+    }
     return rc;
-}
-
-static int reserve_all(hid_t file, const struct lw_result_file *result, struct lw_error *err)
-{
-    hsize_t bytes;
-    if (H5Fget_filesize(file, &bytes) < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot make room for the tables of '%s'", result->part);
-    return lw_result_file_reserve(result, (int64_t)bytes, err);
 }
 
 /* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of
@@ -356,10 +326,13 @@ static int reserve_all(hid_t file, const struct lw_result_file *result, struct l
 static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     struct lw_columns columns;
+    hsize_t bytes;
     int rc;
-    if ((rc = create_tables(file, end, err)) || (rc = lw_columns_create(file, &columns, err)) ||
-        (rc = reserve_all(file, result, err)))
+    if ((rc = create_tables(file, end, err)) || (rc = lw_columns_create(file, &columns, err)))
         return rc;
+    if (H5Fget_filesize(file, &bytes) < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot make room for the tables of '%s'", result->part);
+    rc = lw_result_file_reserve(result, (int64_t)bytes, err);
     for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
         if (end->tables[t])
             rc = write_rows(result, end->tables[t], err);
@@ -370,25 +343,17 @@ static int add_tables(hid_t file, const struct lw_result_file *result, const str
     return rc;
 }
 
-static int complete_all(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
-{
-    const struct lw_attribute complete = completion(1);
-    int rc;
-    (void)((rc = add_tables(file, result, end, err)) ||
-           (rc = overwrite_attributes(file, end->attributes, end->n_attributes, err)) ||
-           (rc = overwrite_attributes(file, &complete, 1, err)));
-    return rc;
-}
-
 static int complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
                     struct lw_error *err)
 {
-    const hid_t access = plain_access();
-    const hid_t file = H5Fopen(result->part, H5F_ACC_RDWR, access);
-    H5Pclose(access);
+    const struct lw_attribute mark = completion(1);
+    const hid_t file = open_part(result, H5F_ACC_RDWR);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot open '%s' to complete it", result->part);
-    const int rc = complete_all(file, result, end, err);
+    int rc;
+    (void)((rc = add_tables(file, result, end, err)) ||
+           (rc = put_attributes(file, end->attributes, end->n_attributes, lw_attribute_overwrite, err)) ||
+           (rc = lw_attribute_overwrite(file, &mark, err)));
     return close_file(file, rc, result->part, is_stuck, err);
 }
 
