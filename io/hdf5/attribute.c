@@ -1,7 +1,7 @@
 #include "io/hdf5/attribute.h"
 
 #include "base/memory.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <float.h>
@@ -25,14 +25,6 @@ static herr_t read_found(const struct found *found, hid_t type, void *into)
 {
     return H5Iget_type(found->attribute) == H5I_ATTR ? H5Aread(found->attribute, type, into)
                                                      : H5Dread(found->attribute, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, into);
-}
-
-static void close_found(const struct found *found)
-{
-    if (found->type >= 0)
-        H5Tclose(found->type);
-    if (found->attribute >= 0)
-        H5Aclose(found->attribute);
 }
 
 void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err)
@@ -135,7 +127,8 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
     const bool done = text || (numeric && H5Aread(found.attribute, H5T_NATIVE_DOUBLE, value) >= 0);
     if ((numeric || textual) && !done)
         note_broken(object, name, err);
-    close_found(&found);
+    lw_hdf5_close(found.type);
+    lw_hdf5_close(found.attribute);
     const bool is_one = done && (numeric || lw_attribute_parse_number(text, value)) && isfinite(*value);
     lw_free(text);
     return is_one;
@@ -148,7 +141,8 @@ static char *find_item(hid_t object, const char *name, int index, int count, str
     char *const text = fits ? take_item(&found, index) : NULL;
     if (fits && !text)
         note_broken(object, name, err);
-    close_found(&found);
+    lw_hdf5_close(found.type);
+    lw_hdf5_close(found.attribute);
     return text;
 }
 
@@ -266,8 +260,7 @@ static int put(hid_t stored, const struct lw_attribute *attribute, const char *h
     int rc = LW_OK;
     if (stored < 0 || put_value(stored, attribute) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot %s attribute '%s'", how, attribute->name);
-    if (stored >= 0)
-        H5Aclose(stored);
+    lw_hdf5_close(stored);
     return rc;
 }
 

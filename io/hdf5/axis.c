@@ -54,20 +54,15 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw
     return true;
 }
 
-/* The step of a scale is a difference of rounded numbers: a rate that may well be whole is whole. */
-static double rounded_rate(double rate, double accuracy)
-{
-    const double whole = nearbyint(rate);
-    return fabs(rate - whole) <= 2 * accuracy * whole ? whole : rate;
-}
-
-/* As numbers without a date: without a unit, the scale of a dimension called time counts seconds. */
+/* As numbers without a date: without a unit, the scale of a dimension called time counts seconds. The step of a scale is a
+ * difference of rounded numbers: a rate that may well be whole is whole. */
 static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axis_metadata *axis)
 {
     const double seconds = scale->unit[0] ? lw_sampling_unit_seconds(scale->unit) : is_time ? 1 : 0;
     if (seconds == 0 || scale->step <= 0)
         return false;
-    axis->sample_rate_hz = rounded_rate(1 / (scale->step * seconds), scale->step_accuracy);
+    const double rate = 1 / (scale->step * seconds), whole = nearbyint(rate);
+    axis->sample_rate_hz = fabs(rate - whole) <= 2 * scale->step_accuracy * whole ? whole : rate;
     axis->rate_accuracy = 2 * scale->step_accuracy;
     axis->start = scale->first;
     axis->has_start = true;
@@ -154,20 +149,12 @@ static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
 }
 
-/* GWOSC: Xstart in Xunits, since what Xlabel says. */
-static void name_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
-{
-    char label[48], unit[48] = "";
-    const bool is_gps = lw_attribute_read_text(dataset, "Xlabel", label, sizeof label, err) && strncmp(label, "GPS", 3) == 0;
-    lw_attribute_read_text(dataset, "Xunits", unit, sizeof unit, err);
-    snprintf(axis->start_unit, sizeof axis->start_unit, "%s%s", is_gps ? "GPS " : "", unit);
-}
-
-/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. */
+/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. GWOSC: Xstart in Xunits, since what Xlabel
+ * says. */
 static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};
-    char text[48] = "";
+    char text[48] = "", unit[48] = "";
     double accuracy;
 
     if (lw_attribute_read_real(dataset, "start_time", &axis->start, &accuracy, err)) {
@@ -177,7 +164,9 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
             take_gps_start(axis, axis->start);      /* PyCBC */
     } else if (lw_attribute_read_real(dataset, "Xstart", &axis->start, &accuracy, err)) {
         axis->has_start = true;
-        name_start(dataset, axis, err);
+        const bool is_gps = lw_attribute_read_text(dataset, "Xlabel", text, sizeof text, err) && strncmp(text, "GPS", 3) == 0;
+        lw_attribute_read_text(dataset, "Xunits", unit, sizeof unit, err);
+        snprintf(axis->start_unit, sizeof axis->start_unit, "%s%s", is_gps ? "GPS " : "", unit);
     }
     for (size_t d = 0; d < sizeof dates / sizeof *dates && !axis->has_start; d++) {
         if (lw_attribute_read_text(dataset, dates[d], text, sizeof text, err) && text[0]) {

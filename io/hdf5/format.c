@@ -5,10 +5,8 @@
 #include "base/memory.h"
 #include "io/hdf5/conventions/gwosc.h"
 #include "io/hdf5/conventions/packing.h"
-#include "io/hdf5/error.h"
 #include "io/hdf5/inspect.h"
-#include "io/hdf5/notes.h"
-#include "io/hdf5/start.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/stored.h"
 #include "io/hdf5/type.h"
 
@@ -81,24 +79,20 @@ static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *in
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-static void note_flat(const struct lw_probe *probe, struct lw_dataset_info *info)
-{
-    struct lw_stored stored = {0};
-    info->is_flat = info->chunk[0] == 0 && info->blocks.n == 0 && lw_stored_locate(probe->file, probe->dataset, &stored) &&
-                    !stored.is_chunked;
-    info->flat_offset = stored.offset;
-}
-
 /* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
     struct lw_probe probe;
+    struct lw_stored stored = {0};
     int rc = lw_probe_open(info, &probe, err);
     if (rc)
         return rc;
     rc = check_type(probe.dataset, use, info, err);
-    if (rc == LW_OK && use == LW_USE_SAMPLES)
-        note_flat(&probe, info);
+    if (rc == LW_OK && use == LW_USE_SAMPLES) {
+        info->is_flat = info->chunk[0] == 0 && info->blocks.n == 0 && lw_stored_locate(probe.file, probe.dataset, &stored) &&
+                        !stored.is_chunked;
+        info->flat_offset = stored.offset;
+    }
     if (use == LW_USE_NUMBERS) {
         part_blocks(info);
         H5Dget_storage_size(probe.dataset);
@@ -113,12 +107,9 @@ static void close_dataset(void *dataset)
 {
     struct opened *const opened = dataset;
     lw_finder_destroy(opened->finder);
-    if (opened->type >= 0)
-        H5Tclose(opened->type);
-    if (opened->dataset >= 0)
-        H5Dclose(opened->dataset);
-    if (opened->file >= 0)
-        H5Fclose(opened->file);
+    lw_hdf5_close(opened->type);
+    lw_hdf5_close(opened->dataset);
+    lw_hdf5_close(opened->file);
     lw_free(opened);
 }
 
@@ -163,7 +154,8 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
     return rc;
 }
 
-static void select_in_file(const struct lw_box *box, int n_dims, hid_t space)
+/* @param n_dims  of the dataset as it is stored */
+static int read_stored(const struct opened *opened, const struct lw_box *box, int n_dims, struct lw_error *err)
 {
     hsize_t start[LW_MAX_DIMS], stride[LW_MAX_DIMS], count[LW_MAX_DIMS];
     for (int d = 0; d < n_dims; d++) {
@@ -171,17 +163,17 @@ static void select_in_file(const struct lw_box *box, int n_dims, hid_t space)
         stride[d] = (hsize_t)box->step[d];
         count[d] = (hsize_t)box->count[d];
     }
+    const hsize_t dims[2] = {(hsize_t)box->n_runs, (hsize_t)box->pitch}, runs[2] = {(hsize_t)box->n_runs, (hsize_t)box->run};
+    const hid_t space = H5Dget_space(opened->dataset), memory = H5Screate_simple(2, dims, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL);
-}
-
-static hid_t memory_space(const struct lw_box *box)
-{
-    const hsize_t dims[2] = {(hsize_t)box->n_runs, (hsize_t)box->pitch}, start[2] = {0, 0};
-    const hsize_t count[2] = {(hsize_t)box->n_runs, (hsize_t)box->run};
-    const hid_t space = H5Screate_simple(2, dims, NULL);
     if (box->pitch > box->run)
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    return space;
+        H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, runs, NULL);
+    int rc = LW_OK;
+    if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, box->into) < 0)
+        rc = lw_hdf5_fail_plainly(err, LW_EIO);
+    H5Sclose(memory);
+    H5Sclose(space);
+    return rc;
 }
 
 /* Of one block, `count` samples of the box from number `i` on; rows of the box are `pitch` elements apart in memory. */
@@ -193,16 +185,9 @@ static int read_block(const struct opened *opened, const struct lw_box *box, int
     const struct lw_box part = {
         .first = {at / blocks->period, blocks->lead + at % blocks->period, box->first[1]}, .step = {1, box->step[0], box->step[1]},
         .count = {1, count, box->count[1]}, .run = box->count[1], .pitch = pitch, .n_runs = count,
+        .into = (char *)box->into + i * pitch * (int64_t)lw_type_bytes(opened->info->type),
     };
-    char *const into = (char *)box->into + i * pitch * (int64_t)lw_type_bytes(opened->info->type);
-    const hid_t space = H5Dget_space(opened->dataset), memory = memory_space(&part);
-    select_in_file(&part, 3, space);
-    int rc = LW_OK;
-    if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, into) < 0)
-        rc = lw_hdf5_fail_plainly(err, LW_EIO);
-    H5Sclose(memory);
-    H5Sclose(space);
-    return rc;
+    return read_stored(opened, &part, 3, err);
 }
 
 /* Block by block. */
@@ -222,16 +207,7 @@ static int read_joined(const struct opened *opened, const struct lw_box *box, st
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
-    int rc = LW_OK;
-    if (opened->info->blocks.n > 0)
-        return read_joined(opened, box, err);
-    const hid_t space = H5Dget_space(opened->dataset), memory = memory_space(box);
-    select_in_file(box, opened->info->n_dims, space);
-    if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, box->into) < 0)
-        rc = lw_hdf5_fail_plainly(err, LW_EIO);
-    H5Sclose(memory);
-    H5Sclose(space);
-    return rc;
+    return opened->info->blocks.n > 0 ? read_joined(opened, box, err) : read_stored(opened, box, opened->info->n_dims, err);
 }
 
 /* A damaged file may say of its chunks what was not believed when it was described. */
@@ -315,14 +291,6 @@ static int find_quality(const char *file, const char *tests, struct lw_qualities
  * is in its cache while the next one is read. */
 enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
 
-/* What HDF5 keeps of chunks. The decoded ones that it would keep take up to twice what it counts: none of them. */
-static int64_t cache_bytes(const struct lw_dataset_info *info, bool whole)
-{
-    if (info->is_compressed)
-        return 0;
-    return whole ? lw_dataset_chunk_bytes(info) : MIB;
-}
-
 static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int64_t n_chunks)
 {
     const int64_t calls = n_chunks * CALL_BYTES_PER_CHUNK;
@@ -331,13 +299,15 @@ static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int6
     return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_dataset_chunk_bytes(info);
 }
 
-/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
+/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. The decoded
+ * ones that it would keep take up to twice what it counts: none of them is kept. */
 static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
+    const int64_t cache_bytes = info->is_compressed ? 0 : whole ? lw_dataset_chunk_bytes(info) : MIB;
     const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, (size_t)cache_bytes(info, whole), 0.75);
+    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, (size_t)cache_bytes, 0.75);
     H5Dclose(opened->dataset);
     opened->dataset = H5Dopen2(opened->file, info->path, access);
     H5Pclose(access);

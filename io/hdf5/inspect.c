@@ -4,10 +4,8 @@
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/conventions.h"
-#include "io/hdf5/error.h"
-#include "io/hdf5/listing.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
-#include "io/hdf5/virtual.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,16 +13,6 @@
 #include <string.h>
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
-
-/* A file that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
-static hid_t reading_access(void)
-{
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-#if H5_VERSION_GE(1, 10, 7)
-    H5Pset_file_locking(access, true, true);
-#endif
-    return access;
-}
 
 /* Why HDF5 has just not opened it. */
 static int fail_open(const char *file, struct lw_error *err)
@@ -38,11 +26,15 @@ static int fail_open(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
 }
 
-/* A logger that writes for others to read at the same time (SWMR) marks the file as open, and so does one that was killed. */
+/* A logger that writes for others to read at the same time (SWMR) marks the file as open, and so does one that was killed. A file
+ * that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
-    const hid_t access = reading_access();
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     int rc = LW_OK;
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, true, true);
+#endif
     *out = H5Fopen(file, H5F_ACC_RDONLY, access);
     if (*out < 0) {
         rc = fail_open(file, err);
@@ -53,19 +45,6 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 }
 
 /* ---- the dataset --------------------------------------------------------------------------------------------------- */
-
-static int check_filters(const char *file_name, const char *path, hid_t dataset, struct lw_error *err)
-{
-    const hid_t creation = H5Dget_create_plist(dataset);
-    const int rc = lw_hdf5_filters_check(creation, file_name, path, err);
-    H5Pclose(creation);
-    return rc;
-}
-
-static const char *object_text(H5I_type_t type)
-{
-    return type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset";
-}
 
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err)
 {
@@ -84,16 +63,19 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     const H5I_type_t type = H5Iget_type(object);
     if (type != H5I_DATASET) {
         H5Oclose(object);
-        snprintf(mistake, sizeof mistake, "'%.128s' in '%.128s' is %s, not a dataset", path, file_name, object_text(type));
+        snprintf(mistake, sizeof mistake, "'%.128s' in '%.128s' is %s, not a dataset", path, file_name,
+                 type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset");
         return lw_listing_fail(file, path, LW_EDATA, mistake, err);
     }
-    int rc;
-    if ((rc = check_filters(file_name, path, object, err)) || (rc = lw_virtual_check(file, file_name, object, err))) {
+    const hid_t creation = H5Dget_create_plist(object);
+    int rc = lw_hdf5_filters_check(creation, file_name, path, err);
+    H5Pclose(creation);
+    rc = rc ? rc : lw_virtual_check(file, file_name, object, err);
+    if (rc)
         H5Oclose(object);
-        return rc;
-    }
-    *out = object;
-    return LW_OK;
+    else
+        *out = object;
+    return rc;
 }
 
 /* ---- what it holds ------------------------------------------------------------------------------------------------- */
@@ -120,45 +102,33 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
     return LW_OK;
 }
 
-static void describe_storage(hid_t dataset, struct lw_dataset_info *info)
+/* Samples may lie in the object's header: HDF5 copies as many as the shape says, also where fewer are there. */
+static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
+    const H5D_layout_t layout = H5Pget_layout(creation);
     hsize_t chunk[H5S_MAX_RANK] = {0};
-    if (H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == info->n_dims) {
+    if (layout == H5D_CHUNKED && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == info->n_dims) {
         for (int d = 0; d < info->n_dims; d++)
             info->chunk[d] = (int64_t)chunk[d];
         info->is_compressed = H5Pget_nfilters(creation) > 0;
     }
     H5Pclose(creation);
-}
-
-/* Samples that lie in the object's header. HDF5 copies as many as the shape says, also where fewer are there. */
-static int check_compact(hid_t dataset, const struct lw_dataset_info *info, struct lw_error *err)
-{
-    const hid_t creation = H5Dget_create_plist(dataset);
-    const bool is_compact = H5Pget_layout(creation) == H5D_COMPACT;
-    H5Pclose(creation);
-    if (!is_compact || lw_hdf5_is_all_there(dataset))
+    if (layout != H5D_COMPACT || lw_hdf5_is_all_there(dataset))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.600s holds %" PRIu64 " bytes, fewer than its shape and type need",
                    lw_dataset_name(info).text, (uint64_t)H5Dget_storage_size(dataset));
 }
 
-static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct lw_error broken;
-    const int rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
-    return rc == LW_OK ? rc : lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message);
-}
-
 /* Shape, storage and sampling of a dataset, not its type. */
 static int describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
+    struct lw_error broken;
     int rc;
-    if ((rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
+    if ((rc = describe_shape(dataset, info, err)) || (rc = describe_storage(dataset, info, err)))
         return rc;
-    describe_storage(dataset, info);
-    return describe_sampling(file, dataset, info, err);
+    rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
+    return rc ? lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message) : LW_OK;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
@@ -213,10 +183,8 @@ int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct l
 
 void lw_probe_close(struct lw_probe *probe)
 {
-    if (probe->dataset >= 0)
-        H5Dclose(probe->dataset);
-    if (probe->file >= 0)
-        H5Fclose(probe->file);
+    lw_hdf5_close(probe->dataset);
+    lw_hdf5_close(probe->file);
 }
 
 /* ---- for `lapwing info FILE` ---------------------------------------------------------------------------------------- */
@@ -233,21 +201,17 @@ int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_
     return rc;
 }
 
-static bool is_ours(hid_t file, struct lw_error *err)
-{
-    char program[16];
-    return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
-}
-
 bool lw_probe_origin(const char *file, struct lw_listing_origin *origin)
 {
     struct lw_error err = {0};
+    char program[16];
     hid_t opened;
     if (lw_probe_file(file, &opened, &err))
         return false;
     origin->command = lw_attribute_take_text(opened, "command_line", &err);
     origin->is_incomplete = is_incomplete(opened);
-    const bool found = is_ours(opened, &err) &&
+    const bool found = lw_attribute_read_text(opened, "program", program, sizeof program, &err) &&
+                       strcmp(program, "lapwing") == 0 &&
                        lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
                        lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
                        lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&

@@ -1,9 +1,12 @@
-/* inspect.h - one process looks at a file: opens it without MPI, finds the dataset, says what it holds or what is wrong. */
+/* inspect.h - one process looks at a file: opens it without MPI, finds the dataset, says what it holds or what is wrong, and reads
+ * what stands beside the samples. */
 #pragma once
 
 #include "base/error.h"
+#include "io/attribute.h"
 #include "io/dataset.h"
 #include "io/list.h"
+#include "io/notes/notes.h"
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -32,3 +35,29 @@ void lw_probe_close(struct lw_probe *probe);
 /** lw_list_file and lw_list_origin of an HDF5 file. */
 int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 bool lw_probe_origin(const char *file, struct lw_listing_origin *origin);
+
+/* ---- virtual.c: virtual datasets are made of parts of other datasets. HDF5 loses itself in those that are in the end made of
+ * themselves. */
+
+/** LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself.
+ * @param file, file_name  the file that it was opened in */
+int lw_virtual_check(hid_t file, const char *file_name, hid_t dataset, struct lw_error *err);
+
+/* ---- listing.c: the datasets of a file */
+
+/** Show the datasets of an open file to `visit`, in the order of their names. @return  whether the file could be read to its end */
+bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context);
+
+/** Write an error about a dataset that the file has not: what `mistake` says, and as its list the datasets that there are, at most
+ * 20, first those whose names are near to the one that was wanted. Returns `code`. */
+int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err);
+
+/* ---- notes.c */
+
+/** lw_format.visit_attributes: those of the dataset, then of the group that it is in, unless that is the root of a result of this
+ * program, which speaks of the run that made it. Texts and numbers, up to LW_ATTRIBUTE_MOST_REALS of them as float64, in the order
+ * of their names; what cannot be read is left out. */
+void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
+
+int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
+int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);

@@ -1,9 +1,10 @@
-#include "io/hdf5/listing.h"
+#include "io/hdf5/inspect.h"
 
 #include "io/axis.h"
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/packing.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
 #include "options/parse.h"
@@ -49,25 +50,12 @@ static void describe_shape(hid_t dataset, struct lw_listing *row)
     H5Sclose(space);
 }
 
-static void describe_type(hid_t dataset, struct lw_listing *row)
-{
-    const hid_t type = H5Dget_type(dataset);
-    lw_hdf5_type_text(type, row->type, sizeof row->type);
-    H5Tclose(type);
-}
-
-static void describe_filters(hid_t creation, struct lw_listing *row)
-{
-    char text[sizeof row->storage];
-    lw_hdf5_filters_text(creation, text, sizeof text);
-    append(row->storage, sizeof row->storage, "%s%s", text[0] ? ", " : "", text);
-}
-
 static void describe_storage(hid_t dataset, struct lw_listing *row)
 {
     static const char *const names[] = {
         [H5D_COMPACT] = "compact", [H5D_CONTIGUOUS] = "contiguous", [H5D_CHUNKED] = "chunks ", [H5D_VIRTUAL] = "virtual",
     };
+    char filters[sizeof row->storage];
     hsize_t chunk[H5S_MAX_RANK];
     const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
@@ -75,7 +63,8 @@ static void describe_storage(hid_t dataset, struct lw_listing *row)
         append(row->storage, sizeof row->storage, "%s", names[layout]);
     if (layout == H5D_CHUNKED)
         dims_text(chunk, H5Pget_chunk(creation, H5S_MAX_RANK, chunk), row->storage, sizeof row->storage);
-    describe_filters(creation, row);
+    lw_hdf5_filters_text(creation, filters, sizeof filters);
+    append(row->storage, sizeof row->storage, "%s%s", filters[0] ? ", " : "", filters);
     H5Pclose(creation);
     row->stored_bytes = (int64_t)H5Dget_storage_size(dataset);
 }
@@ -97,11 +86,12 @@ static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
         snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
 }
 
-static void describe_packing(hid_t dataset, struct lw_listing *row)
+static void describe_type(hid_t dataset, struct lw_listing *row)
 {
     struct lw_dataset_info info = {0};
     struct lw_error broken;
     const hid_t type = H5Dget_type(dataset);
+    lw_hdf5_type_text(type, row->type, sizeof row->type);
     const bool is_packed =
         lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
     H5Tclose(type);
@@ -122,14 +112,12 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
         walk->visit(&row, walk->context);
     } else if (H5Iget_type(object) == H5I_DATASET) {
         describe_shape(object, &row);
-        describe_type(object, &row);
         describe_storage(object, &row);
-        describe_packing(object, &row);
+        describe_type(object, &row);
         describe_sampling(file, object, &row);
         walk->visit(&row, walk->context);
     }
-    if (object >= 0)
-        H5Oclose(object);
+    lw_hdf5_close(object);
     return 0;
 }
 

@@ -1,8 +1,7 @@
-#include "io/hdf5/notes.h"
+#include "io/hdf5/inspect.h"
 
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/error.h"
-#include "io/hdf5/inspect.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <stdio.h>
@@ -18,19 +17,6 @@ struct visit {
     void *context;
 };
 
-static bool read_text(hid_t object, const char *name, char text[MOST_TEXT], struct lw_attribute *out)
-{
-    struct lw_error broken = {0};
-    out->kind = LW_ATTRIBUTE_TEXT;
-    out->text = text;
-    return lw_attribute_read_text(object, name, text, MOST_TEXT, &broken);
-}
-
-static bool is_whole(hid_t type)
-{
-    return H5Tget_class(type) == H5T_INTEGER && (H5Tget_sign(type) == H5T_SGN_2 || H5Tget_size(type) < sizeof(int64_t));
-}
-
 static bool read_numbers(hid_t attribute, hid_t type, double reals[MOST_REALS], struct lw_attribute *out)
 {
     const H5T_class_t class = H5Tget_class(type);
@@ -39,7 +25,7 @@ static bool read_numbers(hid_t attribute, hid_t type, double reals[MOST_REALS], 
     H5Sclose(space);
     if ((class != H5T_INTEGER && class != H5T_FLOAT) || count < 1 || count > MOST_REALS)
         return false;
-    if (count == 1 && is_whole(type)) {
+    if (count == 1 && class == H5T_INTEGER && (H5Tget_sign(type) == H5T_SGN_2 || H5Tget_size(type) < sizeof(int64_t))) {
         out->kind = LW_ATTRIBUTE_INT;
         return H5Aread(attribute, H5T_NATIVE_INT64, &out->integer) >= 0;
     }
@@ -57,17 +43,16 @@ static herr_t visit_one(hid_t object, const char *name, const H5A_info_t *info, 
     const struct visit *const visit = context;
     char text[MOST_TEXT];
     double reals[MOST_REALS];
-    struct lw_attribute found = {.name = name};
+    struct lw_attribute found = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
+    struct lw_error broken = {0};
     (void)info;
     const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
-    if (type >= 0 && (H5Tget_class(type) == H5T_STRING ? read_text(object, name, text, &found)
+    if (type >= 0 && (H5Tget_class(type) == H5T_STRING ? lw_attribute_read_text(object, name, text, MOST_TEXT, &broken)
                                                        : read_numbers(attribute, type, reals, &found)))
         visit->visit(&found, visit->context);
-    if (type >= 0)
-        H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    lw_hdf5_close(type);
+    lw_hdf5_close(attribute);
     return 0;
 }
 
@@ -80,10 +65,9 @@ static void visit_object(hid_t object, lw_attribute_fn *visit, void *context)
 static void visit_path(hid_t file, const char *path, lw_attribute_fn *visit, void *context)
 {
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
-    if (object < 0)
-        return;
-    visit_object(object, visit, context);
-    H5Oclose(object);
+    if (object >= 0)
+        visit_object(object, visit, context);
+    lw_hdf5_close(object);
 }
 
 void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
@@ -156,9 +140,7 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
         return rc;
     if ((rc = lw_probe_check_complete(file, object->file, err)) == LW_OK &&
         (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) == LW_OK) {
-        const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-        visit_object(root, lw_said_add, &notes->file);
-        H5Gclose(root);
+        visit_path(file, "/", lw_said_add, &notes->file);
         read_dataset(dataset, notes);
         H5Dget_storage_size(dataset);
         H5Dclose(dataset);
@@ -168,14 +150,6 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
-
-static hid_t row_type(const struct lw_rows *rows)
-{
-    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)rows->n_columns * sizeof(double));
-    for (int c = 0; c < rows->n_columns; c++)
-        H5Tinsert(type, rows->columns[c], (size_t)c * sizeof(double), H5T_NATIVE_DOUBLE);
-    return type;
-}
 
 /* HDF5 leaves alone what the file does not have, so that a table that has changed is looked at once more. */
 static bool is_as_wanted(hid_t dataset, const struct lw_rows *rows)
@@ -195,7 +169,9 @@ static int read_rows(hid_t dataset, const struct lw_object *object, const struct
 {
     if (!is_as_wanted(dataset, rows))
         return lw_fail(err, LW_EDATA, "'%s' changed while it was read", object->file);
-    const hid_t type = row_type(rows);
+    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)rows->n_columns * sizeof(double));
+    for (int c = 0; c < rows->n_columns; c++)
+        H5Tinsert(type, rows->columns[c], (size_t)c * sizeof(double), H5T_NATIVE_DOUBLE);
     const bool done = lw_hdf5_read_list(dataset, type, (hsize_t)rows->first, 1, (hsize_t)rows->count, values);
     const int rc = done ? LW_OK : lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
     H5Tclose(type);

@@ -1,6 +1,7 @@
 #include "io/hdf5/scale.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <float.h>
@@ -35,8 +36,7 @@ static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, 
     for (size_t s = 0; s < references->len && !is_taken; s++) {
         const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)references->p + s);
         is_taken = scale >= 0 && is_scale(scale, err) && take(scale, context, err);
-        if (scale >= 0)
-            H5Oclose(scale);
+        lw_hdf5_close(scale);
     }
     return is_taken;
 }
@@ -46,8 +46,7 @@ static bool is_list(hid_t type, hid_t space, int n_dims)
 {
     const hid_t item = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
     const bool are_references = item >= 0 && H5Tequal(item, H5T_STD_REF_OBJ) > 0;
-    if (item >= 0)
-        H5Tclose(item);
+    lw_hdf5_close(item);
     return are_references && H5Sget_simple_extent_npoints(space) == n_dims && n_dims <= H5S_MAX_RANK;
 }
 
@@ -126,17 +125,11 @@ bool lw_scale_is_one(hid_t dataset)
     return is_scale(dataset, &broken);
 }
 
-static bool has_time_label(hid_t dataset, int dimension, int n_dims, struct lw_error *err)
-{
-    char label[64] = "";
-    return lw_attribute_read_item(dataset, "DIMENSION_LABELS", dimension, n_dims, label, sizeof label, err) &&
-           lw_scale_is_time(label);
-}
-
 int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 {
+    char label[64] = "";
     for (int d = 0; d < n_dims; d++)
-        if (has_time_label(dataset, d, n_dims, err))
+        if (lw_attribute_read_item(dataset, "DIMENSION_LABELS", d, n_dims, label, sizeof label, err) && lw_scale_is_time(label))
             return d;
     for (int d = 0; d < n_dims; d++)
         if (find_scale(dataset, d, n_dims, take_time, NULL, err))

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/chunk_filters.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <string.h>
@@ -196,18 +196,13 @@ static const H5FD_class_t driver = {
 
 /* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the
  * file was the last to hold it. */
-static hid_t driver_number(void)
-{
-    static hid_t number = H5I_INVALID_HID;
-    if (number < 0)
-        number = H5FDregister(&driver);
-    return number;
-}
-
 static hid_t open_file(struct lw_finder *finder, const char *name)
 {
+    static hid_t driver_number = H5I_INVALID_HID;
+    if (driver_number < 0)
+        driver_number = H5FDregister(&driver);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_driver(access, driver_number(), &finder);
+    H5Pset_driver(access, driver_number, &finder);
     const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     return file;
@@ -233,10 +228,8 @@ void lw_finder_destroy(struct lw_finder *finder)
 {
     if (!finder)
         return;
-    if (finder->dataset >= 0)
-        H5Dclose(finder->dataset);
-    if (finder->file >= 0)
-        H5Fclose(finder->file);
+    lw_hdf5_close(finder->dataset);
+    lw_hdf5_close(finder->file);
     lw_free(finder);
 }
 

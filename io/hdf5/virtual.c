@@ -1,8 +1,8 @@
-#include "io/hdf5/virtual.h"
+#include "io/hdf5/inspect.h"
 
 #include "base/file.h"
 #include "io/dataset.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 #include "io/hdf5/conventions/convention.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
 #include "io/notes/recorder.h"
 
@@ -56,8 +57,7 @@ int lw_subject_find_time_item(const struct lw_subject *subject, const char *attr
         if (lw_attribute_read_item(data, attribute, d, subject->info->n_dims, name, sizeof name, subject->err) &&
             lw_subject_find_time(name) == 0)
             time = d;
-    if (data >= 0)
-        H5Dclose(data);
+    lw_hdf5_close(data);
     return time;
 }
 

@@ -1,5 +1,6 @@
 #include "io/hdf5/conventions/conventions.h"
 
+#include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
 #include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
@@ -72,8 +73,7 @@ static bool holds_numbers(hid_t dataset)
     hsize_t dims[H5S_MAX_RANK];
     const hid_t type = H5Dget_type(dataset), number = lw_hdf5_type_as_float64(type, &is_complex);
     const bool holds = number >= 0 && lw_hdf5_shape(dataset, dims) > 0;
-    if (number >= 0)
-        H5Tclose(number);
+    lw_hdf5_close(number);
     H5Tclose(type);
     return holds;
 }
@@ -111,8 +111,7 @@ static herr_t look_at_link(hid_t file, const char *name, const H5L_info_t *link,
             snprintf(search->data, sizeof search->data, "%s", path);
         }
     }
-    if (object >= 0)
-        H5Oclose(object);
+    lw_hdf5_close(object);
     return 0;
 }
 
@@ -201,8 +200,7 @@ static int64_t length_of(hid_t file, const char *path)
 {
     const hid_t dataset = lw_place_open_dataset(file, path);
     const hsize_t length = dataset >= 0 ? lw_hdf5_length(dataset) : 0;
-    if (dataset >= 0)
-        H5Dclose(dataset);
+    lw_hdf5_close(dataset);
     return (int64_t)length;
 }
 
@@ -257,8 +255,7 @@ static void search_beside(struct beside *beside)
     const hid_t opened = H5Oopen(beside->subject->file, slash && group[0] ? group : "/", H5P_DEFAULT);
     if (opened >= 0 && H5Iget_type(opened) == H5I_GROUP)
         H5Literate(opened, H5_INDEX_NAME, H5_ITER_INC, NULL, look_beside, beside);
-    if (opened >= 0)
-        H5Oclose(opened);
+    lw_hdf5_close(opened);
 }
 
 bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *times)

@@ -2,6 +2,7 @@
  * multiplied with header/dataScale; of those that are taken as they are stored, that stands before the unit. */
 #include "io/hdf5/conventions/convention.h"
 
+#include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
 
 #include <stdio.h>
@@ -27,8 +28,7 @@ static void find_distance(struct lw_subject *subject, int time)
         return;
     const hid_t dataset = lw_place_open_dataset(subject->file, "header/channels");
     const bool is_regular = dataset >= 0 && lw_scale_read_dataset(dataset, &channels, subject->err);
-    if (dataset >= 0)
-        H5Dclose(dataset);
+    lw_hdf5_close(dataset);
     if (is_regular)
         lw_subject_distance(subject, channels.first * unit_m, channels.step * unit_m, "m");
     else

@@ -1,6 +1,7 @@
 #include "io/hdf5/conventions/packing.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/type.h"
 
 #include <math.h>
@@ -40,8 +41,7 @@ static int read_values(const struct subject *subject, const char *name, hid_t at
     bool is_complex, are_real = true;
     const hid_t memory = lw_hdf5_type_as_float64(type, &is_complex);
     const bool is_read = memory >= 0 && H5Aread(attribute, memory, pairs) >= 0;
-    if (memory >= 0)
-        H5Tclose(memory);
+    lw_hdf5_close(memory);
     for (int i = 0; i < count; i++) {
         values[i] = pairs[is_complex ? 2 * i : i];
         are_real = are_real && (!is_complex || pairs[2 * i + 1] == 0 || isnan(values[i]));

@@ -1,6 +1,7 @@
 #include "io/hdf5/conventions/place.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <math.h>
@@ -107,8 +108,7 @@ int lw_place_reals(hid_t file, const char *place, double *values, int most, stru
     const int count = source >= 0 ? read_reals(source, values, most, &is_broken) : 0;
     if (is_broken)
         lw_attribute_broken(object, name ? name : "a dataset", err);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    lw_hdf5_close(attribute);
     H5Oclose(object);
     return count;
 }
@@ -117,8 +117,7 @@ bool lw_place_item(hid_t file, const char *place, int index, char *text, size_t 
 {
     const hid_t dataset = lw_place_open_dataset(file, place);
     const bool found = dataset >= 0 && lw_dataset_read_item(dataset, index, text, size, err);
-    if (dataset >= 0)
-        H5Dclose(dataset);
+    lw_hdf5_close(dataset);
     return found;
 }
 
@@ -130,8 +129,7 @@ bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struc
         return lw_place_item(file, place, 0, text, size, err);
     const hid_t object = open_object(file, place, &name);
     const bool found = object >= 0 && lw_attribute_read_text(object, name, text, size, err) && text[0];
-    if (object >= 0)
-        H5Oclose(object);
+    lw_hdf5_close(object);
     return found;
 }
 

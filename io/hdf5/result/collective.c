@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "comm/raw.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/write/transfers.h"
 
 #include <hdf5.h>
@@ -142,14 +142,11 @@ static herr_t close_objects(struct collective *file)
 {
     for (int d = 0; d < file->n_outputs; d++) {
         struct output *const output = &file->outputs[d];
-        if (output->dataset >= 0)
-            H5Dclose(output->dataset);
-        if (output->type >= 0)
-            H5Tclose(output->type);
+        lw_hdf5_close(output->dataset);
+        lw_hdf5_close(output->type);
         output->dataset = output->type = -1;
     }
-    if (file->transfer >= 0)
-        H5Pclose(file->transfer);
+    lw_hdf5_close(file->transfer);
     file->transfer = -1;
     const hid_t id = file->file;
     file->file = -1;

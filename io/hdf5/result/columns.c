@@ -5,7 +5,7 @@
 #include "io/bytes/transfer.h"
 #include "io/codecs/hash.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 
 #include <hdf5_hl.h>

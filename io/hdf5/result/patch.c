@@ -1,7 +1,7 @@
 #include "io/hdf5/result/parts.h"
 
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 
 #include <stdio.h>
 #include <string.h>

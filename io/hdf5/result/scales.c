@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
 
@@ -245,8 +245,7 @@ static int write_fill_value(hid_t dataset, const struct lw_writer_dataset *spec,
     int rc = LW_OK;
     if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '_FillValue' of %s", spec->path);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    lw_hdf5_close(attribute);
     H5Sclose(space);
     H5Tclose(type);
     return rc;

@@ -7,9 +7,8 @@
 #include "base/integers.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/result/parts.h"
-#include "io/hdf5/start.h"
 #include "io/hdf5/type.h"
 
 #include <hdf5.h>

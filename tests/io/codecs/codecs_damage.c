@@ -9,7 +9,7 @@
 #include "base/integers.h"
 #include "io/bytes/decode.h"
 #include "io/hdf5/chunk_filters.h"
-#include "io/hdf5/start.h"
+#include "io/hdf5/library.h"
 
 #include <inttypes.h>
 #include <stdio.h>

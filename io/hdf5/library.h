@@ -1,9 +1,16 @@
-/* error.h - what HDF5 says about its own failures, as part of our one-line messages. */
+/* library.h - HDF5 as a library: its start, its handles, and what it says about its own failures, as part of our one-line messages. */
 #pragma once
 
 #include "base/error.h"
 
+#include <hdf5.h>
 #include <stddef.h>
+
+/** Start HDF5, quiet, with the program's own decoders, and with its say over the locks on files. May be called often. */
+void lw_hdf5_start(void);
+
+/** Close a dataset, group, attribute, type, space, list of properties, or a file that is only read. Negative: nothing is open. */
+void lw_hdf5_close(hid_t id);
 
 /** lw_fail with HDF5's own reason appended: "MESSAGE: unable to open file". Call it before the next HDF5 call. A filter
  * that could not decode its data makes any LW_EIO an LW_EDATA, an error of the system (lw_hdf5_errno) any LW_EDATA an LW_EIO. */

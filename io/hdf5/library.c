@@ -1,12 +1,42 @@
-#include "io/hdf5/error.h"
+#include "io/hdf5/library.h"
+
+#include "io/hdf5/chunk_filters.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* HDF5_USE_FILE_LOCKING overrides what this program asks for, file by file: a lock on what it reads, where the file system has
+ * locks, and none on the result, which bears the program's own lock (result_file.h). A second one on it would be refused. The
+ * user may still forbid all locks. Before 1.10.7, HDF5 could not be asked file by file. */
+void lw_hdf5_start(void)
+{
+    static const char variable[] = "HDF5_USE_FILE_LOCKING";
+    static bool is_started;
+#if H5_VERSION_GE(1, 10, 7)
+    const char *const value = getenv(variable);
+    if (value && strcmp(value, "FALSE") != 0 && strcmp(value, "0") != 0)
+        unsetenv(variable);
+#else
+    setenv(variable, "FALSE", 1);
+#endif
+    H5open();           /* now, as it asks MPI whether it runs, which a child process must not */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (!is_started)
+        lw_hdf5_filters_start();
+    is_started = true;
+}
+
+void lw_hdf5_close(hid_t id)
+{
+    if (id >= 0)
+        H5Idec_ref(id);
+}
+
+/* ---- failures -------------------------------------------------------------------------------------------------------- */
 
 struct reason {
     char *text;
@@ -15,24 +45,19 @@ struct reason {
     int system_error;
 };
 
-/* The number behind "errno = " in an entry's text. A seek or a read at an address that no file has is not the system's fault. */
-static int find_errno(const char *text)
-{
-    static const char key[] = "errno = ";
-    const char *const found = text ? strstr(text, key) : NULL;
-    const int number = found ? atoi(found + strlen(key)) : 0;
-    return number == EINVAL || number == EOVERFLOW || number == EFBIG ? 0 : number;
-}
-
-/* The entries come innermost first; only the first one knows what happened, the others say what it was part of. */
+/* The entries come innermost first; only the first one knows what happened, the others say what it was part of. A seek or a read at
+ * an address that no file has is not the system's fault. */
 static herr_t take_innermost(unsigned position, const H5E_error2_t *entry, void *context)
 {
+    static const char key[] = "errno = ";
+    const char *const found = entry->desc ? strstr(entry->desc, key) : NULL;
+    const int number = found ? atoi(found + strlen(key)) : 0;
     struct reason *reason = context;
     if (position == 0 && entry->desc)
         snprintf(reason->text, reason->size, "%s", entry->desc);
     reason->filter_failed |= entry->maj_num == H5E_PLINE;
-    if (reason->system_error == 0)
-        reason->system_error = find_errno(entry->desc);
+    if (reason->system_error == 0 && number != EINVAL && number != EOVERFLOW && number != EFBIG)
+        reason->system_error = number;
     return 0;
 }
 
