@@ -149,8 +149,8 @@ static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
 }
 
-/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. GWOSC: Xstart in Xunits, since what Xlabel
- * says. */
+/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. GWOSC: Xstart in Xunits, since what
+ * Xlabel says. */
 static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};

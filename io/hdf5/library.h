@@ -1,4 +1,5 @@
-/* library.h - HDF5 as a library: its start, its handles, and what it says about its own failures, as part of our one-line messages. */
+/* library.h - HDF5 as a library: its start, its handles, and what it says about its own failures, as part of our one-line
+ * messages. */
 #pragma once
 
 #include "base/error.h"

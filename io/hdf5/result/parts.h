@@ -51,8 +51,8 @@ int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_err
 /** Bytes on disk, generously. */
 int64_t lw_patch_room(const struct lw_writer_spec *spec);
 
-/* ---- columns.c: the columns of a result's tables once more, each as a dataset of its own: /peaks_columns/index beside column index
- * of the compound table /peaks, for readers that know no compounds.
+/* ---- columns.c: the columns of a result's tables once more, each as a dataset of its own: /peaks_columns/index beside column
+ * index of the compound table /peaks, for readers that know no compounds.
  *
  *     create   groups and datasets, each with room for its column and with the table's dimension scale
  *     write    from the rows, which are there

@@ -118,7 +118,8 @@ static int label_dimensions(hid_t dataset, const struct lw_writer_dataset *spec,
 
 /* @param put  lw_attribute_write or lw_attribute_overwrite */
 static int put_attributes(hid_t object, const struct lw_attribute *attributes, int count,
-                          int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err), struct lw_error *err)
+                          int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err),
+                          struct lw_error *err)
 {
     int rc = LW_OK;
     for (int a = 0; a < count && rc == LW_OK; a++)
