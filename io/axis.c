@@ -30,12 +30,6 @@ double lw_sampling_unit_seconds(const char *unit)
     return 0;
 }
 
-static struct lw_instant later(struct lw_instant a, struct lw_instant b)
-{
-    const int64_t attoseconds = a.attoseconds + b.attoseconds, carry = attoseconds / LW_ATTOSECONDS;
-    return (struct lw_instant){a.seconds + b.seconds + carry, attoseconds - carry * LW_ATTOSECONDS};
-}
-
 /* So many `units` since a date. A number of short units is whole where a file has counted them. */
 static bool find_since(double number, double unit_seconds, const char *date, struct lw_instant *out)
 {
@@ -46,7 +40,8 @@ static bool find_since(double number, double unit_seconds, const char *date, str
         !(is_count ? lw_instant_from_ticks((int64_t)number, (int64_t)per_second, &since)
                    : lw_instant_from_seconds(unit_seconds == 1 ? number : number * unit_seconds, &since)))
         return false;
-    *out = later(epoch, since);
+    const int64_t attoseconds = epoch.attoseconds + since.attoseconds, carry = attoseconds / LW_ATTOSECONDS;
+    *out = (struct lw_instant){epoch.seconds + since.seconds + carry, attoseconds - carry * LW_ATTOSECONDS};
     return true;
 }
 

@@ -9,26 +9,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct stat status;
-    if (stat(info->file, &status) != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
-    info->n_files = 1;
-    info->file_bytes = status.st_size;
-    info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    return LW_OK;
-}
-
 /* What is opened later need not be recognised again. */
 static int describe(const struct lw_object *object, const struct lw_format *format, enum lw_use use, struct lw_dataset_info *info,
                     struct lw_error *err)
 {
-    *info = (struct lw_dataset_info){.metadata_axis = -1, .hints = object->hints};
+    struct stat status;
+    *info = (struct lw_dataset_info){.metadata_axis = -1, .hints = object->hints, .n_files = 1};
     snprintf(info->file, sizeof info->file, "%s", object->file);
     snprintf(info->path, sizeof info->path, "%s", object->path);
-    int rc;
-    (void)((rc = describe_file(info, err)) || (rc = format->describe(info, use, err)) || (rc = lw_sampling_settle(info, err)));
+    if (stat(info->file, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
+    info->file_bytes = status.st_size;
+    info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    int rc = format->describe(info, use, err);
+    if (rc == LW_OK)
+        rc = lw_sampling_settle(info, err);
     snprintf(info->hints.format, sizeof info->hints.format, "%s", format->name);
     return rc;
 }

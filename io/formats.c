@@ -37,26 +37,13 @@ static const struct lw_format *const formats[] = {
     NULL,
 };
 
-const struct lw_format *const *lw_formats_all(void)
-{
-    return formats;
-}
+const struct lw_format *const *lw_formats_all(void) { return formats; }
 
 void lw_formats_start(void)
 {
     for (int f = 0; formats[f]; f++)
         if (formats[f]->start)
             formats[f]->start();
-}
-
-/* Ask the system before any library, whose messages for these are of no use. */
-static int check_readable(const char *file, struct lw_error *err)
-{
-    int fd;
-    const int rc = lw_file_open_input(file, &fd, err);
-    if (rc == LW_OK)
-        close(fd);
-    return rc;
 }
 
 static int fail_unknown(const char *file, struct lw_error *err)
@@ -100,10 +87,14 @@ static int find_named(const char *name, const struct lw_format **out, struct lw_
     return lw_fail(err, LW_EUSAGE, "--format %s: there are %s", name, known);
 }
 
+/* Ask the system before any library, whose messages for what it cannot open are of no use. */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err)
 {
-    int rc = check_readable(file, err);
-    if (rc == LW_OK && hints && hints->format[0])
+    int fd, rc = lw_file_open_input(file, &fd, err);
+    if (rc)
+        return rc;
+    close(fd);
+    if (hints && hints->format[0])
         return find_named(hints->format, out, err);
     for (int f = 0; rc == LW_OK && formats[f]; f++) {
         bool is_one = false;

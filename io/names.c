@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "io/object.h"
 #include "options/words.h"
 
 #include <ctype.h>
@@ -13,6 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- one name -------------------------------------------------------------------------------------------------------- */
+
+int lw_object_parse(const char *name, struct lw_object *object, struct lw_error *err)
+{
+    const char *colon = NULL;
+    for (const char *at = name; (at = strstr(at, ":/")); at++)
+        colon = at;
+    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    const char *const rest = colon ? colon + 1 : "";
+    if (length == 0)
+        return lw_fail(err, LW_EUSAGE, "'%.200s' names no file: give FILE:/path/in/file", name);
+    if (length >= LW_MAX_PATH || strlen(rest) >= LW_MAX_PATH)
+        return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
+    *object = (struct lw_object){.name = name};
+    memcpy(object->file, name, length);
+    memcpy(object->path, rest, strlen(rest) + 1);
+    return LW_OK;
+}
+
+/* ---- many: each itself, or the files of a pattern ---------------------------------------------------------------------- */
 
 /* Names under collection. */
 struct collector {
@@ -30,8 +50,6 @@ static void add(struct collector *c, const char *name)
 }
 
 static bool is_pattern(const char *file) { return strpbrk(file, "*?[") != NULL; }
-
-/* ---- one name: itself, or the files of a pattern ---------------------------------------------------------------------- */
 
 static int add_matches(struct collector *c, const struct lw_object *object, struct lw_error *err)
 {

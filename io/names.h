@@ -1,4 +1,4 @@
-/* names.h - the names of files and datasets that a user gives at once.
+/* names.h - the names of files and datasets as a user gives them: one, "FILE:/path/in/file", or several at once.
  *
  *     a.h5:/data b.h5:/data           several, with blanks between them; a blank or backslash in a name has a backslash before it
  *     'day?.h5:/data'                 a pattern of files, as shells have them, the path in each behind it
@@ -9,8 +9,20 @@
 #pragma once
 
 #include "base/error.h"
+#include "io/dataset.h"
 
 #include <stdint.h>
+
+struct lw_object {
+    const char *name;           /* as given, for messages; borrowed */
+    char file[LW_MAX_PATH];
+    char path[LW_MAX_PATH];     /* "": none is given */
+    struct lw_hints hints;
+};
+
+/** The name is parted at the last colon that is followed by "/". LW_EUSAGE if a part is longer than LW_MAX_PATH or FILE is
+ * empty. There are no hints. */
+int lw_object_parse(const char *name, struct lw_object *object, struct lw_error *err);
 
 /* Many texts, one after the other. */
 struct lw_names {

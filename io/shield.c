@@ -69,6 +69,56 @@ static void *take_request(int end, struct request *request)
     return NULL;
 }
 
+/* ---- children ------------------------------------------------------------------------------------------------------- */
+
+struct child {
+    pid_t process;              /* 0: there is none */
+    int end;                    /* of the socket to it */
+};
+
+/* Start a process that does nothing but serve the other end of the socket. @param name  that it looks at first; NULL: any files */
+static int start_child(struct child *child, void serve(int end), const char *name, struct lw_error *err)
+{
+    int ends[2];
+    char what[640] = "files";
+    if (name)
+        snprintf(what, sizeof what, "'%.600s'", name);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at %s: %s", what, strerror(errno));
+    const pid_t process = fork();
+    if (process == 0) {
+        close(ends[0]);
+        serve(ends[1]);
+        _exit(0);
+    }
+    const int reason = errno;
+    close(ends[1]);
+    if (process < 0) {
+        close(ends[0]);
+        return lw_fail(err, LW_ESYSTEM, "no process that looks at %s%s can be started: %s", what, name ? " first" : "",
+                       strerror(reason));
+    }
+    *child = (struct child){.process = process, .end = ends[0]};
+    return LW_OK;
+}
+
+/* @return  its status */
+static int stop_child(struct child *child)
+{
+    int status = 0;
+    close(child->end);
+    while (waitpid(child->process, &status, 0) < 0 && errno == EINTR)
+        ;
+    child->process = 0;
+    return status;
+}
+
+/* False: the child has ended. */
+static bool ask(const struct child *child, const struct request *request, void *result, struct lw_error *theirs)
+{
+    return put_request(child->end, request) && take(child->end, theirs, sizeof *theirs) && take(child->end, result, request->bytes);
+}
+
 /* ---- the looker: a child that looks at one file after the other ------------------------------------------------------ */
 
 /* MPI prints a trace of the stack where a process crashes, and the C library complains; neither is of use here. */
@@ -111,21 +161,16 @@ static void be_looker(int end)
         if (!put(end, &err, sizeof err) || !put(end, result, request.bytes))
             break;
     }
-    _exit(0);
 }
 
 /* ---- its parent ---------------------------------------------------------------------------------------------------- */
 
 /* Telling the format takes no library more than the first bytes of a file. */
-static const char *format_name(const char *file)
-{
-    const struct lw_format *format;
-    return lw_formats_find(file, NULL, &format, NULL) == LW_OK ? format->name : "archive";
-}
-
 static int explain(const struct lw_object *object, int status, struct lw_error *err)
 {
-    const char *const name = object->name, *const format = format_name(object->file);
+    const struct lw_format *known;
+    const char *const format = lw_formats_find(object->file, NULL, &known, NULL) == LW_OK ? known->name : "archive";
+    const char *const name = object->name;
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     switch (number) {
     case SIGALRM:
@@ -145,80 +190,44 @@ static int explain(const struct lw_object *object, int status, struct lw_error *
     }
 }
 
-static int wait_for(pid_t child)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
-
 /* Now and then a new one: libraries keep what they should not. */
 enum { MOST_LOOKS = 1000 };
 
 struct looker {
-    pid_t process;              /* 0: there is none */
-    int end;                    /* of the socket to it */
+    struct child child;
     int n_looks;
 };
-
-/* @return  its status */
-static int stop_looker(struct looker *looker)
-{
-    close(looker->end);
-    const int status = wait_for(looker->process);
-    looker->process = 0;
-    return status;
-}
-
-static int start_looker(struct looker *looker, const char *name, struct lw_error *err)
-{
-    int ends[2];
-    fflush(NULL);       /* what is buffered is this process' to print */
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at '%.600s': %s", name, strerror(errno));
-    const pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        be_looker(ends[1]);
-    }
-    const int reason = errno;
-    close(ends[1]);
-    if (child < 0) {
-        close(ends[0]);
-        return lw_fail(err, LW_ESYSTEM, "no process that looks at '%.600s' first can be started: %s", name, strerror(reason));
-    }
-    *looker = (struct looker){.process = child, .end = ends[0]};
-    return LW_OK;
-}
 
 static int ask_looker(struct looker *looker, const struct request *request, void *result, struct lw_error *err)
 {
     struct lw_error theirs;
-    int rc = looker->process ? LW_OK : start_looker(looker, request->object.name, err);
-    if (rc)
-        return rc;
-    if (!put_request(looker->end, request) || !take(looker->end, &theirs, sizeof theirs) ||
-        !take(looker->end, result, request->bytes))
-        return explain(&request->object, stop_looker(looker), err);
+    if (!looker->child.process) {
+        fflush(NULL);       /* what is buffered is this process' to print */
+        const int rc = start_child(&looker->child, be_looker, request->object.name, err);
+        if (rc)
+            return rc;
+        looker->n_looks = 0;
+    }
+    if (!ask(&looker->child, request, result, &theirs))
+        return explain(&request->object, stop_child(&looker->child), err);
     if (theirs.code != LW_OK)
         *err = theirs;
     if (theirs.code != LW_OK || ++looker->n_looks == MOST_LOOKS)
-        stop_looker(looker);
+        stop_child(&looker->child);
     return theirs.code;
 }
 
 /* ---- the guard: a copy of this program, so that addresses of functions are the same ---------------------------------- */
 
 static struct {
-    pid_t process;              /* 0: there is no guard */
-    int end;                    /* of the socket to it */
+    struct child child;
+    pid_t program;              /* that started it */
     bool is_over;               /* there was one */
     bool is_kept;
 } guard;
 
 /* Signals for the program, which launchers send to whole groups of processes, do not end the guard; the program's end does. */
-static void follow_the_program(pid_t program)
+static void follow_the_program(void)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -227,15 +236,15 @@ static void follow_the_program(pid_t program)
         sigaddset(&signals, blocked[i]);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != program)
+    if (getppid() != guard.program)
         _exit(0);
 }
 
-static void be_guard(int end, pid_t program)
+static void be_guard(int end)
 {
     struct request request;
     struct looker looker = {0};
-    follow_the_program(program);
+    follow_the_program();
     lw_formats_start();
     for (void *result; (result = take_request(end, &request)); lw_free(result)) {
         struct lw_error err = {0};
@@ -243,50 +252,22 @@ static void be_guard(int end, pid_t program)
         if (!put(end, &err, sizeof err) || !put(end, result, request.bytes))
             break;
     }
-    _exit(0);
-}
-
-static int ask_guard(const struct request *request, void *result, struct lw_error *err)
-{
-    struct lw_error theirs;
-    if (!put_request(guard.end, request) || !take(guard.end, &theirs, sizeof theirs) || !take(guard.end, result, request->bytes))
-        return lw_fail(err, LW_ESYSTEM, "the process that has files looked at was ended from outside, '%.600s' was not looked at",
-                       request->object.name);
-    if (theirs.code != LW_OK)
-        *err = theirs;
-    return theirs.code;
 }
 
 int lw_shield_start(struct lw_error *err)
 {
-    int ends[2];
-    const pid_t program = getpid();
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at files: %s", strerror(errno));
-    const pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        be_guard(ends[1], program);
-    }
-    const int reason = errno;
-    close(ends[1]);
-    if (child < 0) {
-        close(ends[0]);
-        return lw_fail(err, LW_ESYSTEM, "no process that looks at files can be started: %s", strerror(reason));
-    }
-    guard.process = child;
-    guard.end = ends[0];
-    guard.is_over = false;
-    return LW_OK;
+    guard.program = getpid();
+    const int rc = start_child(&guard.child, be_guard, NULL, err);
+    if (rc == LW_OK)
+        guard.is_over = false;
+    return rc;
 }
 
 void lw_shield_stop(void)
 {
-    if (guard.process == 0)
+    if (guard.child.process == 0)
         return;
-    close(guard.end);
-    wait_for(guard.process);
-    guard.process = 0;
+    stop_child(&guard.child);
     guard.is_over = true;
 }
 
@@ -304,11 +285,18 @@ int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, 
 {
     lw_formats_start();
     const struct request request = {.look = look, .bytes = bytes, .name_bytes = strlen(object->name), .object = *object};
-    if (guard.process)
-        return ask_guard(&request, result, err);
-    struct looker looker = {0};
-    const int rc = ask_looker(&looker, &request, result, err);
-    if (looker.process)
-        stop_looker(&looker);
-    return rc;
+    struct lw_error theirs;
+    if (!guard.child.process) {
+        struct looker looker = {0};
+        const int rc = ask_looker(&looker, &request, result, err);
+        if (looker.child.process)
+            stop_child(&looker.child);
+        return rc;
+    }
+    if (!ask(&guard.child, &request, result, &theirs))
+        return lw_fail(err, LW_ESYSTEM, "the process that has files looked at was ended from outside, '%.600s' was not looked at",
+                       request.object.name);
+    if (theirs.code != LW_OK)
+        *err = theirs;
+    return theirs.code;
 }

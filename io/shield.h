@@ -14,7 +14,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "io/object.h"
+#include "io/names.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
+#include "base/file.h"
 #include "base/log.h"
-#include "base/standard.h"
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "comm/comm.h"

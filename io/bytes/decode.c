@@ -54,10 +54,7 @@ void lw_decoder_destroy(struct lw_decoder *decoder)
     lw_free(decoder);
 }
 
-char *lw_decoder_stored(struct lw_decoder *decoder)
-{
-    return decoder->memory;
-}
+char *lw_decoder_stored(struct lw_decoder *decoder) { return decoder->memory; }
 
 int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out,
                       struct lw_error *err)

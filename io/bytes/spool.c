@@ -173,10 +173,7 @@ int lw_spool_append(struct lw_spool *spool, const void *rows, int64_t n, struct 
     return LW_OK;
 }
 
-int64_t lw_spool_rows(const struct lw_spool *spool)
-{
-    return spool->n_stored + spool->n_here;
-}
+int64_t lw_spool_rows(const struct lw_spool *spool) { return spool->n_stored + spool->n_here; }
 
 /* ---- rows that go -------------------------------------------------------------------------------------------------- */
 

@@ -251,10 +251,7 @@ static void map(struct lw_store *store)
 
 #define WRITE_BACK_BYTES ((int64_t)256 << 10)
 
-int64_t lw_store_bytes(int n_threads)
-{
-    return n_threads * LW_MAPPING_BYTES;
-}
+int64_t lw_store_bytes(int n_threads) { return n_threads * LW_MAPPING_BYTES; }
 
 /* The disk begins at once with a long piece. The kernel would leave it in the page cache, and the fsync at the end would find
  * all of the file there. Short pieces share too many pages, each of which would be written more than once. */

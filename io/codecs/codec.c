@@ -29,17 +29,8 @@ static const struct {
     },
 };
 
-const struct lw_codec *lw_codec_find(enum lw_codec_id id)
-{
-    return codecs[id].codec;
-}
+const struct lw_codec *lw_codec_find(enum lw_codec_id id) { return codecs[id].codec; }
 
-const char *lw_codec_name(enum lw_codec_id id)
-{
-    return codecs[id].name;
-}
+const char *lw_codec_name(enum lw_codec_id id) { return codecs[id].name; }
 
-const char *lw_codec_package(enum lw_codec_id id)
-{
-    return codecs[id].package;
-}
+const char *lw_codec_package(enum lw_codec_id id) { return codecs[id].package; }

@@ -3,15 +3,9 @@
 #include <libdeflate.h>
 #include <stddef.h>
 
-static void *create(void)
-{
-    return libdeflate_alloc_decompressor();
-}
+static void *create(void) { return libdeflate_alloc_decompressor(); }
 
-static void destroy(void *state)
-{
-    libdeflate_free_decompressor(state);
-}
+static void destroy(void *state) { libdeflate_free_decompressor(state); }
 
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {

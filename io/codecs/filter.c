@@ -16,10 +16,7 @@ struct lw_filter_tools {
     char scratch[SCRATCH_BYTES];
 };
 
-static bool has_codec(const struct lw_filter *filter)
-{
-    return filter->kind >= LW_FILTER_CODEC;
-}
+static bool has_codec(const struct lw_filter *filter) { return filter->kind >= LW_FILTER_CODEC; }
 
 bool lw_filter_is_built_in(const struct lw_filter *filter)
 {

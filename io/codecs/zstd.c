@@ -4,15 +4,9 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-static void *create(void)
-{
-    return ZSTD_createDCtx();
-}
+static void *create(void) { return ZSTD_createDCtx(); }
 
-static void destroy(void *state)
-{
-    ZSTD_freeDCtx(state);
-}
+static void destroy(void *state) { ZSTD_freeDCtx(state); }
 
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {

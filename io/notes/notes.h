@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "io/names.h"
 #include "io/notes/said.h"
-#include "io/object.h"
 
 #include <stdbool.h>
 #include <stdint.h>

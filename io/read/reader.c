@@ -109,10 +109,7 @@ void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
 
 /* ---- what it is ----------------------------------------------------------------------------------------------------------- */
 
-const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)
-{
-    return &reader->info;
-}
+const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader) { return &reader->info; }
 
 int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps)
 {

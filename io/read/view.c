@@ -112,15 +112,13 @@ int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
 
-static int64_t common_divisor(int64_t a, int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
-
 /* Pieces that a chunk falls into on average, where `all` is cut every `piece` and into chunks of `size`, the first of which
  * has lost its first `offset` to what is before: each cut adds one, but for those that fall together. */
 static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t offset)
 {
     if (piece >= all)
         return 1;
-    const int64_t divisor = common_divisor(size, piece);
+    const int64_t divisor = lw_common_divisor(size, piece);
     return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
 }
 

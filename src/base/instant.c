@@ -1,5 +1,7 @@
 #include "base/instant.h"
 
+#include "base/integers.h"
+
 #include <ctype.h>
 #include <float.h>
 #include <inttypes.h>
@@ -72,14 +74,7 @@ static bool take_date(const char **at, int64_t *days)
     return found_month == month && found_day == day;
 }
 
-static void take_fraction(const char **at, int64_t *attoseconds)
-{
-    int64_t digit = LW_ATTOSECONDS / 10;
-    for (*attoseconds = 0; isdigit((unsigned char)**at); ++*at, digit /= 10)
-        *attoseconds += digit * (**at - '0');
-}
-
-/* Seconds may be left out. */
+/* Seconds may be left out. @param attoseconds  is 0 before */
 static bool take_time(const char **at, int64_t *seconds, int64_t *attoseconds)
 {
     int hour, minute, second = 0;
@@ -92,8 +87,9 @@ static bool take_time(const char **at, int64_t *seconds, int64_t *attoseconds)
         if (!take_part(at, ':', is_extended, 2, &second))
             return false;
         if ((**at == '.' || **at == ',') && isdigit((unsigned char)(*at)[1])) {
-            ++*at;
-            take_fraction(at, attoseconds);
+            int64_t digit = LW_ATTOSECONDS / 10;
+            for (++*at; isdigit((unsigned char)**at); ++*at, digit /= 10)
+                *attoseconds += digit * (**at - '0');
         }
     }
     *seconds = hour * 3600 + minute * 60 + second;
@@ -206,10 +202,11 @@ static bool make_instant(wide all, struct lw_instant *out)
     return true;
 }
 
-/* Decimal places beyond the attosecond are dropped. */
-static bool from_decimal(struct decimal value, int64_t unit_seconds, struct lw_instant *out)
+/* So many units from the epoch on. Decimal places beyond the attosecond are dropped. */
+static bool from_units(double number, int64_t unit_seconds, struct lw_instant *out)
 {
-    if (value.exponent > 11 && value.digits != 0)
+    struct decimal value;
+    if (!shortest_decimal(number, &value) || (value.exponent > 11 && value.digits != 0))
         return false;                   /* nearly 10^12 s or more */
     wide all = (wide)value.digits * unit_seconds;
     int exponent = value.digits == 0 ? 0 : value.exponent + ATTOSECOND_DIGITS;
@@ -221,21 +218,11 @@ static bool from_decimal(struct decimal value, int64_t unit_seconds, struct lw_i
     return make_instant(all, out);
 }
 
-bool lw_instant_from_seconds(double seconds, struct lw_instant *out)
-{
-    struct decimal decimal;
-    return shortest_decimal(seconds, &decimal) && from_decimal(decimal, 1, out);
-}
-
-bool lw_instant_from_days(double days, struct lw_instant *out)
-{
-    struct decimal decimal;
-    return shortest_decimal(days, &decimal) && from_decimal(decimal, DAY, out);
-}
+bool lw_instant_from_seconds(double seconds, struct lw_instant *out) { return from_units(seconds, 1, out); }
 
 bool lw_instant_from_mjd(double days, struct lw_instant *out)
 {
-    if (!lw_instant_from_days(days, out))
+    if (!from_units(days, DAY, out))
         return false;
     out->seconds += days_of_date(1858, 11, 17) * DAY;
     return true;
@@ -295,30 +282,20 @@ struct lw_instant lw_instant_from_gps(struct lw_instant gps)
 
 /* ---- periods ---- */
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 bool lw_period_make(int64_t numerator, int64_t denominator, struct lw_period *out)
 {
     if (numerator <= 0 || denominator <= 0)
         return false;
-    const int64_t divisor = common_divisor(numerator, denominator);
+    const int64_t divisor = lw_common_divisor(numerator, denominator);
     *out = (struct lw_period){numerator / divisor, denominator / divisor};
     return true;
 }
 
 /* A decimal number as a fraction in lowest terms: its powers of ten meet only the factors 2 and 5. */
-static bool make_fraction(double value, struct lw_period *out)
+bool lw_period_from_seconds(double seconds, struct lw_period *out)
 {
     struct decimal decimal;
-    if (!shortest_decimal(value, &decimal) || decimal.digits <= 0)
+    if (!shortest_decimal(seconds, &decimal) || decimal.digits <= 0)
         return false;
     int64_t numerator = decimal.digits, denominator = 1;
     for (; decimal.exponent > 0; decimal.exponent--)
@@ -337,15 +314,10 @@ static bool make_fraction(double value, struct lw_period *out)
     return lw_period_make(numerator, denominator, out);
 }
 
-bool lw_period_from_seconds(double seconds, struct lw_period *out)
-{
-    return make_fraction(seconds, out);
-}
-
 bool lw_period_from_rate(double hertz, struct lw_period *out)
 {
     struct lw_period rate;
-    if (!make_fraction(hertz, &rate))
+    if (!lw_period_from_seconds(hertz, &rate))          /* as a number */
         return false;
     *out = (struct lw_period){rate.denominator, rate.numerator};
     return true;
@@ -363,25 +335,22 @@ double lw_period_rate(struct lw_period period)
 
 /* ---- samples ---- */
 
-/* The quotient rounded down, and the rest, of a / b for b > 0. */
-static wide divide_down(wide a, wide b, wide *rest)
-{
-    wide quotient = a / b;
-    *rest = a % b;
-    if (*rest < 0) {
-        quotient--;
-        *rest += b;
-    }
-    return quotient;
-}
-
 struct lw_instant lw_instant_of_sample(struct lw_instant start, struct lw_period period, int64_t i)
 {
-    wide rest;
-    const wide seconds = divide_down((wide)i * period.numerator, period.denominator, &rest);
+    const wide all = (wide)i * period.numerator;
+    wide seconds = all / period.denominator, rest = all % period.denominator;
+    if (rest < 0) {
+        seconds--;
+        rest += period.denominator;
+    }
     const wide attoseconds = rest * LW_ATTOSECONDS / period.denominator + start.attoseconds;
     const int64_t carry = attoseconds >= LW_ATTOSECONDS;
     return (struct lw_instant){start.seconds + (int64_t)seconds + carry, (int64_t)(attoseconds - carry * LW_ATTOSECONDS)};
+}
+
+static long double seconds_between(struct lw_instant a, struct lw_instant b)
+{
+    return (long double)(b.seconds - a.seconds) + (long double)(b.attoseconds - a.attoseconds) / LW_ATTOSECONDS;
 }
 
 #define FURTHEST_SAMPLE ((int64_t)4000000000000000000)
@@ -389,8 +358,7 @@ struct lw_instant lw_instant_of_sample(struct lw_instant start, struct lw_period
 /* To within rounding at first; then by what is left, which is exact. */
 int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, struct lw_instant at, double *off)
 {
-    const long double seconds = (long double)(at.seconds - start.seconds) +
-                                (long double)(at.attoseconds - start.attoseconds) / LW_ATTOSECONDS;
+    const long double seconds = seconds_between(start, at);
     const long double step = (long double)period.numerator / period.denominator;
     if (fabsl(seconds / step) > FURTHEST_SAMPLE) {
         if (off)
@@ -398,9 +366,7 @@ int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, s
         return seconds > 0 ? FURTHEST_SAMPLE : -FURTHEST_SAMPLE;
     }
     const int64_t sample = llroundl(seconds / step);
-    const struct lw_instant there = lw_instant_of_sample(start, period, sample);
-    const long double late = (long double)(at.seconds - there.seconds) +
-                             (long double)(at.attoseconds - there.attoseconds) / LW_ATTOSECONDS;
+    const long double late = seconds_between(lw_instant_of_sample(start, period, sample), at);
     const int64_t correction = llroundl(late / step);
     if (off)
         *off = (double)(late / step - correction);

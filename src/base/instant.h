@@ -39,7 +39,6 @@ const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT
 /* False: not finite, or beyond LW_MOST_SECONDS. */
 bool lw_instant_from_seconds(double seconds, struct lw_instant *out);
 bool lw_instant_from_ticks(int64_t ticks, int64_t per_second, struct lw_instant *out);     /* nanoseconds: 1000000000 */
-bool lw_instant_from_days(double days, struct lw_instant *out);
 bool lw_instant_from_mjd(double days, struct lw_instant *out);      /* modified Julian date: days since 1858-11-17 */
 
 double lw_instant_seconds(struct lw_instant instant);               /* rounded */

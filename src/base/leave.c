@@ -5,20 +5,11 @@
 
 static const char *_Atomic reason;      /* lock-free wherever this runs, so that a handler may write it */
 
-void lw_leave_ask(const char *why)
-{
-    atomic_store(&reason, why);
-}
+void lw_leave_ask(const char *why) { atomic_store(&reason, why); }
 
-bool lw_leave_is_asked(void)
-{
-    return atomic_load_explicit(&reason, memory_order_relaxed) != NULL;
-}
+bool lw_leave_is_asked(void) { return atomic_load_explicit(&reason, memory_order_relaxed) != NULL; }
 
-const char *lw_leave_reason(void)
-{
-    return atomic_load(&reason);
-}
+const char *lw_leave_reason(void) { return atomic_load(&reason); }
 
 int lw_leave_check(struct lw_error *err)
 {

@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-#include "base/memory.h"
+#include "base/proc.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -159,12 +159,7 @@ static bool is_launcher(pid_t process)
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
-    FILE *const file = fopen(path, "r");
-    if (!file)
-        return false;
-    const bool has_name = fgets(name, sizeof name, file) != NULL;
-    fclose(file);
-    name[strcspn(name, "\n")] = '\0';
+    const bool has_name = lw_proc_line(path, name, sizeof name);
     for (size_t i = 0; has_name && i < sizeof launchers / sizeof *launchers; i++)
         if (strcmp(name, launchers[i]) == 0)
             return true;
@@ -230,21 +225,15 @@ static void print_progress(const struct lw_progress *progress, int64_t done_samp
     state.is_line_open = progress->is_terminal;
 }
 
-static bool is_due(const struct lw_progress *progress, int64_t done_samples, double now)
-{
-    const double since = now - progress->shown;
-    if (progress->is_terminal)
-        return since >= TERMINAL_INTERVAL_S || done_samples == progress->total_samples;
-    const double gained = (double)(done_samples - progress->shown_samples) / (double)progress->total_samples;
-    return since >= LINE_LONGEST_S || (since >= LINE_INTERVAL_S && gained >= 0.1);
-}
-
 void lw_progress_show(struct lw_progress *progress, int64_t done_samples)
 {
     if (state.rank != 0 || state.level < LW_LOG_NORMAL || done_samples <= 0 || progress->total_samples == 0)
         return;
-    const double now = lw_now();
-    if (!is_due(progress, done_samples, now))
+    const double now = lw_now(), since = now - progress->shown;
+    const double gained = (double)(done_samples - progress->shown_samples) / (double)progress->total_samples;
+    const bool is_due = progress->is_terminal ? since >= TERMINAL_INTERVAL_S || done_samples == progress->total_samples
+                                              : since >= LINE_LONGEST_S || (since >= LINE_INTERVAL_S && gained >= 0.1);
+    if (!is_due)
         return;
     print_progress(progress, done_samples, now);
     progress->shown = now;

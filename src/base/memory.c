@@ -50,10 +50,7 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
     return lw_alloc(bytes, what, err);
 }
 
-void lw_free(void *memory)
-{
-    free(memory);
-}
+void lw_free(void *memory) { free(memory); }
 
 void lw_memory_trim(void)
 {
@@ -75,11 +72,11 @@ const char *lw_bytes_text(int64_t bytes, char text[24])
     return text;
 }
 
-/* A field in kB, as bytes; -1 if there is none. */
+/* A field in kB, as bytes; 0 if there is none. */
 static int64_t read_kib(const char *path, const char *key)
 {
     const int64_t kib = lw_proc_field(path, key);
-    return kib < 0 || kib > INT64_MAX / 1024 ? -1 : kib * 1024;
+    return kib < 0 || kib > INT64_MAX / 1024 ? 0 : kib * 1024;
 }
 
 static int64_t environment_number(const char *name)
@@ -116,14 +113,6 @@ struct lw_memory_limit lw_memory_available(void)
     return limit;
 }
 
-int64_t lw_memory_resident_bytes(void)
-{
-    const int64_t bytes = read_kib("/proc/self/status", "VmRSS");
-    return bytes > 0 ? bytes : 0;
-}
+int64_t lw_memory_resident_bytes(void) { return read_kib("/proc/self/status", "VmRSS"); }
 
-int64_t lw_memory_peak_bytes(void)
-{
-    const int64_t bytes = read_kib("/proc/self/status", "VmHWM");
-    return bytes > 0 ? bytes : 0;
-}
+int64_t lw_memory_peak_bytes(void) { return read_kib("/proc/self/status", "VmHWM"); }

@@ -35,18 +35,6 @@ struct lw_pool {
 
 /* ---- threads: all under the mutex, but for the work itself ---------------------------------------------------------- */
 
-static void begin_work(struct queue *queue)
-{
-    if (queue->n_working++ == 0)
-        queue->since = lw_now();
-}
-
-static void end_work(struct queue *queue)
-{
-    if (--queue->n_working == 0)
-        queue->busy_seconds += lw_now() - queue->since;
-}
-
 static void take_off(struct queue *queue, struct lw_batch *batch)
 {
     struct lw_batch **link = &queue->first, *before = NULL;
@@ -79,11 +67,13 @@ static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
     struct lw_error err = {.code = LW_OK};
     if (batch->n_taken == batch->n_pieces)
         take_off(queue, batch);
-    begin_work(queue);
+    if (queue->n_working++ == 0)
+        queue->since = lw_now();
     pthread_mutex_unlock(&pool->mutex);
     const int rc = batch->work(batch->context, piece, thread, &err);
     pthread_mutex_lock(&pool->mutex);
-    end_work(queue);
+    if (--queue->n_working == 0)
+        queue->busy_seconds += lw_now() - queue->since;
     if (rc) {
         err.code = rc;
         fail(batch, queue, piece, &err);
@@ -187,10 +177,7 @@ void lw_pool_destroy(struct lw_pool *pool)
 
 /* ---- the thread that owns the pool ---------------------------------------------------------------------------------- */
 
-int lw_pool_threads(const struct lw_pool *pool)
-{
-    return pool->n_threads;
-}
+int lw_pool_threads(const struct lw_pool *pool) { return pool->n_threads; }
 
 void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch)
 {

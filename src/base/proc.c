@@ -38,19 +38,24 @@ int64_t lw_proc_field(const char *path, const char *key)
     return value;
 }
 
+bool lw_proc_line(const char *path, char *text, int size)
+{
+    FILE *const file = fopen(path, "r");
+    const bool is_read = file && fgets(text, size, file);
+    if (file)
+        fclose(file);
+    if (is_read)
+        text[strcspn(text, "\n")] = '\0';
+    return is_read;
+}
+
 /* The one number in a file; -1 if there is none ("max"). */
 static int64_t read_number(const char *directory, const char *name)
 {
-    char path[1200];
+    char path[1200], text[64];
+    int64_t value;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *const file = fopen(path, "r");
-    if (!file)
-        return -1;
-    int64_t value = -1;
-    if (fscanf(file, "%" SCNd64, &value) != 1)
-        value = -1;
-    fclose(file);
-    return value;
+    return lw_proc_line(path, text, sizeof text) && sscanf(text, "%" SCNd64, &value) == 1 ? value : -1;
 }
 
 static int64_t reclaimable(const struct version *version, const char *directory)
@@ -143,29 +148,20 @@ static bool parse_cores(const char *text, size_t size, cpu_set_t *set)
         for (long core = first; core <= last; core++)
             CPU_SET_S((size_t)core, size, set);
         if (*text != ',')
-            return *text == '\n' || *text == '\0';
+            return *text == '\0';
         text++;
     }
     return false;
-}
-
-static bool read_cores(const char *list, size_t size, cpu_set_t *set)
-{
-    char text[4096];
-    FILE *const file = fopen(list, "r");
-    if (!file)
-        return false;
-    const bool is_read = fgets(text, sizeof text, file) != NULL;
-    fclose(file);
-    return is_read && parse_cores(text, size, set);
 }
 
 int lw_proc_stay_on(const char *list)
 {
     const size_t size = CPU_ALLOC_SIZE(MOST_CORES);
     cpu_set_t *const near = CPU_ALLOC(MOST_CORES), *const given = CPU_ALLOC(MOST_CORES);
+    char text[4096];
     int n = -1;
-    if (near && given && read_cores(list, size, near) && sched_getaffinity(0, size, given) == 0) {
+    if (near && given && lw_proc_line(list, text, sizeof text) && parse_cores(text, size, near) &&
+        sched_getaffinity(0, size, given) == 0) {
         CPU_AND_S(size, near, near, given);
         n = CPU_COUNT_S(size, near);
         if (n > 0 && sched_setaffinity(0, size, near))

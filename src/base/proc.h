@@ -1,10 +1,14 @@
 /* proc.h - what the kernel says about this process: its cores, and in text files its memory. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** The number after `key` in a file of lines "KEY NUMBER" or "KEY: NUMBER kB", as it stands; -1 if there is none. */
 int64_t lw_proc_field(const char *path, const char *key);
+
+/** The first line of a file, without its end, or as much as there is room for. False: there is none. */
+bool lw_proc_line(const char *path, char *text, int size);
 
 /** Bytes that this process' control group (version 1 or 2) and all its parents still allow; INT64_MAX without a limit. What
  * the kernel can take back, the page cache above all, counts as free: it gives way as soon as memory is asked for.

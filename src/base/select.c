@@ -1,12 +1,5 @@
 #include "base/select.h"
 
-static void swap(double *a, double *b)
-{
-    const double kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 double lw_select(double *x, int64_t n, int64_t k)
 {
     int64_t low = 0, high = n - 1;
@@ -18,8 +11,11 @@ double lw_select(double *x, int64_t n, int64_t k)
                 i++;
             while (x[j] > pivot)
                 j--;
-            if (i <= j)
-                swap(&x[i++], &x[j--]);
+            if (i <= j) {
+                const double kept = x[i];
+                x[i++] = x[j];
+                x[j--] = kept;
+            }
         }
         if (k <= j)
             high = j;

@@ -16,20 +16,11 @@ static const struct {
     [LW_FLOAT16] = {sizeof(uint16_t), false, true, "float16"},
 };
 
-size_t lw_scalar_bytes(enum lw_scalar scalar)
-{
-    return scalars[scalar].bytes;
-}
+size_t lw_scalar_bytes(enum lw_scalar scalar) { return scalars[scalar].bytes; }
 
-bool lw_scalar_is_integer(enum lw_scalar scalar)
-{
-    return scalars[scalar].is_integer;
-}
+bool lw_scalar_is_integer(enum lw_scalar scalar) { return scalars[scalar].is_integer; }
 
-bool lw_scalar_is_signed(enum lw_scalar scalar)
-{
-    return scalars[scalar].is_signed;
-}
+bool lw_scalar_is_signed(enum lw_scalar scalar) { return scalars[scalar].is_signed; }
 
 bool lw_scalar_saturates(enum lw_scalar scalar)
 {

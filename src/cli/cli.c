@@ -1,9 +1,9 @@
 #include "cli/cli.h"
 
+#include "base/file.h"
 #include "base/instant.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/standard.h"
 #include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"

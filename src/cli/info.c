@@ -11,7 +11,7 @@
 #include "io/codecs/codec.h"
 #include "io/codecs/hash.h"
 #include "io/hdf5/result/release.h"
-#include "io/object.h"
+#include "io/names.h"
 #include "plot/sky.h"
 
 #include <sched.h>

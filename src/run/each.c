@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/list.h"
-#include "io/object.h"
+#include "io/names.h"
 #include "io/read/stretches.h"
 #include "io/shield.h"
 #include "io/write/result_file.h"

@@ -4,7 +4,7 @@
 
 #include "base/instant.h"
 #include "base/memory.h"
-#include "io/object.h"
+#include "io/names.h"
 #include "options/expand.h"
 #include "options/parse.h"
 #include "options/words.h"
@@ -58,7 +58,6 @@ static void take_periods(const uint8_t *data, size_t size)
     memcpy(&real, data, size < sizeof real ? size : sizeof real);
     memcpy(whole, data, size < sizeof whole ? size : sizeof whole);
     lw_instant_from_mjd(real, &instant);
-    lw_instant_from_days(real, &instant);
     lw_instant_from_ticks(whole[0], 1000000000, &instant);
     if (!lw_instant_from_seconds(real, &instant))
         instant = (struct lw_instant){0};

@@ -1,7 +1,7 @@
 /* Which format a file has, told by its content; and names of datasets, parted into file and path. */
 #include "../check.h"
 #include "io/format.h"
-#include "io/object.h"
+#include "io/names.h"
 
 #include <hdf5.h>
 #include <stdlib.h>
