@@ -63,39 +63,32 @@ static void real_text(double value, char text[40])
         strcat(text, ".0");
 }
 
-static void put_value(struct lw_fits_cards *cards, const char *name, const char *value, const char *comment)
+static void put_value(struct lw_fits_cards *cards, const char *keyword, const char *value, const char *comment)
 {
     char card[160];
-    snprintf(card, sizeof card, "%.80s%20s%s%.60s", name, value, comment ? " / " : "", comment ? comment : "");
+    snprintf(card, sizeof card, "%-8.8s= %20s%s%.60s", keyword, value, comment ? " / " : "", comment ? comment : "");
     put(cards, card);
-}
-
-static const char *begin_card(const char *keyword, char name[16])
-{
-    snprintf(name, 16, "%-8.8s= ", keyword);
-    return name;
 }
 
 void lw_fits_put_logical(struct lw_fits_cards *cards, const char *keyword, bool value, const char *comment)
 {
-    char name[16];
-    put_value(cards, begin_card(keyword, name), value ? "T" : "F", comment);
+    put_value(cards, keyword, value ? "T" : "F", comment);
 }
 
 void lw_fits_put_int(struct lw_fits_cards *cards, const char *keyword, int64_t value, const char *comment)
 {
-    char name[16], text[32];
+    char text[32];
     snprintf(text, sizeof text, "%" PRId64, value);
-    put_value(cards, begin_card(keyword, name), text, comment);
+    put_value(cards, keyword, text, comment);
 }
 
 /* FITS has no numbers that are not finite: their cards have no value. */
 void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double value, const char *comment)
 {
-    char name[16], text[40] = "";
+    char text[40] = "";
     if (isfinite(value))
         real_text(value, text);
-    put_value(cards, begin_card(keyword, name), text, comment);
+    put_value(cards, keyword, text, comment);
 }
 
 /* As many characters of a text as a card has room for, quotes doubled. @return  how many */
@@ -114,7 +107,7 @@ static size_t quote(const char *text, size_t room, char *to)
 void lw_fits_put_text(struct lw_fits_cards *cards, const char *keyword, const char *text)
 {
     char name[16], quoted[TEXT_ROOM + 1], card[LW_FITS_CARD + 8];
-    begin_card(keyword, name);
+    snprintf(name, sizeof name, "%-8.8s= ", keyword);
     size_t n = quote(text, TEXT_ROOM, quoted);
     if (!text[n]) {
         snprintf(card, sizeof card, "%s'%-8s'", name, quoted);
@@ -133,11 +126,6 @@ void lw_fits_put_text(struct lw_fits_cards *cards, const char *keyword, const ch
 static bool is_made_of(const char *name, const char *characters)
 {
     return name[0] && strspn(name, characters) == strlen(name);
-}
-
-static bool is_keyword(const char *name)
-{
-    return strlen(name) <= 8 && is_made_of(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 }
 
 /* The value of a number, as it stands behind "name = ". */
@@ -228,7 +216,8 @@ static void put_numbers(struct lw_fits_cards *cards, const struct lw_attribute *
 void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribute *attribute)
 {
     char card[81];
-    const bool has_keyword = is_keyword(attribute->name);
+    const bool has_keyword =
+        strlen(attribute->name) <= 8 && is_made_of(attribute->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
     if (attribute->kind == LW_ATTRIBUTE_REALS)
         put_numbers(cards, attribute);
     else if (has_keyword && attribute->kind == LW_ATTRIBUTE_TEXT)

@@ -10,7 +10,6 @@
 #include "io/write/structure.h"
 
 #include "base/integers.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/header.h"
@@ -94,120 +93,22 @@ static void put_name(struct lw_fits_cards *cards, const char *path)
     lw_fits_put_text(cards, "EXTNAME", name);
 }
 
-static const struct lw_attribute *find_attribute(const struct lw_attribute *attributes, int n, const char *name)
-{
-    for (int a = 0; a < n; a++)
-        if (strcmp(attributes[a].name, name) == 0)
-            return &attributes[a];
-    return NULL;
-}
-
 static void put_scale(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
-    const struct lw_attribute *const scale = find_attribute(dataset->attributes, dataset->n_attributes, "scale_factor");
-    const double factor = scale ? scale->real : 1, middle = find_stored(dataset->type).middle;
+    const double middle = find_stored(dataset->type).middle;
+    double factor = 1;
+    for (int a = 0; a < dataset->n_attributes; a++)
+        if (strcmp(dataset->attributes[a].name, "scale_factor") == 0)
+            factor = dataset->attributes[a].real;
     if (factor == 1 && middle == 0)
         return;
     lw_fits_put_real(cards, "BSCALE", factor, "value = BZERO + BSCALE x number");
     lw_fits_put_real(cards, "BZERO", factor * middle, NULL);
 }
 
-/* Whether the input has a keyword: a root with the number of an axis, twice where it is that of a matrix's diagonal, and the letter
- * of a description, "" for the first. @param name  set */
-static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, bool is_diagonal, int axis, const char *letter,
-                        char name[40])
-{
-    if (is_diagonal)
-        snprintf(name, 40, "%s%d_%d%s", root, axis, axis, letter);
-    else
-        snprintf(name, 40, "%s%d%s", root, axis, letter);
-    return find_attribute(dataset->carried, dataset->n_carried, name);
-}
-
-static bool has_any(const struct lw_writer_dataset *dataset, const char *const *roots, int axis, const char *letter)
-{
-    char name[40];
-    for (; *roots; roots++)
-        if (has_keyword(dataset, *roots, false, axis, letter, name))
-            return true;
-    return false;
-}
-
-static bool has_matrix(const struct lw_writer_dataset *dataset, const char *letter)
-{
-    for (int a = 0; a < dataset->n_carried; a++) {
-        const char *const name = dataset->carried[a].name, *const numbers = name + 2 + strspn(name + 2, "0123456789_");
-        if (strncmp(name, "CD", 2) == 0 && numbers > name + 2 && strcmp(numbers, letter) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void put_default(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, const char *name, int64_t value)
-{
-    const struct lw_attribute left_out = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
-    struct lw_attribute moved;
-    if (lw_fits_move(&left_out, dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved) == LW_FITS_MOVED)
-        lw_fits_put_attribute(cards, &moved);
-}
-
-/* Coordinates that the input leaves to their defaults: the reference pixel 0, the increment 1 (section 8.2); of IRAF's physical
- * coordinates, LTV 0 and the unit matrix. */
-static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
-{
-    static const char *const described[] = {"CTYPE", "CRVAL", "CRPIX", "CDELT", NULL};
-    for (int axis = 1; axis <= dataset->n_dims; axis++) {
-        char name[40], other[40];
-        for (int l = 0; l <= 26; l++) {
-            const char letter[2] = {l > 0 ? (char)('A' + l - 1) : '\0'};
-            if (!has_any(dataset, described, axis, letter))
-                continue;
-            if (!has_keyword(dataset, "CDELT", false, axis, letter, name) && !has_matrix(dataset, letter))
-                put_default(cards, dataset, name, 1);
-            if (!has_keyword(dataset, "CRPIX", false, axis, letter, name))
-                put_default(cards, dataset, name, 0);
-        }
-        const bool has_offset = has_keyword(dataset, "LTV", false, axis, "", name);
-        const bool has_factor = has_keyword(dataset, "LTM", true, axis, "", other);
-        if (has_offset != has_factor)
-            put_default(cards, dataset, has_offset ? other : name, has_offset ? 1 : 0);
-    }
-}
-
-/* Names, as far as there is room. */
-static void add_name(char *names, size_t size, const char *name)
-{
-    const size_t used = strlen(names);
-    snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
-}
-
-/* What the input says of itself; a warning names what is left out of that. */
-static void put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
-{
-    static const char *const reasons[LW_FITS_N_FATES] = {
-        [LW_FITS_BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
-        [LW_FITS_BY_PIXELS] = "they are of the input's pixels, and the result has others",
-    };
-    char names[LW_FITS_N_FATES][600] = {""};
-    struct lw_attribute moved;
-    for (int a = 0; a < dataset->n_carried; a++) {
-        const enum lw_fits_fate fate =
-            lw_fits_move(&dataset->carried[a], dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved);
-        if (fate == LW_FITS_MOVED)
-            lw_fits_put_attribute(cards, &moved);
-        else
-            add_name(names[fate], sizeof names[fate], moved.name);
-    }
-    for (int f = LW_FITS_MOVED + 1; f < LW_FITS_N_FATES; f++)
-        if (names[f][0])
-            lw_log_warn("keywords of the input are left out: %s; %s", names[f], reasons[f]);
-}
-
 static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
-    put_carried(cards, dataset);
-    if (is_array(dataset))
-        put_defaults(cards, dataset);
+    lw_fits_put_carried(cards, dataset);
     for (int a = 0; a < dataset->n_attributes; a++) {
         const struct lw_attribute *const attribute = &dataset->attributes[a];
         if (strcmp(attribute->name, "unit") == 0)
@@ -215,16 +116,6 @@ static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_d
         else if (strcmp(attribute->name, "scale_factor") != 0 && strcmp(attribute->name, "add_offset") != 0)
             lw_fits_put_attribute(cards, attribute);
     }
-}
-
-static void put_date(struct lw_fits_cards *cards)
-{
-    char text[32];
-    const time_t now = time(NULL);
-    struct tm parts;
-    gmtime_r(&now, &parts);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    lw_fits_put_text(cards, "DATE", text);
 }
 
 /* @param dataset  the array in the unit; NULL: there is none */
@@ -254,6 +145,9 @@ static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_datase
 static int make_array_header(const struct lw_writer_dataset *dataset, const struct lw_writer_spec *spec, bool is_primary,
                              struct lw_fits_cards *cards, struct lw_error *err)
 {
+    const time_t now = time(NULL);
+    struct tm parts;
+    char date[32];
     const int rc = lw_fits_cards_begin(cards, err);
     if (rc)
         return rc;
@@ -262,7 +156,9 @@ static int make_array_header(const struct lw_writer_dataset *dataset, const stru
         put_scale(cards, dataset);
         put_name(cards, dataset->path);
     }
-    put_date(cards);
+    gmtime_r(&now, &parts);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+    lw_fits_put_text(cards, "DATE", date);
     if (dataset)
         put_attributes(cards, dataset);
     for (int a = 0; is_primary && a < spec->n_attributes; a++)
@@ -279,14 +175,6 @@ struct layout {
     int n_headers;
     int64_t end;                        /* of the file */
 };
-
-static void release_layout(struct layout *layout)
-{
-    for (int h = 0; h < layout->n_headers; h++)
-        lw_fits_cards_release(&layout->headers[h]);
-    lw_free(layout->headers);
-    lw_free(layout->offsets);
-}
 
 static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int64_t offset)
 {
@@ -349,22 +237,22 @@ static int set_length(const struct lw_result_file *result, int64_t bytes, struct
     return ftruncate(result->fd, bytes) == 0 ? LW_OK : fail_write(result, strerror(errno), err);
 }
 
-static int write_headers(const struct lw_result_file *result, const struct layout *layout, struct lw_error *err)
-{
-    int rc = set_length(result, layout->end, err);
-    for (int h = 0; h < layout->n_headers && rc == LW_OK; h++)
-        rc = write_bytes(result, layout->headers[h].text, layout->offsets[h], (int64_t)layout->headers[h].bytes, err);
-    return rc;
-}
-
 static int create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
                   struct lw_error *err)
 {
     struct layout layout;
     int rc;
     *is_stuck = false;
-    (void)((rc = plan_layout(spec, extents, &layout, err)) || (rc = write_headers(result, &layout, err)));
-    release_layout(&layout);
+    if ((rc = plan_layout(spec, extents, &layout, err)) == LW_OK)
+        rc = set_length(result, layout.end, err);
+    for (int h = 0; h < layout.n_headers; h++) {
+        struct lw_fits_cards *const header = &layout.headers[h];
+        if (rc == LW_OK)
+            rc = write_bytes(result, header->text, layout.offsets[h], (int64_t)header->bytes, err);
+        lw_fits_cards_release(header);
+    }
+    lw_free(layout.headers);
+    lw_free(layout.offsets);
     return rc;
 }
 
@@ -378,19 +266,16 @@ static bool is_same(const struct lw_fits_unit *unit, const struct lw_writer_data
     return is_same;
 }
 
-static int check_incomplete(const struct lw_result_file *result, const struct lw_fits_unit *unit, struct lw_error *err)
-{
-    bool is_complete = true;
-    if (!lw_fits_logical(unit, LW_FITS_COMPLETE, &is_complete))
-        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
-    return is_complete ? lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part) : LW_OK;
-}
-
 static int check_arrays(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_fits_walk *walk,
                         struct lw_extent *extents, struct lw_error *err)
 {
-    int rc = check_incomplete(result, walk->unit, err);
-    if (rc == LW_OK && !is_array(&spec->datasets[0]))
+    bool is_complete = true;
+    int rc = LW_OK;
+    if (!lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete))
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    if (is_complete)
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
+    if (!is_array(&spec->datasets[0]))
         rc = lw_fits_next(walk, err);
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++) {
         const struct lw_writer_dataset *const dataset = &spec->datasets[d];
@@ -490,27 +375,19 @@ static int overwrite_card(const struct lw_result_file *result, const struct lw_f
     return lw_fail(err, LW_EIO, "'%s' has lost its card %s while it was written", result->part, start);
 }
 
-static int overwrite_attributes(const struct lw_result_file *result, const struct lw_structure_end *end,
-                                const struct lw_fits_unit *unit, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int a = 0; a < end->n_attributes && rc == LW_OK; a++) {
-        char start[80], card[81];
-        snprintf(start, sizeof start, "HISTORY %.40s = ", end->attributes[a].name);
-        lw_fits_history_card(&end->attributes[a], card);
-        rc = overwrite_card(result, unit, start, card, err);
-    }
-    return rc;
-}
-
 static int mark_complete(const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     struct lw_fits_walk walk;
-    char card[81];
-    int rc;
+    char start[80], card[81];
+    int rc = lw_fits_begin(result->part, &walk, err);
+    for (int a = 0; a < end->n_attributes && rc == LW_OK; a++) {
+        snprintf(start, sizeof start, "HISTORY %.40s = ", end->attributes[a].name);
+        lw_fits_history_card(&end->attributes[a], card);
+        rc = overwrite_card(result, walk.unit, start, card, err);
+    }
     snprintf(card, sizeof card, "%-8s= %20s / %-47s", LW_FITS_COMPLETE, "T", "whether lapwing has written all of this file");
-    (void)((rc = lw_fits_begin(result->part, &walk, err)) || (rc = overwrite_attributes(result, end, walk.unit, err)) ||
-           (rc = overwrite_card(result, walk.unit, LW_FITS_COMPLETE "=", card, err)));
+    if (rc == LW_OK)
+        rc = overwrite_card(result, walk.unit, LW_FITS_COMPLETE "=", card, err);
     lw_fits_end(&walk);
     return rc;
 }

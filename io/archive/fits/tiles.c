@@ -84,6 +84,14 @@ static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "tile %" PRId64 " %s", tile + 1, what);
 }
 
+/* What the table has of a tile in one of the columns. */
+static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, unsigned char *cell,
+                     int bytes, struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    return lw_bytes_read(tiles->fd, cell, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
+}
+
 /* Where the code of a tile is by one of the columns, if there is some; 0 bytes: none. A descriptor is count and offset. */
 static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset,
                      int64_t *bytes, struct lw_error *err)
@@ -91,12 +99,11 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
     const int width = column->is_wide ? 8 : 4;
     unsigned char descriptor[16];
-    int rc;
     *bytes = 0;
     if (column->offset < 0)
         return LW_OK;
-    if ((rc = lw_bytes_read(tiles->fd, descriptor, tiling->table_offset + tile * tiling->row_bytes + column->offset, 2 * width,
-                            err)))
+    const int rc = read_cell(tiles, tile, column, descriptor, 2 * width, err);
+    if (rc)
         return rc;
     *bytes = lw_field_signed(descriptor, width, true);
     *offset = lw_field_signed(descriptor + width, width, true);
@@ -107,26 +114,7 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return LW_OK;
 }
 
-static int read_number(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int bytes, void *out,
-                       struct lw_error *err)
-{
-    const struct lw_fits_tiling *const tiling = &tiles->tiling;
-    unsigned char stored[8];
-    const int rc = lw_bytes_read(tiles->fd, stored, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
-    if (rc == LW_OK)
-        lw_copy_ordered(out, stored, (size_t)bytes, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    return rc;
-}
-
 /* ---- decoding ---------------------------------------------------------------------------------------------------------- */
-
-/* The first bytes of all numbers stand first, then the second ones, and so on. */
-static void unshuffle(const unsigned char *from, int64_t n, int width, unsigned char *to)
-{
-    for (int b = 0; b < width; b++)
-        for (int64_t i = 0; i < n; i++)
-            to[i * width + b] = from[b * n + i];
-}
 
 /* Big-endian numbers of the tile, of any width that fits their count, to place->bytes. */
 static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
@@ -143,10 +131,13 @@ static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int
     *width = (int)((int64_t)got / n);
     if ((int64_t)got % n != 0 || (*width != 1 && *width != 2 && *width != 4 && *width != 8))
         return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
-    if (code == LW_TILE_GZIP_2 && *width > 1) {
-        unshuffle(place->bytes, n, *width, (unsigned char *)place->numbers);
-        memcpy(place->bytes, place->numbers, got);
-    }
+    if (code != LW_TILE_GZIP_2 || *width == 1)
+        return LW_OK;
+    /* The first bytes of all numbers stand first, then the second ones, and so on. */
+    for (int b = 0; b < *width; b++)
+        for (int64_t i = 0; i < n; i++)
+            place->numbers[i * *width + b] = (char)place->bytes[b * n + i];
+    memcpy(place->bytes, place->numbers, got);
     return LW_OK;
 }
 
@@ -213,14 +204,16 @@ static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place,
 /* ---- floats from integers ---------------------------------------------------------------------------------------------- */
 
 /* Section 10.2.1 and appendix I: Park and Miller's generator, and a walk through its numbers for each tile. */
-static void fill_random(float *random)
+static float *make_random(struct lw_error *err)
 {
+    float *const random = lw_alloc_array(N_RANDOM, sizeof *random, "random numbers", err);
     double seed = 1;
-    for (int i = 0; i < N_RANDOM; i++) {
+    for (int i = 0; random && i < N_RANDOM; i++) {
         const double next = 16807 * seed;
         seed = next - 2147483647 * floor(next / 2147483647);
         random[i] = (float)(seed / 2147483647);
     }
+    return random;
 }
 
 struct walk {
@@ -246,19 +239,17 @@ static int find_scale(const struct lw_fits_tiles *tiles, int64_t tile, double *s
                       struct lw_error *err)
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
-    int32_t own_blank;
+    unsigned char cell[8];
     int rc = LW_OK;
     *scale = tiling->scale;
     *zero = tiling->zero;
     *blank = tiling->blank;
-    if (tiling->scales.offset >= 0)
-        rc = read_number(tiles, tile, &tiling->scales, 8, scale, err);
-    if (rc == LW_OK && tiling->zeros.offset >= 0)
-        rc = read_number(tiles, tile, &tiling->zeros, 8, zero, err);
-    if (rc == LW_OK && tiling->blanks.offset >= 0) {
-        rc = read_number(tiles, tile, &tiling->blanks, 4, &own_blank, err);
-        *blank = own_blank;
-    }
+    if (tiling->scales.offset >= 0 && (rc = read_cell(tiles, tile, &tiling->scales, cell, 8, err)) == LW_OK)
+        *scale = lw_field_float64(cell, true);
+    if (rc == LW_OK && tiling->zeros.offset >= 0 && (rc = read_cell(tiles, tile, &tiling->zeros, cell, 8, err)) == LW_OK)
+        *zero = lw_field_float64(cell, true);
+    if (rc == LW_OK && tiling->blanks.offset >= 0 && (rc = read_cell(tiles, tile, &tiling->blanks, cell, 4, err)) == LW_OK)
+        *blank = lw_field_signed(cell, 4, true);
     return rc;
 }
 
@@ -292,24 +283,6 @@ static int scale_integers(const struct lw_fits_tiles *tiles, struct place *place
 
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
-/* Pixels [first, end) of each axis. */
-struct extent {
-    int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES];
-    int64_t n;
-};
-
-static struct extent extent_of(const struct lw_fits_tiling *tiling, int64_t tile)
-{
-    struct extent extent = {.n = 1};
-    for (int a = 0; a < tiling->n_axes; a++) {
-        extent.first[a] = tile % tiling->n_tiles[a] * tiling->tile[a];
-        extent.end[a] = lw_min64(extent.first[a] + tiling->tile[a], tiling->axes[a]);
-        extent.n *= extent.end[a] - extent.first[a];
-        tile /= tiling->n_tiles[a];
-    }
-    return extent;
-}
-
 /* By the first of the columns that has a code of the tile. */
 static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
 {
@@ -334,16 +307,6 @@ static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_
     return LW_OK;
 }
 
-static int take_tile(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
-{
-    if (place->tile == tile)
-        return LW_OK;
-    place->tile = -1;
-    const int rc = decode(tiles, place, tile, n, err);
-    place->tile = rc ? -1 : tile;
-    return rc;
-}
-
 /* ---- boxes ------------------------------------------------------------------------------------------------------------- */
 
 /* A box by FITS' axes. */
@@ -364,39 +327,42 @@ static struct wanted by_axes(const struct lw_fits_tiles *tiles, const struct lw_
     return wanted;
 }
 
-/* What a box takes of a tile on one axis: its own elements [low, high). */
-static void common(const struct wanted *wanted, const struct extent *extent, int a, int64_t *low, int64_t *high)
+/* Of a tile its pixels [first, end) of each axis; and the elements [low, high) of a box that lie in it. */
+struct extent {
+    int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES], low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES];
+    int64_t n;                  /* pixels */
+    int64_t rows;               /* of those elements, along axis 1; 0: none lies in it */
+};
+
+static struct extent extent_of(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t tile)
 {
-    *low = lw_divide_up(lw_max64(0, extent->first[a] - wanted->first[a]), wanted->step[a]);
-    *high = lw_min64(wanted->count[a], lw_divide_up(lw_max64(0, extent->end[a] - wanted->first[a]), wanted->step[a]));
+    struct extent extent = {.n = 1, .rows = 1};
+    for (int a = 0; a < tiling->n_axes; a++) {
+        const int64_t first = tile % tiling->n_tiles[a] * tiling->tile[a], step = wanted->step[a];
+        const int64_t end = lw_min64(first + tiling->tile[a], tiling->axes[a]);
+        extent.first[a] = first;
+        extent.end[a] = end;
+        extent.n *= end - first;
+        extent.low[a] = lw_divide_up(lw_max64(0, first - wanted->first[a]), step);
+        extent.high[a] = lw_min64(wanted->count[a], lw_divide_up(lw_max64(0, end - wanted->first[a]), step));
+        const int64_t n = lw_max64(0, extent.high[a] - extent.low[a]);
+        extent.rows *= a > 0 ? n : n > 0;
+        tile /= tiling->n_tiles[a];
+    }
+    return extent;
 }
 
-/* A row of the tile, along axis 1, to where its samples go. */
-static void copy_row(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const char *numbers, int64_t n,
-                     int64_t element)
-{
-    const struct lw_box *const box = wanted->box;
-    const int64_t at = element / box->run * box->pitch + element % box->run;
-    if (tiles->is_float64)
-        lw_values_to_float64(&tiles->values, numbers, wanted->step[0], n, (double *)box->into + at, 1);
-    else
-        lw_values_convert(&tiles->values, numbers, wanted->step[0], n,
-                          (char *)box->into + at * (int64_t)lw_type_bytes(lw_values_type(&tiles->values)), 1);
-}
-
+/* Rows of the tile, along axis 1, to where their samples go. */
 static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent,
                       const char *numbers)
 {
-    const int n_axes = tiles->tiling.n_axes;
-    int64_t low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES], rows = 1;
-    for (int a = 0; a < n_axes; a++) {
-        common(wanted, extent, a, &low[a], &high[a]);
-        rows *= a > 0 ? lw_max64(0, high[a] - low[a]) : high[a] > low[a];
-    }
-    for (int64_t r = 0; r < rows; r++) {
+    const struct lw_box *const box = wanted->box;
+    const int64_t *const low = extent->low, *const high = extent->high, bytes = lw_number_bytes(tiles->values.number);
+    const int64_t sample_bytes = (int64_t)lw_type_bytes(lw_values_type(&tiles->values)), step = wanted->step[0];
+    for (int64_t r = 0; r < extent->rows; r++) {
         int64_t rest = r, element = low[0], pitch = wanted->count[0];
-        int64_t number = wanted->first[0] + low[0] * wanted->step[0] - extent->first[0], width = extent->end[0] - extent->first[0];
-        for (int a = 1; a < n_axes; a++) {
+        int64_t number = wanted->first[0] + low[0] * step - extent->first[0], width = extent->end[0] - extent->first[0];
+        for (int a = 1; a < tiles->tiling.n_axes; a++) {
             const int64_t i = low[a] + rest % (high[a] - low[a]);
             rest /= high[a] - low[a];
             element += i * pitch;
@@ -404,19 +370,13 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
             number += (wanted->first[a] + i * wanted->step[a] - extent->first[a]) * width;
             width *= extent->end[a] - extent->first[a];
         }
-        copy_row(tiles, wanted, numbers + number * lw_number_bytes(tiles->values.number), high[0] - low[0], element);
+        const char *const row = numbers + number * bytes;
+        const int64_t at = element / box->run * box->pitch + element % box->run, n = high[0] - low[0];
+        if (tiles->is_float64)
+            lw_values_to_float64(&tiles->values, row, step, n, (double *)box->into + at, 1);
+        else
+            lw_values_convert(&tiles->values, row, step, n, (char *)box->into + at * sample_bytes, 1);
     }
-}
-
-static bool is_touched(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent)
-{
-    for (int a = 0; a < tiles->tiling.n_axes; a++) {
-        int64_t low, high;
-        common(wanted, extent, a, &low, &high);
-        if (high <= low)
-            return false;
-    }
-    return true;
 }
 
 /* Tile number i of those from the box's first to its last one. @return  its number in the table */
@@ -439,9 +399,17 @@ static int read_tiles(const struct lw_fits_tiles *tiles, struct place *place, co
     int rc = LW_OK;
     int64_t tile;
     for (int64_t i = 0; rc == LW_OK && (tile = tile_number(&tiles->tiling, &wanted, i)) >= 0; i++) {
-        const struct extent extent = extent_of(&tiles->tiling, tile);
-        if (is_touched(tiles, &wanted, &extent) && (rc = take_tile(tiles, place, tile, extent.n, err)) == LW_OK)
+        const struct extent extent = extent_of(&tiles->tiling, &wanted, tile);
+        if (extent.rows == 0)
+            continue;
+        if (place->tile != tile) {
+            place->tile = -1;
+            rc = decode(tiles, place, tile, extent.n, err);
+        }
+        if (rc == LW_OK) {
+            place->tile = tile;
             copy_tile(tiles, &wanted, &extent, place->numbers);
+        }
     }
     return rc;
 }
@@ -465,16 +433,6 @@ int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, st
 
 /* ---- open, close ------------------------------------------------------------------------------------------------------- */
 
-static int open_all(struct lw_fits_tiles *tiles, struct lw_error *err)
-{
-    if (tiles->tiling.dither != LW_DITHER_NONE) {
-        if (!(tiles->random = lw_alloc_array(N_RANDOM, sizeof *tiles->random, "random numbers", err)))
-            return LW_ESYSTEM;
-        fill_random(tiles->random);
-    }
-    return tiles->tiling.tile_pixels > SMALL_PIXELS ? open_place(&tiles->tiling, &tiles->shared, err) : LW_OK;
-}
-
 int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
                        struct lw_error *err)
 {
@@ -486,7 +444,11 @@ int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float6
     *tiles = (struct lw_fits_tiles){.fd = fd, .tiling = image->tiling, .values = image->flat.values, .n_dims = image->flat.n_dims,
                                     .is_float64 = is_float64};
     pthread_mutex_init(&tiles->lock, NULL);
-    const int rc = open_all(tiles, err);
+    int rc = LW_OK;
+    if (image->tiling.dither != LW_DITHER_NONE && !(tiles->random = make_random(err)))
+        rc = LW_ESYSTEM;
+    if (rc == LW_OK && image->tiling.tile_pixels > SMALL_PIXELS)
+        rc = open_place(&tiles->tiling, &tiles->shared, err);
     if (rc)
         lw_fits_tiles_close(tiles);
     else

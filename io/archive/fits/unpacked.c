@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/field.h"
 #include "io/bytes/transfer.h"
 #include "io/codecs/gunzip.h"
 
@@ -25,12 +26,6 @@ static bool is_packed(const unsigned char *bytes, int64_t n)
     return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
 }
 
-static int64_t file_bytes(int fd)
-{
-    struct stat status;
-    return fstat(fd, &status) == 0 ? status.st_size : 0;
-}
-
 /* ---- what comes out ---------------------------------------------------------------------------------------------------- */
 
 /* Memory behind a descriptor, into which a file is unpacked. */
@@ -44,15 +39,6 @@ static int fail_memory(const char *file, int64_t bytes, struct lw_error *err)
 {
     return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes that '%.600s' unpacks to: %s", bytes, file,
                    strerror(errno));
-}
-
-static void close_target(struct target *target)
-{
-    if (target->memory)
-        munmap(target->memory, (size_t)target->room);
-    if (target->fd >= 0)
-        close(target->fd);
-    *target = (struct target){.fd = -1};
 }
 
 /* Pages are reserved, so that there is an error where there are none. */
@@ -71,19 +57,13 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
     return LW_OK;
 }
 
-/* The first guess at the room: what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
-static int64_t first_room(const unsigned char *packed, int64_t n)
-{
-    const int64_t told =
-        (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
-    return lw_max64(LEAST_ROOM, lw_min64(lw_min64(told, LW_FITS_MOST_UNPACKED), n * MOST_RATIO));
-}
-
 /* Members follow each other; what follows the last one and is none is left out, as gzip does. */
 static int unpack_members(const char *file, const unsigned char *packed, int64_t n, struct lw_gunzip *gunzip, struct target *target,
                           struct lw_error *err)
 {
-    int rc = grow(file, target, first_room(packed, n), err);
+    /* The first guess is what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
+    const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), LW_FITS_MOST_UNPACKED);
+    int rc = grow(file, target, lw_max64(LEAST_ROOM, lw_min64(told, n * MOST_RATIO)), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
         size_t taken = 0, made = 0;
         switch (lw_gunzip_member(gunzip, packed + at, (size_t)(n - at), target->memory + target->used,
@@ -123,24 +103,15 @@ static int unpack(const char *file, const unsigned char *packed, int64_t n, stru
     return rc;
 }
 
-/* Memory that goes back to the system, whatever its size: it is in no plan. */
-static unsigned char *take_pages(const char *file, int64_t bytes, struct lw_error *err)
-{
-    void *const pages = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages != MAP_FAILED)
-        return pages;
-    lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes of '%.600s': %s", bytes, file, strerror(errno));
-    return NULL;
-}
-
 /* @param fd  the packed file's, which is replaced */
 static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_error *err)
 {
     struct target target = {.fd = -1};
     const int64_t n = *bytes;
-    unsigned char *const packed = take_pages(file, n, err);
-    if (!packed)
-        return LW_ESYSTEM;
+    /* Memory that goes back to the system, whatever its size: it is in no plan. */
+    void *const packed = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (packed == MAP_FAILED)
+        return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes of '%.600s': %s", n, file, strerror(errno));
     int rc = lw_bytes_read_file(*fd, file, packed, 0, n, err);
     if (rc == LW_OK && (rc = unpack(file, packed, n, &target, err)) == LW_OK) {
         close(*fd);
@@ -149,7 +120,10 @@ static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_erro
         target.fd = -1;
     }
     munmap(packed, (size_t)n);
-    close_target(&target);
+    if (target.memory)
+        munmap(target.memory, (size_t)target.room);
+    if (target.fd >= 0)
+        close(target.fd);
     return rc;
 }
 
@@ -157,11 +131,12 @@ static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_erro
 
 int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, struct lw_error *err)
 {
+    struct stat status;
     unsigned char head[3];
     int rc = lw_file_open_input(file, fd, err);
     if (rc)
         return rc;
-    *bytes = file_bytes(*fd);
+    *bytes = fstat(*fd, &status) == 0 ? status.st_size : 0;
     *is_unpacked =
         *bytes >= LEAST_PACKED && pread(*fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_packed(head, sizeof head);
     if (*is_unpacked && (rc = open_packed(file, fd, bytes, err))) {

@@ -1,5 +1,7 @@
 #include "io/archive/fits/world.h"
 
+#include "base/log.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +14,14 @@ struct parts {
     int n_numbers;
     int numbers[2];
     char letter;                /* 0: none */
+};
+
+/* How the result carries a keyword. */
+enum fate {
+    MOVED,                      /* the result has it, in the same words or in others */
+    BY_TABLE,                   /* left out: it needs a table */
+    BY_PIXELS,                  /* left out: it is of the input's pixels */
+    N_FATES
 };
 
 /* ---- keywords ----------------------------------------------------------------------------------------------------------- */
@@ -55,14 +65,14 @@ static bool take_apart(const char *keyword, struct parts *out)
 }
 
 /* Of an axis as FITS counts it; an axis that the image has not stays as it is. */
-static double every_of(const struct lw_pixel_map *map, int n_dims, int axis)
+static double every_of(const struct lw_writer_dataset *dataset, int axis)
 {
-    return axis >= 1 && axis <= n_dims ? map->every[n_dims - axis] : 1;
+    return axis >= 1 && axis <= dataset->n_dims ? dataset->map.every[dataset->n_dims - axis] : 1;
 }
 
-static double first_of(const struct lw_pixel_map *map, int n_dims, int axis)
+static double first_of(const struct lw_writer_dataset *dataset, int axis)
 {
-    return axis >= 1 && axis <= n_dims ? map->first[n_dims - axis] : 0;
+    return axis >= 1 && axis <= dataset->n_dims ? dataset->map.first[dataset->n_dims - axis] : 0;
 }
 
 static bool is_root(const struct parts *parts, const char *root, int n_numbers)
@@ -70,9 +80,12 @@ static bool is_root(const struct parts *parts, const char *root, int n_numbers)
     return strcmp(parts->root, root) == 0 && parts->n_numbers == n_numbers;
 }
 
-static bool is_polynomial(const struct parts *parts)
+static bool is_one_of(const char *word, const char *const *words)
 {
-    return is_root(parts, "A_", 2) || is_root(parts, "B_", 2) || is_root(parts, "AP_", 2) || is_root(parts, "BP_", 2);
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
+            return true;
+    return false;
 }
 
 /* ---- what is moved ------------------------------------------------------------------------------------------------------ */
@@ -92,16 +105,18 @@ static int find_pixel_size(const char *keyword)
 }
 
 /* Pixel p of a plate of the Digitized Sky Survey covers (p - 1 + CNPIX) to (p + CNPIX) times its size. */
-static double move(const char *keyword, const struct parts *parts, const struct lw_pixel_map *map, int n_dims, double value)
+static double move_number(const char *keyword, const struct parts *parts, const struct lw_writer_dataset *dataset, double value)
 {
+    /* The largest corrections by the polynomials of SIP, in pixels. */
+    static const char *const polynomials_limits[] = {"A_DMAX", "B_DMAX", "AP_DMAX", "BP_DMAX", NULL};
     const int i = parts->numbers[0], j = parts->numbers[1], size = find_pixel_size(keyword);
-    const double every_i = every_of(map, n_dims, i), every_j = every_of(map, n_dims, j);
+    const double every_i = every_of(dataset, i), every_j = every_of(dataset, j);
     if (size >= 0)
-        return value * every_of(map, n_dims, size > 0 ? size : 1);
+        return value * every_of(dataset, size > 0 ? size : 1);
     if (is_root(parts, "CRPIX", 1) || is_root(parts, "LTV", 1))
-        return (value - 1 - first_of(map, n_dims, i)) / every_i + 1;
+        return (value - 1 - first_of(dataset, i)) / every_i + 1;
     if (is_root(parts, "CNPIX", 1))
-        return (value + first_of(map, n_dims, i) + 0.5) / every_i - 0.5;
+        return (value + first_of(dataset, i) + 0.5) / every_i - 0.5;
     if (is_root(parts, "CDELT", 1))
         return value * every_i;
     if (is_root(parts, "CD", 2))
@@ -110,85 +125,150 @@ static double move(const char *keyword, const struct parts *parts, const struct 
         return value * every_j / every_i;
     if (is_root(parts, "LTM", 2))
         return value / every_i;
-    return is_polynomial(parts) ? value * pow(every_of(map, n_dims, 1), i + j - 1) : value;
-}
-
-/* The largest correction by a polynomial of SIP, in pixels. */
-static bool is_polynomials_limit(const char *keyword)
-{
-    return strcmp(keyword, "A_DMAX") == 0 || strcmp(keyword, "B_DMAX") == 0 || strcmp(keyword, "AP_DMAX") == 0 ||
-           strcmp(keyword, "BP_DMAX") == 0;
+    if (is_root(parts, "A_", 2) || is_root(parts, "B_", 2) || is_root(parts, "AP_", 2) || is_root(parts, "BP_", 2))
+        return value * pow(every_of(dataset, 1), i + j - 1);
+    return is_one_of(keyword, polynomials_limits) ? value / every_of(dataset, 1) : value;
 }
 
 /* ---- what is left out --------------------------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *root, const char *const *roots, size_t n)
+static const struct lw_attribute *find_carried(const struct lw_writer_dataset *dataset, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(root, roots[i]) == 0)
-            return true;
-    return false;
+    for (int a = 0; a < dataset->n_carried; a++)
+        if (strcmp(dataset->carried[a].name, name) == 0)
+            return &dataset->carried[a];
+    return NULL;
 }
 
 /* Whether the coordinate that a keyword describes is looked up in a table: its CTYPEi ends with -TAB. */
-static bool is_tabular(const struct lw_attribute *all, int n, const struct parts *parts)
+static bool is_tabular(const struct lw_writer_dataset *dataset, const struct parts *parts)
 {
-    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV"};
+    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV",
+                                        NULL};
     char type[24];
-    if (!is_one_of(parts->root, roots, sizeof roots / sizeof *roots))
+    if (!is_one_of(parts->root, roots))
         return false;
     snprintf(type, sizeof type, "CTYPE%d%.1s", parts->numbers[0], parts->letter ? (const char[]){parts->letter, 0} : "");
-    for (int a = 0; a < n; a++)
-        if (strcmp(all[a].name, type) == 0)
-            return all[a].kind == LW_ATTRIBUTE_TEXT && strstr(all[a].text, "-TAB");
-    return false;
+    const struct lw_attribute *const found = find_carried(dataset, type);
+    return found && found->kind == LW_ATTRIBUTE_TEXT && strstr(found->text, "-TAB");
 }
 
 static bool is_distortion(const char *keyword, const struct parts *parts)
 {
-    static const char *const numbered[] = {"CPDIS", "CQDIS", "CPERR", "CQERR", "DP", "DQ"};
-    static const char *const words[] = {"D2IMEXT", "AXISCORR", "DVERR"};
-    if (is_one_of(keyword, words, sizeof words / sizeof *words) || strncmp(keyword, "D2IMDIS", 7) == 0 ||
+    static const char *const numbered[] = {"CPDIS", "CQDIS", "CPERR", "CQERR", "DP", "DQ", NULL};
+    static const char *const words[] = {"D2IMEXT", "AXISCORR", "DVERR", NULL};
+    if (is_one_of(keyword, words) || strncmp(keyword, "D2IMDIS", 7) == 0 ||
         strncmp(keyword, "D2IMERR", 7) == 0 || (strncmp(keyword, "D2IM", 4) == 0 && isdigit((unsigned char)keyword[4])))
         return true;
-    return parts->n_numbers == 1 && is_one_of(parts->root, numbered, sizeof numbered / sizeof *numbered);
+    return parts->n_numbers == 1 && is_one_of(parts->root, numbered);
 }
 
-static bool is_section(const char *keyword)
-{
-    static const char *const words[] = {"DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC", "OBJCTX", "OBJCTY"};
-    return is_one_of(keyword, words, sizeof words / sizeof *words);
-}
-
-static bool is_identity(const struct lw_pixel_map *map, int n_dims)
+static bool is_identity(const struct lw_writer_dataset *dataset)
 {
     bool is_same = true;
-    for (int d = 0; d < n_dims; d++)
-        is_same &= map->first[d] == 0 && map->every[d] == 1;
+    for (int d = 0; d < dataset->n_dims; d++)
+        is_same &= dataset->map.first[d] == 0 && dataset->map.every[d] == 1;
     return is_same;
 }
 
-enum lw_fits_fate lw_fits_move(const struct lw_attribute *attribute, const struct lw_attribute *all, int n,
-                               const struct lw_pixel_map *map, int n_dims, struct lw_attribute *out)
+/* One keyword of the input as it is for the result. @param out  set whatever the outcome */
+static enum fate move(const struct lw_attribute *attribute, const struct lw_writer_dataset *dataset, struct lw_attribute *out)
 {
+    static const char *const sections[] = {"DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC", "OBJCTX", "OBJCTY", NULL};
     struct parts parts;
     const char *const keyword = attribute->name;
     if (!take_apart(keyword, &parts))
         parts = (struct parts){0};
     *out = *attribute;
-    if (is_distortion(keyword, &parts) || is_tabular(all, n, &parts))
-        return LW_FITS_BY_TABLE;
+    if (is_distortion(keyword, &parts) || is_tabular(dataset, &parts))
+        return BY_TABLE;
     const bool is_size_in_words = attribute->kind == LW_ATTRIBUTE_TEXT && find_pixel_size(keyword) >= 0;
-    if ((is_section(keyword) || is_size_in_words) && !is_identity(map, n_dims))
-        return LW_FITS_BY_PIXELS;
+    if ((is_one_of(keyword, sections) || is_size_in_words) && !is_identity(dataset))
+        return BY_PIXELS;
     if (attribute->kind != LW_ATTRIBUTE_INT && attribute->kind != LW_ATTRIBUTE_REAL)
-        return LW_FITS_MOVED;
+        return MOVED;
     const double before = attribute->kind == LW_ATTRIBUTE_INT ? (double)attribute->integer : attribute->real;
-    const double after =
-        is_polynomials_limit(keyword) ? before / every_of(map, n_dims, 1) : move(keyword, &parts, map, n_dims, before);
+    const double after = move_number(keyword, &parts, dataset, before);
     if (after != before) {
         out->kind = LW_ATTRIBUTE_REAL;
         out->real = after;
     }
-    return LW_FITS_MOVED;
+    return MOVED;
+}
+
+/* ---- what the input leaves to defaults ------------------------------------------------------------------------------------ */
+
+/* Whether the input has a keyword of an axis: a root, the axis and the letter of a description, "" for the first.
+ * @param name  set */
+static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, int axis, const char *letter, char name[40])
+{
+    snprintf(name, 40, "%s%d%s", root, axis, letter);
+    return find_carried(dataset, name);
+}
+
+static bool has_matrix(const struct lw_writer_dataset *dataset, const char *letter)
+{
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const char *const name = dataset->carried[a].name, *const numbers = name + 2 + strspn(name + 2, "0123456789_");
+        if (strncmp(name, "CD", 2) == 0 && numbers > name + 2 && strcmp(numbers, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_default(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, const char *name, int64_t value)
+{
+    const struct lw_attribute left_out = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+    struct lw_attribute moved;
+    if (move(&left_out, dataset, &moved) == MOVED)
+        lw_fits_put_attribute(cards, &moved);
+}
+
+/* Coordinates that the input leaves to their defaults: the reference pixel 0, the increment 1 (section 8.2); of IRAF's physical
+ * coordinates, LTV 0 and the unit matrix. */
+static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    for (int axis = 1; axis <= dataset->n_dims; axis++) {
+        char name[40], matrix[40];
+        for (int l = 0; l <= 26; l++) {
+            const char letter[2] = {l > 0 ? (char)('A' + l - 1) : '\0'};
+            const bool has_type = has_keyword(dataset, "CTYPE", axis, letter, name);
+            const bool has_value = has_keyword(dataset, "CRVAL", axis, letter, name);
+            const bool has_pixel = has_keyword(dataset, "CRPIX", axis, letter, name);
+            const bool has_step = has_keyword(dataset, "CDELT", axis, letter, name);
+            const bool is_described = has_type || has_value || has_pixel || has_step;
+            if (is_described && !has_step && !has_matrix(dataset, letter))
+                put_default(cards, dataset, name, 1);
+            if (is_described && !has_keyword(dataset, "CRPIX", axis, letter, name))
+                put_default(cards, dataset, name, 0);
+        }
+        const bool has_offset = has_keyword(dataset, "LTV", axis, "", name);
+        snprintf(matrix, sizeof matrix, "LTM%d_%d", axis, axis);
+        const bool has_factor = find_carried(dataset, matrix);
+        if (has_offset != has_factor)
+            put_default(cards, dataset, has_offset ? matrix : name, has_offset ? 1 : 0);
+    }
+}
+
+void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    static const char *const reasons[N_FATES] = {
+        [BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
+        [BY_PIXELS] = "they are of the input's pixels, and the result has others",
+    };
+    char names[N_FATES][600] = {""};        /* as far as there is room */
+    struct lw_attribute moved;
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const enum fate fate = move(&dataset->carried[a], dataset, &moved);
+        const size_t used = strlen(names[fate]);
+        if (fate == MOVED)
+            lw_fits_put_attribute(cards, &moved);
+        else
+            snprintf(names[fate] + used, sizeof names[fate] - used, "%s%s", used ? ", " : "", moved.name);
+    }
+    for (int f = MOVED + 1; f < N_FATES; f++)
+        if (names[f][0])
+            lw_log_warn("keywords of the input are left out: %s; %s", names[f], reasons[f]);
+    if (dataset->n_columns == 0)            /* an array */
+        put_defaults(cards, dataset);
 }

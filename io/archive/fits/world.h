@@ -19,20 +19,8 @@
  *     DATASEC, TRIMSEC, OBJCTX, ...               places among the input's pixels */
 #pragma once
 
-#include "io/attribute.h"
+#include "io/archive/fits/cards.h"
 #include "io/write/writer.h"
 
-/* How the result carries a keyword. */
-enum lw_fits_fate {
-    LW_FITS_MOVED,              /* the result has it, in the same words or in others */
-    LW_FITS_BY_TABLE,           /* left out: it needs a table */
-    LW_FITS_BY_PIXELS,          /* left out: it is of the input's pixels */
-    LW_FITS_N_FATES
-};
-
-/** One keyword of the input as it is for the result.
- * @param all     [n] keywords of the input
- * @param n_dims  of the image, in C's order as the map's: axis 1 is dimension n_dims - 1
- * @param out     set whatever the outcome */
-enum lw_fits_fate lw_fits_move(const struct lw_attribute *attribute, const struct lw_attribute *all, int n,
-                               const struct lw_pixel_map *map, int n_dims, struct lw_attribute *out);
+/** Put what the input says of itself, as it is for a dataset of the result; a warning names what is left out of that. */
+void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset);
