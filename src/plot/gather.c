@@ -1,10 +1,10 @@
-#include "plot/gather.h"
+/* gather.c - the samples of a panel read into its raster. */
+#include "plot/kinds.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum {
     BATCH_VALUES = 4 << 20,             /* that are read at a time */
@@ -19,8 +19,7 @@ enum {
 /* How a subject is read. Channels are counted among those that are chosen. */
 struct reading {
     struct lw_plot_subject *subject;
-    const struct lw_gather *what;
-    const struct lw_raster *raster;
+    struct lw_shown *shown;
     struct lw_thinning x, y;
     struct lw_sample_box *boxes;        /* [BATCH_BOXES] of a batch */
     int n_boxes;
@@ -106,26 +105,26 @@ static struct lw_thinning thin(const struct extent *e, int64_t longest)
     return t;
 }
 
-static void plan(struct reading *r)
+static void plan(struct reading *r, int most_rows, int most_columns, int64_t most_bytes)
 {
-    const struct lw_gather *const what = r->what;
     const struct lw_plot_subject *const subject = r->subject;
+    const struct lw_option_range *const channels = &r->shown->y;
     const bool is_x_fast = lw_subject_is_x_fast(subject);
-    struct extent x = {.length = what->end - what->begin, .offset = what->begin, .pixels = what->most_columns};
-    struct extent y = {.length = lw_divide_up(what->y_end - what->y_begin, what->y_step), .pixels = what->most_rows};
+    struct extent x = {.length = r->shown->x.end - r->shown->x.begin, .offset = r->shown->x.begin, .pixels = most_columns};
+    struct extent y = {.length = lw_divide_up(channels->end - channels->begin, channels->step), .pixels = most_rows};
     x.unit = lw_min64(lw_subject_unit_x(subject), BATCH_VALUES);
-    y.unit = lw_max64(lw_min64(lw_subject_unit_y(subject) / what->y_step, BATCH_VALUES / x.unit), 1);
-    y.offset = what->y_begin / what->y_step;
+    y.unit = lw_max64(lw_min64(lw_subject_unit_y(subject) / channels->step, BATCH_VALUES / x.unit), 1);
+    y.offset = channels->begin / channels->step;
     /* Channels between those that are chosen come with them, where they are the fast dimension. */
-    const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : what->y_step);
+    const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : channels->step);
     struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
     const double row = row_bytes(subject, slow, fast, sample);
-    if (row * (double)count_units(slow) <= (double)what->most_bytes) {
+    if (row * (double)count_units(slow) <= (double)most_bytes) {
         slow->blocks = slow->block = slow->length;
         fast->blocks = fast->block = fast->length;
-    } else if (!choose_rows(slow, fast, row, what->most_bytes)) {
-        choose_lattice(slow, fast, sample, what->most_bytes);
+    } else if (!choose_rows(slow, fast, row, most_bytes)) {
+        choose_lattice(slow, fast, sample, most_bytes);
     }
     const struct lw_thinning of_fast = thin(fast, lw_max64(BLOCK_VALUES / slow->unit, 1));
     const struct lw_thinning of_slow = thin(slow, lw_max64(BATCH_VALUES / of_fast.block, 1));
@@ -136,21 +135,18 @@ static void plan(struct reading *r)
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
 /* Row i begins with channel i x n_channels / n_rows, rounded down, as columns do. */
-static int row_of(const struct reading *r, int64_t channel)
-{
-    const struct lw_raster rows = {.n_columns = r->raster->n_rows, .length = r->y.length};
-    return lw_raster_column(&rows, channel);
-}
-
 static int64_t add(const struct reading *r, const struct lw_sample_box *box, const double *values)
 {
     const struct lw_plot_subject *const subject = r->subject;
+    const struct lw_raster *const raster = &r->shown->raster;
+    const struct lw_raster rows = {.n_columns = raster->n_rows, .length = r->y.length};
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     const int64_t n_x = box->count[subject->x], n_y = subject->y >= 0 ? box->count[subject->y] : 1;
     const int64_t along = is_x_fast ? 1 : n_y, across = is_x_fast ? n_x : 1;
-    const int64_t first = subject->y >= 0 ? (box->first[subject->y] - r->what->y_begin) / r->what->y_step : 0;
+    const int64_t first = subject->y >= 0 ? (box->first[subject->y] - r->shown->y.begin) / r->shown->y.step : 0;
     for (int64_t c = 0; c < n_y; c++)
-        lw_raster_add(r->raster, row_of(r, first + c), box->first[subject->x] - r->what->begin, n_x, values + c * across, along);
+        lw_raster_add(raster, lw_raster_column(&rows, first + c), box->first[subject->x] - r->shown->x.begin, n_x,
+                      values + c * across, along);
     return n_x * n_y;
 }
 
@@ -168,6 +164,7 @@ static int read_batch(struct reading *r, struct lw_error *err)
 
 static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struct lw_error *err)
 {
+    const struct lw_shown *const shown = r->shown;
     int64_t x, n_x, y, n_y;
     int rc = LW_OK;
     lw_thinning_block(&r->x, block_x, &x, &n_x);
@@ -176,8 +173,8 @@ static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struc
         return LW_OK;
     if (r->n_boxes == BATCH_BOXES || r->n_values + n_x * n_y > BATCH_VALUES)
         rc = read_batch(r, err);
-    r->boxes[r->n_boxes++] = lw_subject_box(r->subject, r->what->begin + x, n_x, r->what->y_begin + y * r->what->y_step, n_y,
-                                            r->what->y_step, r->what->z);
+    r->boxes[r->n_boxes++] =
+        lw_subject_box(r->subject, shown->x.begin + x, n_x, shown->y.begin + y * shown->y.step, n_y, shown->y.step, shown->z);
     r->n_values += n_x * n_y;
     return rc;
 }
@@ -188,6 +185,9 @@ static int read_all(struct reading *r, struct lw_error *err)
     const bool is_x_fast = lw_subject_is_x_fast(r->subject);
     const int64_t n_slow = is_x_fast ? r->y.n_blocks : r->x.n_blocks, n_fast = is_x_fast ? r->x.n_blocks : r->y.n_blocks;
     int rc = LW_OK;
+    if (!(r->values = lw_alloc_array(BATCH_VALUES, sizeof *r->values, "samples", err)) ||
+        !(r->boxes = lw_alloc_array(BATCH_BOXES, sizeof *r->boxes, "samples", err)))
+        return LW_ESYSTEM;
     for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
         for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)
             rc = read_block(r, is_x_fast ? f : s, is_x_fast ? s : f, err);
@@ -195,52 +195,30 @@ static int read_all(struct reading *r, struct lw_error *err)
 }
 
 /* Where samples are left out, no more cells than blocks: each cell has some. */
-static int64_t count_cells(const struct lw_thinning *t, int64_t most)
+static int count_cells(const struct lw_thinning *t, int64_t most)
 {
-    return lw_min64(lw_min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
+    return (int)lw_min64(lw_min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
 }
 
-static int make_raster(const struct reading *r, struct lw_raster *raster, struct lw_error *err)
+int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
+                   struct lw_error *err)
 {
-    raster->length = r->x.length;
-    raster->n_rows = (int)count_cells(&r->y, r->what->most_rows);
-    raster->n_columns = (int)count_cells(&r->x, r->what->most_columns);
+    struct reading r = {.subject = shown->subject, .shown = shown};
+    struct lw_raster *const raster = &shown->raster;
+    if (shown->x.begin >= shown->x.end || shown->y.begin >= shown->y.end)
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", shown->subject->name);
+    plan(&r, most_rows, most_columns, lw_options_int(plot->given, "read") / n_panels);
+    raster->length = r.x.length;
+    raster->n_rows = count_cells(&r.y, most_rows);
+    raster->n_columns = count_cells(&r.x, most_columns);
     raster->cells = lw_alloc_array((int64_t)raster->n_rows * raster->n_columns, sizeof *raster->cells, "the picture", err);
     if (!raster->cells)
         return LW_ESYSTEM;
     lw_raster_clear(raster);
-    return LW_OK;
-}
-
-int lw_gather(struct lw_plot_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err)
-{
-    struct reading r = {.subject = subject, .what = what, .raster = &gathered->raster};
-    *gathered = (struct lw_gathered){0};
-    plan(&r);
-    int rc = make_raster(&r, &gathered->raster, err);
-    if (rc == LW_OK && (!(r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err)) ||
-                        !(r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err))))
-        rc = LW_ESYSTEM;
-    if (rc == LW_OK)
-        rc = read_all(&r, err);
+    const int rc = read_all(&r, err);
     lw_free(r.values);
     lw_free(r.boxes);
-    gathered->n_channels = r.y.length;
-    gathered->part = (double)r.n_read / ((double)r.x.length * (double)r.y.length);
+    shown->n_channels = r.y.length;
+    plot->part = fmin(plot->part, (double)r.n_read / ((double)r.x.length * (double)r.y.length));
     return rc;
-}
-
-void lw_gathered_release(struct lw_gathered *gathered)
-{
-    lw_free(gathered->raster.cells);
-    *gathered = (struct lw_gathered){0};
-}
-
-const char *lw_gathered_note(double least, char *text, size_t size)
-{
-    if (least >= 1)
-        snprintf(text, size, "%s", "");
-    else
-        snprintf(text, size, "drawn from %.2g%% of the samples, evenly spread", 100 * least);
-    return text;
 }

@@ -232,16 +232,6 @@ void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t 
         snprintf(note + used, size - used, "%slines: %s", used ? "; " : "", graticule->sky.text);
 }
 
-/* The panel's axis: pixel i stands at first + i x step. */
-static void find_axes(const struct lw_graticule *graticule, const double low[2], const double high[2], double first[2],
-                      double step[2])
-{
-    for (int a = 0; a < 2; a++) {
-        step[a] = (high[a] - low[a]) / (graticule->high[a] - graticule->low[a]);
-        first[a] = low[a] - graticule->low[a] * step[a];
-    }
-}
-
 static void write_labels(const struct lw_graticule *graticule, const double first[2], const double step[2],
                          const struct lw_script *script)
 {
@@ -261,11 +251,13 @@ void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2]
 {
     static const char *const looks[] = {"linewidth 1.8 linecolor rgb '#90000000'", "linewidth 0.8 linecolor rgb '#40ffffff'"};
     const bool is_there = graticule->sky.wcs;
-    double first[2] = {0}, step[2] = {0};
-    if (is_there) {
-        find_axes(graticule, low, high, first, step);
-        write_labels(graticule, first, step, script);
+    double first[2] = {0}, step[2] = {0};           /* pixel i stands on the panel's axis at first + i x step */
+    for (int a = 0; a < 2 && is_there; a++) {
+        step[a] = (high[a] - low[a]) / (graticule->high[a] - graticule->low[a]);
+        first[a] = low[a] - graticule->low[a] * step[a];
     }
+    if (is_there)
+        write_labels(graticule, first, step, script);
     fprintf(script->file, "plot %s", below);
     for (int l = 0; l < 2 && is_there; l++)
         fprintf(script->file, "%s$data%d using (%.15g+%.15g*$1):(%.15g+%.15g*$2) with lines %s notitle",

@@ -26,15 +26,6 @@ int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, st
                                                 *low_hz, *high_hz);
 }
 
-int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
-{
-    struct lw_view_spec view;
-    const int rc = lw_job_choose_piece(plot->given, &plot->subject.info, plot->subject.x, &view, err);
-    if (rc == LW_OK)
-        *span = (struct lw_span){view.start, view.start + view.count};
-    return rc;
-}
-
 int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err)
 {
     struct lw_range chosen;
@@ -43,10 +34,15 @@ int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, 
     return rc;
 }
 
+bool lw_plot_is_chosen(const struct lw_option_range *range, int64_t channel)
+{
+    const int64_t begin = range->begin < 0 ? 0 : range->begin, step = range->step < 0 ? 1 : range->step;
+    return channel >= begin && (range->end < 0 || channel < range->end) && (channel - begin) % step == 0;
+}
+
 int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err)
 {
-    const struct lw_option_range open = {-1, -1, -1};
-    *range = lw_options_given(plot->given, "filters") ? lw_options_range(plot->given, "filters") : open;
+    *range = lw_options_range(plot->given, "filters");
     range->begin = range->begin < 0 ? 0 : range->begin;
     range->end = range->end < 0 ? n : range->end;
     range->step = range->step < 0 ? 1 : range->step;
@@ -92,57 +88,66 @@ struct lw_span lw_plot_clip(double begin, double end, int64_t n)
     return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), (double)n), (int64_t)fmin(fmax(ceil(end), 0), (double)n)};
 }
 
-int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
-                   struct lw_error *err)
+int lw_samples_choose(const struct lw_plot *plot, struct lw_samples *samples, struct lw_error *err)
 {
-    const struct lw_gather what = {
-        .begin = shown->x.begin,
-        .end = shown->x.end,
-        .y_begin = shown->y.begin,
-        .y_end = shown->y.end,
-        .y_step = shown->y.step,
-        .z = shown->z,
-        .most_rows = most_rows,
-        .most_columns = most_columns,
-        .most_bytes = lw_options_int(plot->given, "read") / n_panels,
-    };
-    if (what.begin >= what.end || what.y_begin >= what.y_end)
-        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", shown->subject->name);
-    const int rc = lw_gather(shown->subject, &what, &shown->gathered, err);
-    plot->part = fmin(plot->part, shown->gathered.part);
-    return rc;
+    struct lw_view_spec view;
+    int rc;
+    if ((rc = lw_job_choose_piece(plot->given, &plot->subject.info, plot->subject.x, &view, err)) ||
+        (rc = lw_plot_channels(plot, &samples->channels, err)) ||
+        (rc = lw_plot_filters_chosen(plot, plot->subject.n_z, &samples->filters, err)))
+        return rc;
+    samples->span = (struct lw_span){view.start, view.start + view.count};
+    return LW_OK;
 }
 
-static void note(struct lw_plot *plot, const struct lw_panels_drawing *drawing)
+struct lw_shown *lw_samples_add(struct lw_samples *samples)
 {
-    char *const text = plot->script.note;
+    if (samples->count < samples->most)
+        return &samples->list[samples->count++];
+    samples->left_out++;
+    return NULL;
+}
+
+/* What the picture leaves out. */
+static void write_note(struct lw_plot *plot, const struct lw_samples *samples, const char *what, const char *more)
+{
+    char *const note = plot->script.note;
     const size_t size = sizeof plot->script.note;
-    lw_gathered_note(plot->part, text, size);
-    size_t used = strlen(text);
-    if (drawing->left_out > 0)
-        snprintf(text + used, size - used, "%sthe first %d of %lld %s", used ? "; " : "", drawing->count,
-                 (long long)(drawing->count + drawing->left_out), drawing->what);
-    used = strlen(text);
-    if (drawing->more[0])
-        snprintf(text + used, size - used, "%s%s", used ? "; " : "", drawing->more);
+    note[0] = '\0';
+    if (plot->part < 1)
+        snprintf(note, size, "drawn from %.2g%% of the samples, evenly spread", 100 * plot->part);
+    size_t used = strlen(note);
+    if (samples->left_out > 0)
+        snprintf(note + used, size - used, "%sthe first %d of %" PRId64 " %s", used ? "; " : "", samples->count,
+                 samples->count + samples->left_out, what);
+    used = strlen(note);
+    if (more[0])
+        snprintf(note + used, size - used, "%s%s", used ? "; " : "", more);
 }
 
-int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing,
-                        struct lw_error *err)
+int lw_samples_draw(struct lw_plot *plot, struct lw_samples *samples, const char *what, const char *more, struct lw_error *err)
 {
     int rc = LW_OK;
     plot->part = 1;
     lw_script_begin(&plot->script);
-    for (int p = 0; p < drawing->count && rc == LW_OK; p++)
-        rc = drawing->gather(plot, drawing->context, p, err);
+    for (int p = 0; p < samples->count && rc == LW_OK; p++)
+        rc = samples->gather(plot, samples, &samples->list[p], err);
     if (rc)
         return rc;
-    note(plot, drawing);
-    lw_script_panels(&plot->script, panels);
-    for (int p = 0; p < drawing->count; p++)
-        drawing->draw(plot, drawing->context, p);
+    write_note(plot, samples, what, more);
+    lw_script_panels(&plot->script, &samples->panels);
+    for (int p = 0; p < samples->count; p++)
+        samples->draw(plot, samples, p);
     lw_script_end(&plot->script);
     return LW_OK;
+}
+
+void lw_samples_release(struct lw_samples *samples)
+{
+    for (int p = 0; p < samples->count; p++) {
+        lw_free(samples->list[p].raster.cells);
+        lw_sky_close(&samples->list[p].graticule.sky);
+    }
 }
 
 /* ---- the sky ---------------------------------------------------------------------------------------------------------- */

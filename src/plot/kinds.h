@@ -2,9 +2,10 @@
 #pragma once
 
 #include "options/options.h"
-#include "plot/gather.h"
 #include "plot/graticule.h"
+#include "plot/raster.h"
 #include "plot/script.h"
+#include "plot/subject.h"
 
 /* The order is that of the choices of --kind, from 1 on. */
 enum lw_plot_kind {
@@ -43,39 +44,59 @@ struct lw_shown {
     struct lw_option_range y;
     int64_t z;
     double first, step;                 /* the sample of the result for sample 0, and for one */
-    struct lw_gathered gathered;
-    int data;
     char title[400];
+    struct lw_raster raster;            /* its cells are owned; rows are channels, the first one first */
+    int64_t n_channels;                 /* chosen */
+    int data;
+    double low, high;                   /* of series: of values, both 0: as they are */
+    enum lw_show show;                  /* of images: what of each cell, in which colours, */
+    struct lw_colours colours;
+    struct lw_graticule graticule;      /* and where on the sky */
 };
+
+enum { LW_MOST_SHOWN = 8 };
+
+/* A picture of samples: panels one above the other. After all have been gathered and their data written, each is drawn. */
+struct lw_samples {
+    struct lw_shown list[LW_MOST_SHOWN];
+    int count, most;
+    int64_t left_out;                   /* panels for which there is no room */
+    struct lw_span span;
+    struct lw_option_range channels, filters;   /* of the subject, that are chosen */
+    struct lw_plot_axis axis;           /* of the result's samples */
+    struct lw_panels panels;
+    int (*gather)(struct lw_plot *plot, struct lw_samples *samples, struct lw_shown *shown, struct lw_error *err);
+    void (*draw)(const struct lw_plot *plot, const struct lw_samples *samples, int number);
+};
+
+/** The span of --start and --count or --from and --to, the channels of --channels, --distance or --frequency, and the filters of
+ * --filters. Errors: those of lw_job_choose_piece and lw_job_choose_channels; LW_ECONFIG: --filters leaves them. */
+int lw_samples_choose(const struct lw_plot *plot, struct lw_samples *samples, struct lw_error *err);
+
+/** A new panel, all zeros; NULL: there is no room for it. */
+struct lw_shown *lw_samples_add(struct lw_samples *samples);
+
+/** Draw all panels. @param what  they are called: "series" @param more  of the picture's note; "" */
+int lw_samples_draw(struct lw_plot *plot, struct lw_samples *samples, const char *what, const char *more, struct lw_error *err);
+void lw_samples_release(struct lw_samples *samples);
 
 /** The samples [begin, end) that there are of `n`. */
 struct lw_span lw_plot_clip(double begin, double end, int64_t n);
 
-/** Gather a panel of a picture with so many, of at most so many rows and columns. LW_ECONFIG: there is nothing in it. */
+/** Read the samples of a panel into its raster of at most so many rows and columns: all of them, or, where that would take too long,
+ * blocks of the axis and channels spread evenly; `plot->part` says which part of them. `n_panels` share what --read allows.
+ * LW_ECONFIG: there is nothing in it. Other errors: those of lw_boxes_read; LW_ESYSTEM. */
 int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
                    struct lw_error *err);
-
-/* A picture of samples: after all panels have been gathered and their data written, each is drawn. */
-struct lw_panels_drawing {
-    void *context;
-    int count;
-    int (*gather)(struct lw_plot *plot, void *context, int number, struct lw_error *err);
-    void (*draw)(const struct lw_plot *plot, void *context, int number);
-    int64_t left_out;                   /* panels for which there is no room, */
-    const char *what;                   /* and what they are called, "series" */
-    const char *more;                   /* of the note below; "" */
-};
-int lw_plot_draw_panels(struct lw_plot *plot, const struct lw_panels *panels, const struct lw_panels_drawing *drawing,
-                        struct lw_error *err);
-
-/** That of --start and --count or --from and --to. Errors: those of lw_job_choose_piece. */
-int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err);
 
 /** That of --from and --to where the axis is a frequency; what is not given stays as it is. */
 int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err);
 
 /** The channels of the subject that --channels, --distance or --frequency choose. Errors: those of lw_job_choose_channels. */
 int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err);
+
+/** Whether a range of --channels, any part of which may be open, holds a channel. */
+bool lw_plot_is_chosen(const struct lw_option_range *range, int64_t channel);
 
 /** The choice of --filters among `n`. LW_ECONFIG: it leaves them. */
 int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err);

@@ -33,15 +33,6 @@ static int each_row(struct spectrum *s, lw_row_fn *visit, struct lw_error *err)
     return lw_notes_each_row(s->plot->subject.name, &rows, visit, s, err);
 }
 
-static bool is_chosen(const struct spectrum *s, int64_t channel)
-{
-    if (!lw_options_given(s->plot->given, "channels"))
-        return true;
-    const struct lw_option_range r = lw_options_range(s->plot->given, "channels");
-    const int64_t begin = r.begin < 0 ? 0 : r.begin, step = r.step < 0 ? 1 : r.step;
-    return channel >= begin && (r.end < 0 || channel < r.end) && (channel - begin) % step == 0;
-}
-
 static int find_channel(const struct spectrum *s, int64_t channel)
 {
     for (int c = 0; c < s->n_channels; c++)
@@ -54,7 +45,8 @@ static void note_range(void *context, const double *row)
 {
     struct spectrum *const s = context;
     const int64_t channel = (int64_t)row[CHANNEL];
-    if (!is_chosen(s, channel))
+    const struct lw_option_range chosen = lw_options_range(s->plot->given, "channels");
+    if (!lw_plot_is_chosen(&chosen, channel))
         return;
     if (find_channel(s, channel) < 0 && s->n_channels < MOST_PANELS)
         s->channels[s->n_channels++] = channel;
@@ -77,21 +69,17 @@ static void take_line(void *context, const double *row)
 }
 
 /* The axis is as long as the signal's: the job knows the rate, the table where its lines are. */
-static int choose_range(struct spectrum *s, struct lw_error *err)
-{
-    const struct lw_said *const notes = &s->plot->subject.notes->dataset;
-    const double rate = lw_said_real(notes, "sample_rate_hz", 0);
-    s->has_rate = rate > 0;
-    const double whole = s->has_rate ? rate / 2 : 0.5;
-    s->low = s->low < 0 ? -whole : 0;
-    s->high = fmax(s->high, whole);
-    return lw_plot_band(s->plot, &s->low, &s->high, err);
-}
-
 static int collect(struct spectrum *s, struct lw_error *err)
 {
-    int rc;
-    if ((rc = each_row(s, note_range, err)) || (rc = choose_range(s, err)))
+    const double rate = lw_said_real(&s->plot->subject.notes->dataset, "sample_rate_hz", 0);
+    s->has_rate = rate > 0;
+    const double whole = s->has_rate ? rate / 2 : 0.5;
+    int rc = each_row(s, note_range, err);
+    if (rc)
+        return rc;
+    s->low = s->low < 0 ? -whole : 0;
+    s->high = fmax(s->high, whole);
+    if ((rc = lw_plot_band(s->plot, &s->low, &s->high, err)))
         return rc;
     if (s->n_channels == 0)
         return lw_fail(err, LW_EDATA, "%.500s has no lines%s", s->plot->subject.name,
@@ -107,22 +95,19 @@ static int collect(struct spectrum *s, struct lw_error *err)
     return each_row(s, take_line, err);
 }
 
-static void write_channel(struct spectrum *s, int channel, double factor)
+/* @return  how many lines there are */
+static int write_channel(struct spectrum *s, int channel, double factor)
 {
+    int count = 0;
     lw_script_data(&s->plot->script);
     for (int c = 0; c < s->n_columns; c++) {
         const struct line *const line = &s->columns[(int64_t)channel * s->n_columns + c];
-        if (line->magnitude >= 0)
-            fprintf(s->plot->script.file, "%.12g %.9g\n", line->frequency * factor, line->magnitude);
+        if (line->magnitude < 0)
+            continue;
+        fprintf(s->plot->script.file, "%.12g %.9g\n", line->frequency * factor, line->magnitude);
+        count++;
     }
     lw_script_data_end(&s->plot->script);
-}
-
-static int count_lines(const struct spectrum *s, int channel)
-{
-    int count = 0;
-    for (int c = 0; c < s->n_columns; c++)
-        count += s->columns[(int64_t)channel * s->n_columns + c].magnitude >= 0;
     return count;
 }
 
@@ -145,16 +130,16 @@ static void draw(struct spectrum *s)
     struct lw_script *const script = &s->plot->script;
     const char *unit = "cycles per sample";
     char label[100], title[80];
+    int counts[MOST_PANELS];
     const double factor = s->has_rate ? lw_label_frequency_unit(fmax(-s->low, s->high), &unit) : 1;
     snprintf(label, sizeof label, "frequency (%s)", unit);
     lw_script_begin(script);
     for (int c = 0; c < s->n_channels; c++)
-        write_channel(s, c, factor);
+        counts[c] = write_channel(s, c, factor);
     if (s->left_out > 0)
         snprintf(script->note, sizeof script->note, "the first %d channels", s->n_channels);
     lw_script_panels(script, &s->panels);
     for (int c = 0; c < s->n_channels; c++) {
-        const bool is_sparse = count_lines(s, c) <= 200;
         snprintf(title, sizeof title, "channel %lld", (long long)s->channels[c]);
         const struct lw_panel panel = {
             .number = c, .title = s->n_channels > 1 ? title : NULL, .x_label = c + 1 == s->n_channels ? label : NULL,
@@ -163,7 +148,7 @@ static void draw(struct spectrum *s)
         lw_script_panel(script, &s->panels, &panel);
         write_scale(s);
         fprintf(script->file, "plot $data%d using 1:2 with impulses linestyle 1%s\n", c,
-                is_sparse ? ", '' using 1:2 with points linestyle 1 pointtype 7 pointsize 0.5" : "");
+                counts[c] <= 200 ? ", '' using 1:2 with points linestyle 1 pointtype 7 pointsize 0.5" : "");
     }
     lw_script_end(script);
 }

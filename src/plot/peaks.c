@@ -41,20 +41,14 @@ struct peaks {
     struct peak *cells;                 /* [n_y x n_x], snr -1: none */
 };
 
-static bool is_chosen(const struct peaks *p, const double *row)
-{
-    const struct lw_option_range *const r = &p->channels;
-    const int64_t begin = r->begin < 0 ? 0 : r->begin, step = r->step < 0 ? 1 : r->step, channel = (int64_t)row[CHANNEL];
-    return channel >= begin && (r->end < 0 || channel < r->end) && (channel - begin) % step == 0 && isfinite(row[SNR]) &&
-           (p->is_image || (row[TIME] - p->x_zero >= p->begin && row[TIME] - p->x_zero < p->end));
-}
-
 static void visit_row(void *context, const double *row)
 {
     struct peaks *const p = context;
     const double of_image[N_COLUMNS] = {row[0], row[1], row[2], row[2], row[3]};
     const double *const uniform = p->is_image ? of_image : row;
-    if (is_chosen(p, uniform))
+    const double time = uniform[TIME] - p->x_zero;
+    if (lw_plot_is_chosen(&p->channels, (int64_t)uniform[CHANNEL]) && isfinite(uniform[SNR]) &&
+        (p->is_image || (time >= p->begin && time < p->end)))
         p->visit(p, uniform);
 }
 
@@ -82,15 +76,10 @@ static int x_column(const struct peaks *p)
     return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X;
 }
 
-static double x_of(const struct peaks *p, const double *row)
-{
-    const int column = x_column(p);
-    return row[column] - (column == TIME ? p->x_zero : 0);
-}
-
 static void take(struct peaks *p, const double *row)
 {
-    const double x = x_of(p, row), low = p->low[x_column(p)] - (x_column(p) == TIME ? p->x_zero : 0);
+    const double zero = x_column(p) == TIME ? p->x_zero : 0;
+    const double x = row[x_column(p)] - zero, low = p->low[x_column(p)] - zero;
     const double width = p->high[x_column(p)] - p->low[x_column(p)], height = p->high[p->by] - p->low[p->by];
     const int64_t column = width > 0 ? lw_min64((int64_t)((x - low) / width * p->n_x), p->n_x - 1) : 0;
     const int64_t line = height > 0 ? lw_min64((int64_t)((row[p->by] - p->low[p->by]) / height * p->n_y), p->n_y - 1) : 0;
@@ -99,46 +88,24 @@ static void take(struct peaks *p, const double *row)
         *peak = (struct peak){x, row[p->by], row[SNR]};
 }
 
-static void choose_y(struct peaks *p)
-{
-    if (p->is_image)
-        p->by = TIME;                   /* the row */
-    else if (p->high[FILTER] > p->low[FILTER])
-        p->by = FILTER;
-    else
-        p->by = p->high[CHANNEL] > p->low[CHANNEL] ? CHANNEL : SNR;
-}
-
-/* The start of the signal, as the table has it. */
-static int find_start(const struct peaks *p, struct lw_dataset_info *info, struct lw_error *err)
-{
-    const struct lw_said *const notes = &p->plot->subject.notes->dataset;
-    struct lw_attribute start;
-    *info = p->plot->subject.info;
-    info->axis.start = p->x_zero;
-    info->axis.has_start = lw_said_find(notes, "start_time", &start);
-    snprintf(info->axis.start_unit, sizeof info->axis.start_unit, "%.60s", lw_said_text(notes, "start_unit"));
-    return lw_sampling_settle(info, err);
-}
-
-/* UTC where that is known, else as the table has it. */
-static void name_start(struct peaks *p, const struct lw_axis_metadata *axis)
-{
-    char utc[LW_INSTANT_TEXT];
-    if (axis->scale == LW_TIME_UTC)
-        snprintf(p->start, sizeof p->start, "%s UTC", lw_instant_text(axis->instant, utc));
-    else if (axis->has_start && axis->start != 0 && axis->start_unit[0])
-        snprintf(p->start, sizeof p->start, "%.60s %.12g", axis->start_unit, axis->start);
-}
-
+/* The start of the signal, as the table has it: in UTC where that is known. */
 static int limit_time(struct peaks *p, struct lw_error *err)
 {
+    const struct lw_said *const notes = &p->plot->subject.notes->dataset;
     double *const limits[] = {&p->begin, &p->end};
     const char *const names[] = {"from", "to"};
-    struct lw_dataset_info info;
-    int rc = find_start(p, &info, err);
-    if (rc == LW_OK)
-        name_start(p, &info.axis);
+    struct lw_dataset_info info = p->plot->subject.info;
+    struct lw_axis_metadata *const axis = &info.axis;
+    struct lw_attribute start;
+    char utc[LW_INSTANT_TEXT];
+    axis->start = p->x_zero;
+    axis->has_start = lw_said_find(notes, "start_time", &start);
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%.60s", lw_said_text(notes, "start_unit"));
+    int rc = lw_sampling_settle(&info, err);
+    if (rc == LW_OK && axis->scale == LW_TIME_UTC)
+        snprintf(p->start, sizeof p->start, "%s UTC", lw_instant_text(axis->instant, utc));
+    else if (rc == LW_OK && axis->has_start && axis->start != 0 && axis->start_unit[0])
+        snprintf(p->start, sizeof p->start, "%.60s %.12g", axis->start_unit, axis->start);
     for (int i = 0; i < 2 && rc == LW_OK; i++)
         if (lw_options_given(p->plot->given, names[i]))
             rc = lw_job_read_time(names[i], lw_options_text(p->plot->given, names[i]), &info, limits[i], err);
@@ -171,7 +138,12 @@ static int collect(struct peaks *p, struct lw_error *err)
     if (p->count == 0)
         return lw_fail(err, LW_EDATA, "%.500s has no peaks%s: there is nothing to draw", p->plot->subject.name,
                        p->plot->subject.notes->n_rows > 0 ? " in the part that is chosen" : "");
-    choose_y(p);
+    if (p->is_image)
+        p->by = TIME;                   /* the row */
+    else if (p->high[FILTER] > p->low[FILTER])
+        p->by = FILTER;
+    else
+        p->by = p->high[CHANNEL] > p->low[CHANNEL] ? CHANNEL : SNR;
     find_view(p, low, high);
     p->panels = (struct lw_panels){.count = 1, .left = 110, .right = 120};
     if (p->is_image && (rc = lw_plot_open_sky(p->plot, &p->plot->subject, low, high, &p->graticule, err)))
@@ -244,19 +216,19 @@ struct filter_names {
     bool is_band;
 };
 
-static bool find_names(const struct peaks *p, const char *dataset, struct filter_names *names)
+static void find_names(struct peaks *p, const char *dataset, struct filter_names *names)
 {
     const int n = (int)p->high[FILTER] + 1;
+    const struct lw_said *const said = &p->bank->dataset;
     struct lw_error none;
     if (lw_notes_read(dataset, NULL, p->bank, &none) != LW_OK)
-        return false;
+        return;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters && !names->label; i++) {
         names->is_band = parameters[i].until;
-        if (lw_said_find(&p->bank->dataset, parameters[i].attribute, &names->values) && names->values.n_reals >= n &&
-            (!names->is_band || (lw_said_find(&p->bank->dataset, parameters[i].until, &names->until) && names->until.n_reals >= n)))
+        if (lw_said_find(said, parameters[i].attribute, &names->values) && names->values.n_reals >= n &&
+            (!names->is_band || (lw_said_find(said, parameters[i].until, &names->until) && names->until.n_reals >= n)))
             names->label = parameters[i].label;
     }
-    return names->label;
 }
 
 /* From the filters that the result holds, else from the file that they were read from. */
@@ -265,8 +237,10 @@ static void name_filters(struct peaks *p, struct filter_names *names)
     const struct lw_plot_subject *const subject = &p->plot->subject;
     const char *const named = lw_said_text(&subject->notes->file, "filters");
     struct lw_error none;
-    if (p->by == FILTER && !p->is_image && (p->bank = lw_alloc(sizeof *p->bank, "attributes", &none)) &&
-        !find_names(p, lw_name_of(subject->info.file, "/filters").text, names) && named[0])
+    if (p->by != FILTER || p->is_image || !(p->bank = lw_alloc(sizeof *p->bank, "attributes", &none)))
+        return;
+    find_names(p, lw_name_of(subject->info.file, "/filters").text, names);
+    if (!names->label && named[0])
         find_names(p, named, names);
 }
 

@@ -4,11 +4,20 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
+
+/* ---- what is asked for --------------------------------------------------------------------------------------------- */
 
 int lw_picture_kind(const char *name, enum lw_picture *kind, struct lw_error *err)
 {
@@ -24,18 +33,28 @@ int lw_picture_kind(const char *name, enum lw_picture *kind, struct lw_error *er
     return lw_fail(err, LW_EUSAGE, "--output: '%s' must end with .png, .pdf, .svg, or .gp for gnuplot's text", name);
 }
 
+int lw_picture_parse_size(const char *text, int *width, int *height, struct lw_error *err)
+{
+    enum { LEAST = 200, MOST = 8192 };
+    char *end;
+    const long w = strtol(text, &end, 10);
+    const bool has_both = end != text && *end == 'x';
+    const char *const second = end + (has_both ? 1 : 0);
+    const long h = has_both ? strtol(second, &end, 10) : 0;
+    if (!has_both || end == second || *end)
+        return lw_fail(err, LW_EUSAGE, "--size: '%s' is not WIDTHxHEIGHT in pixels, such as 1200x600", text);
+    if (w < LEAST || w > MOST || h < LEAST || h > MOST)
+        return lw_fail(err, LW_EUSAGE, "--size: %s: width and height must be in %d..%d pixels", text, LEAST, MOST);
+    *width = (int)w;
+    *height = (int)h;
+    return LW_OK;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------ */
+
 static int fail_exists(const char *name, struct lw_error *err)
 {
     return lw_fail(err, LW_EIO, "'%s' exists already: --overwrite replaces it, --output NAME takes another name", name);
-}
-
-/* As a file is made by others: mkstemp's is for its owner alone. */
-static void set_mode(int fd)
-{
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask) != 0)
-        return;                 /* it stays as it is */
 }
 
 int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *file, struct lw_error *err)
@@ -49,8 +68,10 @@ int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *
         return LW_ESYSTEM;
     snprintf(file->part, size, "%s.XXXXXX", name);
     file->fd = mkstemp(file->part);
-    if (file->fd >= 0) {
-        set_mode(file->fd);
+    if (file->fd >= 0) {        /* mkstemp's is for its owner alone: it gets the mode that others' files have, if that can be */
+        const mode_t mask = umask(0);
+        umask(mask);
+        (void)fchmod(file->fd, 0666 & ~mask);
         return LW_OK;
     }
     const int reason = errno;
@@ -76,32 +97,22 @@ int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_
 }
 
 /* Without --overwrite, what has come under that name meanwhile is left alone. */
-static int give_name(const struct lw_picture_file *file, struct lw_error *err)
-{
-    if (file->overwrite ? rename(file->part, file->name) == 0 : lw_file_rename_new(file->part, file->name) == 0)
-        return LW_OK;
-    if (!file->overwrite && errno == EEXIST)
-        return fail_exists(file->name, err);
-    return lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
-}
-
 int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err)
 {
     struct stat status;
     if (fstat(file->fd, &status) != 0 || status.st_size == 0)
         return lw_fail(err, LW_ESYSTEM, "gnuplot has drawn nothing: does 'gnuplot -e \"set terminal\"' name pngcairo, pdfcairo and "
                        "svg? Package gnuplot-nox has them");
-    if (close(file->fd) != 0) {
-        file->fd = -1;
-        return lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
-    }
+    const bool is_closed = close(file->fd) == 0;
     file->fd = -1;
-    const int rc = give_name(file, err);
-    if (rc == LW_OK) {
+    if (is_closed && (file->overwrite ? rename(file->part, file->name) : lw_file_rename_new(file->part, file->name)) == 0) {
         lw_free(file->part);
         file->part = NULL;
+        return LW_OK;
     }
-    return rc;
+    if (is_closed && !file->overwrite && errno == EEXIST)
+        return fail_exists(file->name, err);
+    return lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
 }
 
 void lw_picture_discard(struct lw_picture_file *file)
@@ -112,4 +123,90 @@ void lw_picture_discard(struct lw_picture_file *file)
         unlink(file->part);
     lw_free(file->part);
     *file = (struct lw_picture_file){.fd = -1};
+}
+
+/* ---- gnuplot ------------------------------------------------------------------------------------------------------- */
+
+/* What it says goes to a file of its own, so that neither waits for the other. @return  as of errno */
+static int start(char *argument, int input, int output, int messages, pid_t *process)
+{
+    static char name[] = "gnuplot";
+    char *const arguments[] = {name, argument, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGXFSZ);      /* main ignores it, and so would a child */
+    int rc = posix_spawn_file_actions_init(&files);
+    if (rc)
+        return rc;
+    if ((rc = posix_spawnattr_init(&attributes)) == 0) {
+        (void)((rc = posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO)) ||
+               (rc = posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO)) ||
+               (rc = posix_spawn_file_actions_adddup2(&files, messages, STDERR_FILENO)) ||
+               (rc = posix_spawnattr_setsigdefault(&attributes, &defaults)) ||
+               (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF)) ||
+               (rc = posix_spawnp(process, name, &files, &attributes, arguments, environ)));
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+}
+
+/* The reason is the first line that gnuplot says beyond its echo of the place: "line 12: undefined variable: x". */
+static int wait_for(pid_t process, int messages, struct lw_error *err)
+{
+    int status = 0;
+    char text[2048];
+    while (waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            return lw_fail(err, LW_ESYSTEM, "cannot wait for gnuplot: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return LW_OK;
+    if (WIFSIGNALED(status))
+        return lw_fail(err, LW_ESYSTEM, "gnuplot was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    const ssize_t length = pread(messages, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    char *const at = strstr(text, "line "), *const reason = at ? at : text + strspn(text, " \n");
+    reason[strcspn(reason, "\n")] = '\0';
+    return lw_fail(err, LW_ESYSTEM, "gnuplot failed (exit code %d): %.399s", WEXITSTATUS(status), reason);
+}
+
+static int run(char *argument, int input, int output, struct lw_error *err)
+{
+    const int messages = memfd_create("gnuplot's messages", MFD_CLOEXEC);
+    if (messages < 0)
+        return lw_fail(err, LW_ESYSTEM, "cannot start gnuplot: %s", strerror(errno));
+    pid_t process;
+    const int reason = start(argument, input, output, messages, &process);
+    int rc;
+    if (reason == 0)
+        rc = wait_for(process, messages, err);
+    else if (reason == ENOENT)
+        rc = lw_fail(err, LW_ESYSTEM, "gnuplot, which draws the pictures, is not installed: apt-get install gnuplot-nox; or "
+                     "write --output NAME.gp and draw it where gnuplot is");
+    else
+        rc = lw_fail(err, LW_ESYSTEM, "cannot start gnuplot: %s", strerror(reason));
+    close(messages);
+    return rc;
+}
+
+int lw_gnuplot_check(struct lw_error *err)
+{
+    static char version[] = "--version";
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0)
+        return lw_fail(err, LW_ESYSTEM, "cannot open /dev/null: %s", strerror(errno));
+    const int rc = run(version, nowhere, nowhere, err);
+    close(nowhere);
+    return rc;
+}
+
+/* -d: without the user's own settings. */
+int lw_gnuplot_draw(FILE *script, int picture, struct lw_error *err)
+{
+    static char plain[] = "-d";
+    if (fflush(script) != 0 || lseek(fileno(script), 0, SEEK_SET) != 0)
+        return lw_fail(err, LW_ESYSTEM, "cannot hand the text to gnuplot: %s", strerror(errno));
+    return run(plain, fileno(script), picture, err);
 }

@@ -7,7 +7,6 @@
 #include "job/hints.h"
 #include "job/selection.h"
 #include "options/parse.h"
-#include "plot/gnuplot.h"
 #include "plot/kinds.h"
 #include "plot/picture.h"
 
@@ -98,6 +97,13 @@ const struct lw_option lw_plot_options[] = {
     {.name = NULL},
 };
 
+/* Without its folder. */
+static const char *base_of(const char *name)
+{
+    const char *const slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
 /* As the run named it, from here or from the result's folder. */
@@ -115,14 +121,6 @@ static bool find_input(const struct lw_plot_subject *subject, char *name, size_t
     return lw_object_parse(name, &object, NULL) == LW_OK && access(object.file, R_OK) == 0;
 }
 
-static bool has_changed(const struct lw_plot_subject *subject, const char *name)
-{
-    struct lw_object object;
-    struct stat status;
-    return lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
-           (double)status.st_size != lw_said_real(&subject->notes->file, "input_file_bytes", 0);
-}
-
 static int open_input(struct lw_plot *plot, struct lw_error *err)
 {
     const struct lw_plot_subject *const subject = &plot->subject;
@@ -133,12 +131,15 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     };
     const char *const named = lw_said_text(&subject->notes->file, "input");
     struct lw_attribute first;
+    struct lw_object object;
+    struct stat status;
     if (!named[0] || (!lw_said_find(&subject->notes->dataset, "first_input_sample", &first) &&
                       !lw_said_find(&subject->notes->dataset, "first_input_row", &first)))
         return lw_fail(err, LW_EDATA, "--with-input: %.500s does not say what it was made from", subject->name);
     if (!find_input(subject, name, sizeof name))
         return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, is not there", named, subject->name);
-    if (has_changed(subject, name))
+    if (lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
+        (double)status.st_size != lw_said_real(&subject->notes->file, "input_file_bytes", 0))
         return lw_fail(err, LW_EDATA, "--with-input: %.400s has changed since %.400s was made from it", name, subject->name);
     return lw_subject_open(name, &hints, &plot->input, err);
 }
@@ -181,16 +182,11 @@ void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, 
 
 /* ---- what is drawn ------------------------------------------------------------------------------------------------- */
 
-static bool is_named(const struct lw_plot_subject *subject, const char *name)
-{
-    const char *const slash = strrchr(subject->info.path, '/');
-    return strcmp(slash ? slash + 1 : subject->info.path, name) == 0;
-}
-
 static bool is_bank(const struct lw_plot_subject *subject)
 {
     const struct lw_dataset_info *const info = &subject->info;
-    return info->n_dims <= 2 && (strcmp(lw_subject_dimension(subject, info->n_dims - 1), "tap") == 0 || is_named(subject, "taps"));
+    return info->n_dims <= 2 && (strcmp(lw_subject_dimension(subject, info->n_dims - 1), "tap") == 0 ||
+                                 strcmp(base_of(info->path), "taps") == 0);
 }
 
 static int choose_table(const struct lw_plot_subject *subject, enum lw_plot_kind *kind, struct lw_error *err)
@@ -228,29 +224,24 @@ static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, stru
 }
 
 /* The kind that is asked for must be one that such a dataset can be drawn as. */
-static int check_kind(const struct lw_plot *plot, enum lw_plot_kind wanted, enum lw_plot_kind suggested, struct lw_error *err)
-{
-    const bool is_of_table = wanted == LW_PLOT_SPECTRUM || wanted == LW_PLOT_PEAKS;
-    if (is_of_table != plot->subject.is_table || (is_of_table && wanted != suggested))
-        return lw_fail(err, LW_ECONFIG, "--kind %s: %.500s is %s", lw_options_text(plot->given, "kind"), plot->subject.name,
-                       !plot->subject.is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" : "a table of lines");
-    return LW_OK;
-}
-
 static int settle_kind(struct lw_plot *plot, struct lw_error *err)
 {
+    const struct lw_plot_subject *const subject = &plot->subject;
     const int wanted = lw_options_choice(plot->given, "kind");
     enum lw_plot_kind suggested = LW_PLOT_SERIES;
-    int rc = choose_kind(plot, &suggested, err);
+    const int rc = choose_kind(plot, &suggested, err);
     if (rc)
         return rc;
     plot->kind = wanted > 0 ? (enum lw_plot_kind)wanted : suggested;
-    if ((rc = check_kind(plot, plot->kind, suggested, err)) || (plot->subject.is_table && !plot->subject.is_image) ||
-        plot->kind == LW_PLOT_FILTERS)
-        return rc;
-    if (!plot->subject.is_axis_known && !plot->subject.is_image)
+    const bool is_of_table = plot->kind == LW_PLOT_SPECTRUM || plot->kind == LW_PLOT_PEAKS;
+    if (is_of_table != subject->is_table || (is_of_table && plot->kind != suggested))
+        return lw_fail(err, LW_ECONFIG, "--kind %s: %.500s is %s", lw_options_text(plot->given, "kind"), subject->name,
+                       !subject->is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" : "a table of lines");
+    if ((subject->is_table && !subject->is_image) || plot->kind == LW_PLOT_FILTERS)
+        return LW_OK;
+    if (!subject->is_axis_known && !subject->is_image)
         lw_log_info("%s does not say which dimension is the axis: the longest, %d, is taken; --axis takes another one",
-                    plot->subject.name, plot->subject.x);
+                    subject->name, subject->x);
     return choose_input(plot, err);
 }
 
@@ -268,13 +259,6 @@ static int draw(struct lw_plot *plot, struct lw_error *err)
 }
 
 /* ---- names --------------------------------------------------------------------------------------------------------- */
-
-/* Without its folder. */
-static const char *base_of(const char *name)
-{
-    const char *const slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
-}
 
 static void make_title(const struct lw_plot *plot, char *title, size_t size)
 {
@@ -314,15 +298,12 @@ static int open_script(struct lw_plot *plot, struct lw_error *err)
     return lw_fail(err, LW_ESYSTEM, "no memory for the picture: %s", strerror(reason));
 }
 
-static int finish(const struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
+static int draw_with_gnuplot(const struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
 {
     if (fflush(plot->script.file) != 0 || ferror(plot->script.file))
         return lw_fail(err, LW_ESYSTEM, "no memory for the picture");
-    int rc = plot->script.picture == LW_PICTURE_TEXT ? lw_picture_copy(file, plot->script.file, err)
-                                                     : lw_gnuplot_draw(plot->script.file, file->fd, err);
-    if (rc == LW_OK)
-        rc = lw_picture_publish(file, err);
-    return rc;
+    return plot->script.picture == LW_PICTURE_TEXT ? lw_picture_copy(file, plot->script.file, err)
+                                                   : lw_gnuplot_draw(plot->script.file, file->fd, err);
 }
 
 /* What can fail for want of a name or a program does so before anything is read. */
@@ -335,7 +316,8 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     plot->script.title = title;
     (void)((rc = settle_kind(plot, err)) ||
            (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)) ||
-           (rc = open_script(plot, err)) || (rc = draw(plot, err)) || (rc = finish(plot, &file, err)));
+           (rc = open_script(plot, err)) || (rc = draw(plot, err)) || (rc = draw_with_gnuplot(plot, &file, err)) ||
+           (rc = lw_picture_publish(&file, err)));
     if (plot->script.file)
         fclose(plot->script.file);
     lw_picture_discard(&file);
@@ -367,17 +349,11 @@ static int read_options(struct lw_plot *plot, struct lw_error *err)
     int rc = LW_OK;
     plot->is_log = lw_options_flag(plot->given, "log");
     if (size)
-        rc = lw_label_parse_size(size, &plot->width, &plot->height, err);
+        rc = lw_picture_parse_size(size, &plot->width, &plot->height, err);
     rc = rc ? rc : read_limits(plot, err);
     if (rc == LW_OK && output)
         rc = lw_picture_kind(output, &plot->script.picture, err);
     return rc || plot->script.picture == LW_PICTURE_TEXT ? rc : lw_gnuplot_check(err);
-}
-
-static enum lw_subject_shape choose_shape(const struct lw_options *given)
-{
-    const int kind = lw_options_choice(given, "kind");
-    return kind == LW_PLOT_IMAGE ? LW_SHAPE_IMAGE : kind > 0 ? LW_SHAPE_SERIES : LW_SHAPE_AUTO;
 }
 
 static int plot_alone(const char *name, const struct lw_subject_hints *hints, const struct lw_options *given, struct lw_error *err)
@@ -431,8 +407,10 @@ static bool has_gaps(struct lw_comm *comm, const char *name, const struct lw_hin
 
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err)
 {
+    const int kind = lw_options_choice(given, "kind");
     struct lw_subject_hints hints = {
-        .axis = lw_options_given(given, "axis") ? (int)lw_options_int(given, "axis") : -1, .shape = choose_shape(given),
+        .axis = lw_options_given(given, "axis") ? (int)lw_options_int(given, "axis") : -1,
+        .shape = kind == LW_PLOT_IMAGE ? LW_SHAPE_IMAGE : kind > 0 ? LW_SHAPE_SERIES : LW_SHAPE_AUTO,
     };
     struct lw_names found = {0};
     int rc;

@@ -1,12 +1,13 @@
 /* plot.h - `lapwing plot FILE[:/dataset]`: a picture of a dataset, drawn by gnuplot.
  *
  *     plot.c        options, what is drawn and how, the order of the steps
- *     subject.c      a dataset and what its dimensions are
- *     gather.c      its samples read into a raster; raster.c: the raster itself; samples.c: boxes of samples, read by threads
- *     labels.c      units
- *     series.c, waterfall.c, spectrum.c, peaks.c, filters.c    the kinds of pictures
+ *     subject.c     a dataset and what its dimensions are, units
+ *     gather.c      its samples read into a raster; raster.c: the raster itself
+ *     kinds.c       what several kinds of pictures share
+ *     series.c, waterfall.c, lines.c, peaks.c, responses.c    the kinds of pictures
+ *     graticule.c   lines of the sky's coordinates; sky.c: WCSLIB
  *     script.c      gnuplot's text
- *     gnuplot.c     the process; picture.c: the file */
+ *     picture.c     gnuplot's process, and the file */
 #pragma once
 
 #include "comm/comm.h"

@@ -36,6 +36,7 @@ static const char *const colours[MOST_FILTERS] = {
 
 static int choose(struct bank *bank, struct lw_error *err)
 {
+    const int64_t most = (int64_t)1 << 22, most_values = (int64_t)1 << 27;
     const struct lw_dataset_info *const info = &bank->plot->subject.info;
     struct lw_option_range range;
     if (info->n_dims > 2)
@@ -48,13 +49,6 @@ static int choose(struct bank *bank, struct lw_error *err)
             bank->filters[bank->n_filters++] = f;
         else
             bank->left_out++;
-    return LW_OK;
-}
-
-static int check_size(const struct bank *bank, struct lw_error *err)
-{
-    const int64_t most = (int64_t)1 << 22, most_values = (int64_t)1 << 27;
-    const struct lw_dataset_info *const info = &bank->plot->subject.info;
     if (bank->n_taps <= most && (info->n_dims == 1 || info->dims[0] <= most_values / bank->n_taps))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "%.500s is larger than any bank of filters: is it a signal (--kind series, --kind waterfall)?",
@@ -107,11 +101,6 @@ static double response(const struct bank *bank, int64_t k)
     return bank->work[(k + bank->points) % bank->points];
 }
 
-static double decibel(double magnitude)
-{
-    return 20 * log10(fmax(magnitude, 1e-15));
-}
-
 static void write_response(struct bank *bank, double low, double high, double factor)
 {
     const double step = 1 / (double)bank->points;
@@ -123,7 +112,7 @@ static void write_response(struct bank *bank, double low, double high, double fa
         int64_t largest = begin + n * c / columns;
         for (int64_t k = largest; k < begin + n * (c + 1) / columns; k++)
             largest = response(bank, k) > response(bank, largest) ? k : largest;
-        const double db = decibel(response(bank, largest));
+        const double db = 20 * log10(fmax(response(bank, largest), 1e-15));
         bank->largest_db = fmax(bank->largest_db, db);
         fprintf(bank->plot->script.file, "%.12g %.6g\n", (double)largest * step * factor, db);
     }
@@ -234,7 +223,7 @@ int lw_plot_filters(struct lw_plot *plot, struct lw_error *err)
         .rate_hz = info->axis.sample_rate_hz, .largest_db = -INFINITY,
     };
     int rc;
-    (void)((rc = choose(&bank, err)) || (rc = check_size(&bank, err)) || (rc = read_taps(&bank, err)) || (rc = draw(&bank, err)));
+    (void)((rc = choose(&bank, err)) || (rc = read_taps(&bank, err)) || (rc = draw(&bank, err)));
     lw_free(bank.all);
     lw_free(bank.work);
     return rc;

@@ -8,22 +8,20 @@
 
 /* ---- texts --------------------------------------------------------------------------------------------------------- */
 
-static bool is_plain(char byte)
-{
-    static const char signs[] = " _-+.,:;/()=%<>";
-    return isalnum((unsigned char)byte) || ((unsigned char)byte & 0x80) || strchr(signs, byte);
-}
+/* @return  whether the byte begins no letter of UTF-8 */
+static bool is_continued(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
 void lw_script_text(const struct lw_script *script, const char *text)
 {
     char safe[4 * LW_MAX_PATH * 2];
     fputc('"', script->file);
-    for (const char *at = lw_escape(text, "", safe, sizeof safe); *at; at++)
-        fprintf(script->file, is_plain(*at) ? "%c" : "\\%03o", (unsigned char)*at);
+    for (const char *at = lw_escape(text, "", safe, sizeof safe); *at; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        const bool is_plain = isalnum(byte) || byte & 0x80 || strchr(" _-+.,:;/()=%<>", byte);
+        fprintf(script->file, is_plain ? "%c" : "\\%03o", byte);
+    }
     fputc('"', script->file);
 }
-
-static bool is_continued(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
 /* A letter is taken to be 7 pixels wide. */
 void lw_script_line(const struct lw_script *script, const char *text, int width)
@@ -47,31 +45,16 @@ void lw_script_line(const struct lw_script *script, const char *text, int width)
 
 static const char foreground[] = "#303030", background[] = "#ffffff";
 
-static void write_terminal(const struct lw_script *script)
-{
-    switch (script->picture) {
-    case LW_PICTURE_PNG:
-    case LW_PICTURE_TEXT:
-        fprintf(script->file, "set terminal pngcairo noenhanced size %d,%d font 'Sans,11' background '%s'\n", script->width,
-                script->height, background);
-        return;
-    case LW_PICTURE_PDF:
-        fprintf(script->file, "set terminal pdfcairo noenhanced size %.2fin,%.2fin font 'Sans,10' fontscale 1 background '%s' "
-                              "linewidth 0.7\n",
-                script->width / 100.0, script->height / 100.0, background);
-        return;
-    case LW_PICTURE_SVG:
-        fprintf(script->file, "set terminal svg noenhanced size %d,%d font 'Sans,11' background '%s'\n", script->width,
-                script->height, background);
-        return;
-    }
-}
-
 void lw_script_begin(struct lw_script *script)
 {
     fprintf(script->file, "# Made by lapwing plot. To draw it: gnuplot THIS_FILE > picture.png\n"
                           "set encoding utf8\n");
-    write_terminal(script);
+    if (script->picture == LW_PICTURE_PDF)
+        fprintf(script->file, "set terminal pdfcairo noenhanced size %.2fin,%.2fin font 'Sans,10' fontscale 1 background '%s' "
+                              "linewidth 0.7\n", script->width / 100.0, script->height / 100.0, background);
+    else
+        fprintf(script->file, "set terminal %s noenhanced size %d,%d font 'Sans,11' background '%s'\n",
+                script->picture == LW_PICTURE_SVG ? "svg" : "pngcairo", script->width, script->height, background);
     fprintf(script->file, "set datafile missing 'NaN'\n"
                           "set border 3 linecolor rgb '%s'\n"
                           "set tics out nomirror scale 0.6 textcolor rgb '%s'\n"
@@ -144,13 +127,6 @@ static struct place place_of(const struct lw_script *script, const struct lw_pan
     return (struct place){panels->left, panels->left + w, top - h, top};
 }
 
-static void write_place(const struct lw_script *script, const struct place *place)
-{
-    fprintf(script->file, "set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
-                          "set bmargin at screen %.6f\n",
-            place->left / script->width, place->right / script->width, place->top / script->height, place->bottom / script->height);
-}
-
 static void write_label(const struct lw_script *script, const char *axis, const char *label, int width)
 {
     fprintf(script->file, label ? "set %slabel " : "unset %slabel", axis);
@@ -171,13 +147,14 @@ static void write_range(const struct lw_script *script, const char *axis, double
 
 static void write_x_ticks(const struct lw_script *script, const struct lw_panel *panel)
 {
-    const bool is_utc = panel->x && panel->x->is_utc;
-    if (is_utc)
+    const double span_s = panel->x_high - panel->x_low;
+    if (panel->is_utc)
         fputs("set xtics time\n", script->file);
     if (!panel->x_label)
-        fprintf(script->file, "set format x ''%s\n", is_utc ? " timedate" : "");
-    else if (is_utc)
-        fprintf(script->file, "set format x '%s' timedate\n", lw_label_utc_format(panel->x_high - panel->x_low));
+        fprintf(script->file, "set format x ''%s\n", panel->is_utc ? " timedate" : "");
+    else if (panel->is_utc)
+        fprintf(script->file, "set format x '%s' timedate\n",
+                span_s < 1200 ? "%H:%M:%S" : span_s < 86400 ? "%H:%M" : span_s < 5 * 86400 ? "%m-%d %H:%M" : "%Y-%m-%d");
     else
         fputs("set format x '%g'\n", script->file);
 }
@@ -188,15 +165,16 @@ void lw_script_panel(const struct lw_script *script, const struct lw_panels *pan
     if (panel->number > 0)
         fputs("unset label 1\nunset label 2\n", script->file);       /* each plot would draw them once more */
     const struct place place = place_of(script, panels, panel->number);
-    write_place(script, &place);
+    fprintf(script->file, "set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
+                          "set bmargin at screen %.6f\n",
+            place.left / script->width, place.right / script->width, place.top / script->height, place.bottom / script->height);
     fprintf(script->file, "%s logscale x\n%s logscale y\n", panel->log_x ? "set" : "unset", panel->log_y ? "set" : "unset");
     write_range(script, "x", panel->x_low, panel->x_high);
     write_range(script, "y", panel->y_low, panel->y_high);
     write_label(script, "x", panel->x_label, width);
     write_label(script, "y", panel->y_label, lw_panels_height(script, panels));
     write_x_ticks(script, panel);
-    fputs("set format y '%g'\n", script->file);
-    fputs("unset label 3\n", script->file);
+    fputs("set format y '%g'\nunset label 3\n", script->file);
     if (panel->title) {
         fputs("set label 3 ", script->file);
         lw_script_line(script, panel->title, width);

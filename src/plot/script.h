@@ -9,7 +9,6 @@
  * needs. */
 #pragma once
 
-#include "plot/labels.h"
 #include "plot/raster.h"
 
 #include <stdio.h>
@@ -42,7 +41,7 @@ struct lw_panel {
     const char *title;          /* NULL: none */
     const char *x_label, *y_label;      /* NULL: none, and for x no numbers either */
     double x_low, x_high, y_low, y_high;        /* y_low == y_high: as the data are; low > high: downwards */
-    const struct lw_plot_axis *x;       /* if is_utc: ticks are times of the day */
+    bool is_utc;                /* x is in seconds since 1970: ticks are times of the day */
     bool log_x, log_y;
 };
 

@@ -69,13 +69,6 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
     return LW_OK;
 }
 
-/* The first file of many stands for all where names and attributes are looked at. */
-static void take_joined(const struct lw_reader *joined, struct lw_plot_subject *subject)
-{
-    subject->info = *lw_reader_info(joined);
-    name_it(subject);
-}
-
 /* ---- what its dimensions are --------------------------------------------------------------------------------------- */
 
 /* As the format names it, or as the file labels it. */
@@ -110,14 +103,6 @@ static int find_longest(const struct lw_dataset_info *info)
     return longest;
 }
 
-static void choose_image(struct lw_plot_subject *subject)
-{
-    subject->is_image = true;
-    subject->x = subject->info.n_dims - 1;
-    subject->y = subject->x > 0 ? subject->x - 1 : -1;
-    subject->z = find_other(subject, subject->x, subject->y);
-}
-
 static int find_axis(const struct lw_plot_subject *subject)
 {
     static const char *const names[] = {"time", "tap", "stretch"};
@@ -139,16 +124,6 @@ static void choose_series(struct lw_plot_subject *subject, int axis)
         subject->z = find_other(subject, subject->x, subject->y);
 }
 
-static int check_dimensions(const struct lw_plot_subject *subject, struct lw_error *err)
-{
-    const struct lw_dataset_info *const info = &subject->info;
-    for (int d = 0; d < info->n_dims; d++)
-        if (d != subject->x && d != subject->y && d != subject->z && info->dims[d] > 1)
-            return lw_fail(err, LW_EDATA, "%s has %d dimensions: pictures are made of up to 3 that are longer than 1",
-                           lw_dataset_name(info).text, info->n_dims);
-    return LW_OK;
-}
-
 /* Samples without a rate and without an axis that anybody has named are pixels. */
 static bool looks_like_image(const struct lw_plot_subject *subject, const struct lw_subject_hints *hints)
 {
@@ -164,14 +139,22 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_plo
     if (hints->axis >= info->n_dims)
         return lw_fail(err, LW_ECONFIG, "--axis %d: %s has dimensions 0 to %d", hints->axis, lw_dataset_name(info).text,
                        info->n_dims - 1);
-    if (looks_like_image(subject, hints))
-        choose_image(subject);
-    else
+    subject->is_image = looks_like_image(subject, hints);
+    if (subject->is_image) {
+        subject->x = info->n_dims - 1;
+        subject->y = subject->x > 0 ? subject->x - 1 : -1;
+        subject->z = find_other(subject, subject->x, subject->y);
+    } else {
         choose_series(subject, hints->axis);
+    }
     subject->n_x = info->dims[subject->x];
     subject->n_y = subject->y >= 0 ? info->dims[subject->y] : 1;
     subject->n_z = subject->z >= 0 ? info->dims[subject->z] : 1;
-    return check_dimensions(subject, err);
+    for (int d = 0; d < info->n_dims; d++)
+        if (d != subject->x && d != subject->y && d != subject->z && info->dims[d] > 1)
+            return lw_fail(err, LW_EDATA, "%s has %d dimensions: pictures are made of up to 3 that are longer than 1",
+                           lw_dataset_name(info).text, info->n_dims);
+    return LW_OK;
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
@@ -193,10 +176,12 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     *subject = (struct lw_plot_subject){.x = -1, .y = -1, .z = -1};
     if (!(subject->notes = lw_alloc(sizeof *subject->notes, "attributes", err)))
         return LW_ESYSTEM;
-    if (hints->joined)
-        take_joined(hints->joined, subject);
-    else if ((rc = choose_dataset(name, hints, subject, err)))
+    if (hints->joined) {    /* the first file of many stands for all where names and attributes are looked at */
+        subject->info = *lw_reader_info(hints->joined);
+        name_it(subject);
+    } else if ((rc = choose_dataset(name, hints, subject, err))) {
         return rc;
+    }
     if ((rc = lw_notes_read(subject->name, &hints->file, subject->notes, err)))
         return rc;
     subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two: a complex number */
@@ -263,19 +248,56 @@ bool lw_subject_is_upward(const struct lw_plot_subject *subject)
 
 /* ---- labels -------------------------------------------------------------------------------------------------------- */
 
-static bool find_utc(const struct lw_axis_metadata *axis, struct lw_instant *start)
+/* The unit and the smallest span that is shown in it. */
+double lw_label_time_unit(double span_s, const char **unit)
 {
-    *start = axis->scale == LW_TIME_GPS ? lw_instant_from_gps(axis->instant) : axis->instant;
-    return axis->scale != LW_TIME_UNKNOWN;
+    static const struct {
+        const char *name;
+        double size, least_span;
+    } steps[] = {
+        {"d", 86400, 5 * 86400}, {"h", 3600, 3 * 3600}, {"min", 60, 300}, {"s", 1, 1}, {"ms", 1e-3, 1e-3},
+        {"\xc2\xb5s", 1e-6, 1e-6}, {"ns", 1e-9, 0},
+    };
+    size_t s = 0;
+    while (span_s < steps[s].least_span)
+        s++;
+    *unit = steps[s].name;
+    return 1 / steps[s].size;
+}
+
+double lw_label_frequency_unit(double most_hz, const char **unit)
+{
+    static const struct {
+        const char *name;
+        double size;
+    } steps[] = {{"GHz", 1e9}, {"MHz", 1e6}, {"kHz", 1e3}, {"Hz", 0}};
+    size_t s = 0;
+    while (most_hz < 2 * steps[s].size)
+        s++;
+    *unit = steps[s].name;
+    return steps[s].size > 0 ? 1 / steps[s].size : 1;
+}
+
+/* An axis of a number without unit, or of one as it is. */
+static void label_plain(double first, double step, const char *name, const char *unit, struct lw_plot_axis *axis)
+{
+    *axis = (struct lw_plot_axis){.first = first, .step = step, .factor = 1};
+    snprintf(axis->name, sizeof axis->name, "%.80s", name);
+    snprintf(axis->unit, sizeof axis->unit, "%.60s", unit);
+    if (unit[0])
+        snprintf(axis->label, sizeof axis->label, "%.80s (%.60s)", name, unit);
+    else
+        snprintf(axis->label, sizeof axis->label, "%.80s", name);
 }
 
 static void label_time(const struct lw_axis_metadata *metadata, double span_s, struct lw_plot_axis *axis)
 {
     enum { LEAST_UTC_SPAN_S = 60 };
-    struct lw_instant start;
+    const bool has_utc = metadata->scale != LW_TIME_UNKNOWN;
+    const struct lw_instant start =
+        metadata->scale == LW_TIME_GPS ? lw_instant_from_gps(metadata->instant) : metadata->instant;
     char text[LW_INSTANT_TEXT] = "";
     const char *unit;
-    const bool has_utc = find_utc(metadata, &start);
     if (has_utc && span_s >= LEAST_UTC_SPAN_S) {
         axis->is_utc = true;
         axis->first = lw_instant_seconds(start);
@@ -298,9 +320,9 @@ static void label_coordinate(const struct lw_plot_subject *subject, int dimensio
     const char *const name = lw_subject_dimension(subject, dimension);
     const bool is_pixel = subject->is_image && strcmp(name, "row") != 0 && strcmp(name, "column") != 0;
     if (c->is_regular && c->step != 0)
-        lw_label_plain(c->first, c->step, name[0] ? name : fallback, c->unit, axis);
+        label_plain(c->first, c->step, name[0] ? name : fallback, c->unit, axis);
     else    /* what is projected, as most celestial coordinates are, is no number along an axis */
-        lw_label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
+        label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
 }
 
 void lw_subject_label_x(const struct lw_plot_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis)
@@ -310,7 +332,7 @@ void lw_subject_label_x(const struct lw_plot_subject *subject, int64_t begin, in
     const bool is_time = !name[0] || strcmp(name, "time") == 0;
     if (subject->is_image || metadata->sample_rate_hz <= 0) {
         if (is_time && !subject->is_image)
-            lw_label_plain(0, 1, "sample", "", axis);
+            label_plain(0, 1, "sample", "", axis);
         else
             label_coordinate(subject, subject->x, "column", axis);
         return;
@@ -324,7 +346,7 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
 {
     const struct lw_said *const notes = &subject->notes->dataset;
     if (subject->y < 0)
-        lw_label_plain(0, 1, "channel", "", axis);
+        label_plain(0, 1, "channel", "", axis);
     else
         label_coordinate(subject, subject->y, subject->is_image ? "row" : "channel", axis);
     if (subject->is_image || (subject->y >= 0 && subject->info.coordinates[subject->y].is_regular))

@@ -1,5 +1,5 @@
 /* subject.h - a dataset as pictures see it: what each of its dimensions is, how samples on its axis are labelled, and its samples
- * as real numbers, box by box.
+ * as real numbers, box by box; and what stands beside an axis: quantities in units that fit their range.
  *
  *     x   the axis, or the columns of an image
  *     y   channels, or the rows of an image
@@ -10,7 +10,20 @@
 
 #include "io/notes/notes.h"
 #include "io/read/box.h"
-#include "plot/labels.h"
+
+/* Coordinates of an axis, and how they are shown: sample i stands at (first + i x step) x factor. */
+struct lw_plot_axis {
+    double first, step;
+    double factor;              /* to the unit shown */
+    char label[160];            /* "distance (m)" */
+    char name[81], unit[61];    /* of what has one as it is: "distance", "m" */
+    bool is_utc;                /* seconds since 1970, shown as time of the day */
+};
+
+static inline double lw_plot_axis_at(const struct lw_plot_axis *axis, double sample)
+{
+    return (axis->first + sample * axis->step) * axis->factor;
+}
 
 struct lw_plot_subject {
     char name[sizeof(struct lw_name)];  /* as given */
@@ -65,3 +78,9 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
 
 /** What the values are: "rms of Acoustic (m/s)", "filtered (m/s)", "magnitude of signal", "value". Returns `text`. */
 const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size);
+
+/** Units for a span of seconds: ns to days. @param unit  set to "ms", ... @return  the factor from seconds */
+double lw_label_time_unit(double span_s, const char **unit);
+
+/** Units for frequencies up to one: Hz to GHz. */
+double lw_label_frequency_unit(double most_hz, const char **unit);

@@ -1,4 +1,6 @@
-#include "verify/spots.h"
+/* arrays.c - random elements of a result's arrays: series and what is made of them, the best filter, blocks, and filters and kernels
+ * that are stored with them. */
+#include "verify/state.h"
 
 #include "base/integers.h"
 
@@ -10,41 +12,84 @@
 
 static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
 
-/* ---- the series and what is made of it --------------------------------------------------------------------------- */
+/* ---- elements, piece by piece -------------------------------------------------------------------------------------- */
 
-static double scale_of(const struct lw_verify *verify) { return verify->job.op.output_scale; }
+struct check {
+    struct lw_verify *verify;
+    struct lw_verify_row *report;
+    const struct lw_product *product, *filter;     /* the latter of the best one */
+    struct lw_verify_stored *values, *filters;
+    int64_t columns;                               /* of the product */
 
-static int64_t columns_of(const struct lw_verify *verify, const struct lw_product *product)
+    /* The rows of y that the elements from `at` to `last` are made of. */
+    void (*find_outputs)(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end);
+    /* @param rest  filter and column */
+    int (*element)(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_error *err);
+};
+
+/* @param most_rows  of y, that a piece is made of */
+static int check_pieces(struct check *check, const struct lw_verify_choice *choice, int64_t most_rows, struct lw_error *err)
 {
-    return verify->shape.is_image ? product->dataset.dims[product->axis_dim + 1] : 1;
+    struct lw_verify *const verify = check->verify;
+    struct lw_verify_pieces pieces = lw_verify_choose(verify, choice);
+    check->report->n_all = lw_verify_all(&pieces);
+    int rc = lw_verify_stored_open(verify, &check->product->dataset, &check->values, err);
+    if (rc == LW_OK && check->filter)
+        rc = lw_verify_stored_open(verify, &check->filter->dataset, &check->filters, err);
+    rc = rc ? rc : lw_verify_open_window(verify, most_rows + verify->shape.tap_rows, err);
+    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
+        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
+        struct lw_verify_samples samples;
+        int64_t first, end, rest;
+        check->find_outputs(&verify->shape, piece.first, piece.first + piece.rows - 1, &first, &end);
+        rc = lw_verify_read(verify, piece.channel, first, end, &samples, err);
+        for (int64_t k = 0; k < piece.n && rc == LW_OK; k++) {
+            const int64_t row = lw_verify_row_of(&pieces, &piece, k, &rest);
+            rc = check->element(check, &samples, row, rest, err);
+        }
+        lw_verify_samples_release(&samples);
+    }
+    lw_verify_stored_close(check->values);
+    lw_verify_stored_close(check->filters);
+    return rc;
 }
 
-/* @param rest  filter and column */
-static int check_element(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
-                         const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_verify_row *report,
+/* The stored value of an element. */
+static int read_element(const struct check *check, struct lw_verify_stored *stored, const int64_t element[4], double complex *value,
+                        struct lw_error *err)
+{
+    enum { FILTER, CHANNEL, ROW, COLUMN };
+    const struct lw_product *const product = check->product;
+    int64_t place[LW_MAX_DIMS] = {0};
+    if (strcmp(product->dataset.dim_names[0], "filter") == 0)
+        place[0] = element[FILTER];
+    if (product->channel_dim >= 0)
+        place[product->channel_dim] = element[CHANNEL];
+    place[product->axis_dim] = element[ROW];
+    if (check->verify->shape.is_image)
+        place[product->axis_dim + 1] = element[COLUMN];
+    return lw_verify_stored_read(stored, place, value, err);
+}
+
+/* ---- the series and what is made of it --------------------------------------------------------------------------- */
+
+static int check_element(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest,
                          struct lw_error *err)
 {
-    const int64_t columns = columns_of(verify, product), column = rest % columns;
-    const int filter = (int)(rest / columns);
-    const struct lw_type type = product->dataset.type;
-    char where[160], got_text[64], want_text[64];
-    int64_t place[LW_MAX_DIMS];
+    const struct lw_verify *const verify = check->verify;
+    const int64_t element[] = {rest / check->columns, samples->channel, row, rest % check->columns};
+    char where[160];
     double complex got;
-    lw_verify_place(verify, product, filter, samples->channel, row, column, place);
-    const int rc = lw_verify_stored_read(stored, place, &got, err);
+    const int rc = read_element(check, check->values, element, &got, err);
     if (rc)
         return rc;
-    const struct lw_verify_truth truth = lw_verify_made(verify, samples, filter, row, column);
-    const double unit = lw_scalar_saturates(type.scalar) && scale_of(verify) > 0 ? scale_of(verify) : 1;
-    lw_verify_count(report, lw_verify_part(verify, type, scale_of(verify), got, &truth), "%s: %s instead of %s",
-                    lw_verify_where(verify, filter, samples->channel, row, column, where),
-                    lw_verify_number(got, type.is_complex, got_text),
-                    truth.is_nan ? "not a number" : lw_verify_number(truth.value / unit, type.is_complex, want_text));
+    const struct lw_verify_truth truth = lw_verify_made(verify, samples, (int)element[0], row, element[3]);
+    lw_verify_where(verify, element[0], samples->channel, row, element[3], where);
+    lw_verify_compare(verify, check->product->dataset.type, verify->job.op.output_scale, got, &truth, where, check->report);
     return LW_OK;
 }
 
-/* The rows of y that the elements from `at` to `last` are made of. An element that is an output of y takes less than the one
- * beside it. */
+/* An element that is an output of y takes less than the one beside it. */
 static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
     int64_t other_first, other_end;
@@ -56,63 +101,28 @@ static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_
     *end = lw_max64(*end, other_end);
 }
 
-static int check_piece(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
-                       const struct lw_verify_pieces *pieces, const struct lw_verify_piece *piece, struct lw_verify_row *report,
-                       struct lw_error *err)
-{
-    struct lw_verify_samples samples;
-    int64_t first, end, rest;
-    find_outputs(&verify->shape, piece->first, piece->first + piece->rows - 1, &first, &end);
-    int rc = lw_verify_read(verify, piece->channel, first, end, &samples, err);
-    for (int64_t k = 0; k < piece->n && rc == LW_OK; k++) {
-        const int64_t row = lw_verify_row_of(pieces, piece, k, &rest);
-        rc = check_element(verify, product, stored, &samples, row, rest, report, err);
-    }
-    lw_verify_samples_release(&samples);
-    return rc;
-}
-
-static int check_pieces(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
-                        struct lw_verify_row *report, struct lw_error *err)
-{
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const struct lw_reach reach = lw_post_reach(shape->post);
-    const int64_t rows = lw_verify_piece_rows(shape), around = reach.before + reach.after + 8, rate = lw_post_rate(shape->post);
-    const int64_t span = lw_max64(1, rows / lw_post_every(shape->post)) * rate;
-    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
-        .n_channels = shape->n_channels,
-        .n_rows = product->dataset.dims[product->axis_dim],
-        .in_row = shape->n_filters * columns_of(verify, product),
-        .span = span,
-        .products = n_taps(shape) * (rate > 1 || reach.before > 0 ? 8 : 1),
-        .rows_read = lw_verify_rows_read(shape, shape->is_image ? rows : 1),
-    });
-    report->n_all = lw_verify_all(&pieces);
-    int rc = lw_verify_open_window(verify, rows + around + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
-        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
-        rc = check_piece(verify, product, stored, &pieces, &piece, report, err);
-    }
-    return rc;
-}
-
 int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
-    struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
-    struct lw_verify_stored *stored = NULL;
-    int rc = lw_verify_stored_open(verify, &product->dataset, &stored, err);
-    if (rc == LW_OK)
-        rc = check_pieces(verify, product, stored, report, err);
-    lw_verify_stored_close(stored);
-    return rc;
+    const struct lw_verify_shape *const shape = &verify->shape;
+    struct check check = {
+        .verify = verify, .report = lw_verify_add_row(verify, product->dataset.path), .product = product,
+        .columns = shape->is_image ? product->dataset.dims[product->axis_dim + 1] : 1,
+        .find_outputs = find_outputs, .element = check_element,
+    };
+    const struct lw_reach reach = lw_post_reach(shape->post);
+    const int64_t rows = lw_verify_piece_rows(shape), rate = lw_post_rate(shape->post);
+    const struct lw_verify_choice choice = {
+        .n_channels = shape->n_channels,
+        .n_rows = product->dataset.dims[product->axis_dim],
+        .in_row = shape->n_filters * check.columns,
+        .span = lw_max64(1, rows / lw_post_every(shape->post)) * rate,
+        .products = n_taps(shape) * (rate > 1 || reach.before > 0 ? 8 : 1),
+        .rows_read = lw_verify_rows_read(shape, shape->is_image ? rows : 1),
+    };
+    return check_pieces(&check, &choice, rows + reach.before + reach.after + 8, err);
 }
 
 /* ---- the best filter --------------------------------------------------------------------------------------------- */
-
-struct best {
-    const struct lw_product *value, *filter;
-    struct lw_verify_stored *values, *filters;
-};
 
 /* What outputs are compared by, times sigma. */
 static double strength_of(const struct lw_verify *verify, double complex y)
@@ -121,7 +131,8 @@ static double strength_of(const struct lw_verify *verify, double complex y)
     return sign == LW_SIGN_BOTH ? cabs(y) : sign == LW_SIGN_POSITIVE ? creal(y) : -creal(y);
 }
 
-/* By how much some other filter is certainly better than the one stored, as a part of what is allowed: above 1 it is. */
+/* By how much some other filter is certainly better than the one stored, as a part of what is allowed: above 1 it is; NaN where
+ * that cannot be said. */
 static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int stored,
                          const struct lw_verify_truth *its)
 {
@@ -135,26 +146,27 @@ static double rival_part(const struct lw_verify *verify, const struct lw_verify_
             continue;
         if (stored < 0)
             return NAN;
-        if (sigma > 0) {
-            const double excess = strength_of(verify, y.value) / other - strength_of(verify, its->value) / sigma,
-                         allowed = 2 * (y.allowed / other + its->allowed / sigma);
-            worst = excess > 0 ? fmax(worst, excess / (allowed + 4 * FLT_EPSILON * cabs(y.value) / other)) : worst;
-        }
+        if (sigma == 0)
+            continue;
+        const double excess = strength_of(verify, y.value) / other - strength_of(verify, its->value) / sigma,
+                     allowed = 2 * (y.allowed / other + its->allowed / sigma);
+        if (!(excess <= 0))
+            worst = lw_verify_larger(worst, excess / (allowed + 4 * FLT_EPSILON * cabs(y.value) / other));
     }
     return worst;
 }
 
-static int check_best(struct lw_verify *verify, const struct best *best, const struct lw_verify_samples *samples, int64_t row,
-                      struct lw_verify_row *report, struct lw_error *err)
+static int check_best(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_error *err)
 {
-    const struct lw_type type = best->value->dataset.type;
-    int64_t place[LW_MAX_DIMS];
+    struct lw_verify *const verify = check->verify;
+    const struct lw_type type = check->product->dataset.type;
+    const int64_t element[] = {0, samples->channel, row, 0};
     double complex got, number;
     char where[160], text[64];
     int rc;
-    lw_verify_place(verify, best->value, 0, samples->channel, row, 0, place);
-    if ((rc = lw_verify_stored_read(best->values, place, &got, err)) ||
-        (rc = lw_verify_stored_read(best->filters, place, &number, err)))
+    (void)rest;
+    if ((rc = read_element(check, check->values, element, &got, err)) ||
+        (rc = read_element(check, check->filters, element, &number, err)))
         return rc;
     const int filter = (int)creal(number);
     struct lw_verify_truth truth = {.is_nan = true};
@@ -163,47 +175,34 @@ static int check_best(struct lw_verify *verify, const struct best *best, const s
         if (filter >= 0)
             truth = lw_verify_series(verify, samples, filter, row, 0);
         const double rival = rival_part(verify, samples, row, filter, &truth), its = lw_verify_part(verify, type, 0, got, &truth);
-        part = isnan(rival) || isnan(its) || (filter >= 0 && truth.is_nan) ? NAN : fmax(rival, its);
+        part = filter >= 0 && truth.is_nan ? NAN : lw_verify_larger(rival, its);
     }
-    lw_verify_count(report, part, "%s: filter %d with %s is not the best",
+    lw_verify_count(check->report, part, "%s: filter %d with %s is not the best",
                     lw_verify_where(verify, -1, samples->channel, row, 0, where), filter,
                     lw_verify_number(got, type.is_complex, text));
     return LW_OK;
 }
 
-static int check_best_pieces(struct lw_verify *verify, const struct best *best, struct lw_verify_row *report, struct lw_error *err)
+static void find_same(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t rows = lw_verify_piece_rows(shape);
-    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
-        .n_channels = shape->n_channels, .n_rows = shape->n_outputs, .in_row = 1, .span = rows,
-        .products = n_taps(shape) * shape->n_filters, .rows_read = lw_verify_rows_read(shape, 1),
-    });
-    report->n_all = lw_verify_all(&pieces);
-    int rc = lw_verify_open_window(verify, rows + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
-        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
-        struct lw_verify_samples samples;
-        int64_t rest;
-        rc = lw_verify_read(verify, piece.channel, piece.first, piece.first + piece.rows, &samples, err);
-        for (int64_t k = 0; k < piece.n && rc == LW_OK; k++)
-            rc = check_best(verify, best, &samples, lw_verify_row_of(&pieces, &piece, k, &rest), report, err);
-        lw_verify_samples_release(&samples);
-    }
-    return rc;
+    (void)shape;
+    *first = at;
+    *end = last + 1;
 }
 
 int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter, struct lw_error *err)
 {
-    struct lw_verify_row *const report = lw_verify_add_row(verify, "/best");
-    struct best best = {.value = value, .filter = filter};
-    int rc;
-    if ((rc = lw_verify_stored_open(verify, &value->dataset, &best.values, err)) == LW_OK &&
-        (rc = lw_verify_stored_open(verify, &filter->dataset, &best.filters, err)) == LW_OK)
-        rc = check_best_pieces(verify, &best, report, err);
-    lw_verify_stored_close(best.values);
-    lw_verify_stored_close(best.filters);
-    return rc;
+    const struct lw_verify_shape *const shape = &verify->shape;
+    struct check check = {
+        .verify = verify, .report = lw_verify_add_row(verify, "/best"), .product = value, .filter = filter,
+        .find_outputs = find_same, .element = check_best,
+    };
+    const int64_t rows = lw_verify_piece_rows(shape);
+    const struct lw_verify_choice choice = {
+        .n_channels = shape->n_channels, .n_rows = shape->n_outputs, .in_row = 1, .span = rows,
+        .products = n_taps(shape) * shape->n_filters, .rows_read = lw_verify_rows_read(shape, 1),
+    };
+    return check_pieces(&check, &choice, rows, err);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -220,8 +219,8 @@ static struct lw_verify_truth block_of(const struct lw_verify *verify, const str
         const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, 0);
         const double size = cabs(y.value);
         block.is_nan |= y.is_nan;
-        block.allowed = fmax(block.allowed, y.allowed);
-        most = fmax(most, size);
+        block.allowed = lw_verify_larger(block.allowed, y.allowed);
+        most = lw_verify_larger(most, size);
         power += size * size;
         sum += y.value;
     }
@@ -231,70 +230,55 @@ static struct lw_verify_truth block_of(const struct lw_verify *verify, const str
     return block;
 }
 
-static int check_block(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored, int64_t channel,
-                       int64_t number, int filter, struct lw_verify_row *report, struct lw_error *err)
+static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t every = shape->search->every, first = number * every, end = lw_min64(first + every, shape->n_outputs);
-    const struct lw_type type = product->dataset.type;
-    struct lw_verify_samples samples;
-    int64_t place[LW_MAX_DIMS];
+    *first = at * shape->search->every;
+    *end = lw_min64((last + 1) * shape->search->every, shape->n_outputs);
+}
+
+static int check_block(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t filter,
+                       struct lw_error *err)
+{
+    const struct lw_verify *const verify = check->verify;
+    const struct lw_writer_dataset *const dataset = &check->product->dataset;
+    const int64_t element[] = {filter, samples->channel, row, 0};
+    int64_t first, end;
     double complex got;
-    char where[160], text[64], want[64];
-    int rc;
-    lw_verify_place(verify, product, filter, channel, number, 0, place);
-    if ((rc = lw_verify_read(verify, channel, first, end, &samples, err)) == LW_OK &&
-        (rc = lw_verify_stored_read(stored, place, &got, err)) == LW_OK) {
-        const struct lw_verify_truth truth = block_of(verify, &samples, product->dataset.path, filter, first, end);
-        lw_verify_count(report, lw_verify_part(verify, type, 0, got, &truth), "%s: %s instead of %s",
-                        lw_verify_where(verify, filter, channel, number, 0, where), lw_verify_number(got, type.is_complex, text),
-                        truth.is_nan ? "not a number" : lw_verify_number(truth.value, type.is_complex, want));
-    }
-    lw_verify_samples_release(&samples);
-    return rc;
+    char where[160];
+    const int rc = read_element(check, check->values, element, &got, err);
+    if (rc)
+        return rc;
+    find_block(&verify->shape, row, row, &first, &end);
+    const struct lw_verify_truth truth = block_of(verify, samples, dataset->path, (int)filter, first, end);
+    lw_verify_where(verify, filter, samples->channel, row, 0, where);
+    lw_verify_compare(verify, dataset->type, 0, got, &truth, where, check->report);
+    return LW_OK;
 }
 
 int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
-    struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t every = lw_min64(shape->search->every, shape->n_outputs), length = product->dataset.dims[product->axis_dim];
+    struct check check = {
+        .verify = verify, .report = lw_verify_add_row(verify, product->dataset.path), .product = product,
+        .find_outputs = find_block, .element = check_block,
+    };
+    const int64_t every = lw_min64(shape->search->every, shape->n_outputs);
     if (every > LW_VERIFY_PRODUCTS / n_taps(shape)) {
-        snprintf(report->remark, sizeof report->remark, "blocks of %" PRId64 " outputs are too long to be summed", every);
+        snprintf(check.report->remark, sizeof check.report->remark, "blocks of %" PRId64 " outputs are too long to be summed",
+                 every);
         return LW_OK;
     }
-    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
-        .n_channels = shape->n_channels, .n_rows = length, .in_row = shape->n_filters, .span = 1,
+    const struct lw_verify_choice choice = {
+        .n_channels = shape->n_channels, .n_rows = product->dataset.dims[product->axis_dim], .in_row = shape->n_filters, .span = 1,
         .products = n_taps(shape) * every, .rows_read = lw_verify_rows_read(shape, every),
-    });
-    report->n_all = lw_verify_all(&pieces);
-    struct lw_verify_stored *stored = NULL;
-    int rc = lw_verify_stored_open(verify, &product->dataset, &stored, err);
-    rc = rc ? rc : lw_verify_open_window(verify, every + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
-        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
-        for (int64_t k = 0; k < piece.n && rc == LW_OK; k++) {
-            int64_t filter;
-            const int64_t number = lw_verify_row_of(&pieces, &piece, k, &filter);
-            rc = check_block(verify, product, stored, piece.channel, number, (int)filter, report, err);
-        }
-    }
-    lw_verify_stored_close(stored);
-    return rc;
+    };
+    return check_pieces(&check, &choice, every, err);
 }
 
 /* ---- filters, kernel --------------------------------------------------------------------------------------------- */
 
 /* Taps are made again in double precision, by transforms where they are whitened. */
 static const double same_taps = 1e-9, same_whitened_taps = 1e-6;
-
-static double largest_of(const double *values, int64_t n)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(values[i]));
-    return largest;
-}
 
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
@@ -305,7 +289,10 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     int64_t n = 1;
     for (int d = 0; d < dataset->n_dims; d++)
         n *= dataset->dims[d];
-    const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest_of(product->values, n * parts);
+    double largest = 0;
+    for (int64_t i = 0; i < n * parts; i++)
+        largest = fmax(largest, fabs(product->values[i]));
+    const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest;
     const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);
     report->n_all = n;
     int rc = lw_verify_stored_open(verify, dataset, &stored, err);

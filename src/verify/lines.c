@@ -1,3 +1,4 @@
+/* lines.c - random rows of a sparse spectrum: sums over all samples of their channels. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -15,17 +16,14 @@
 /* Samples read at a time, and phases that are the same in each part of so many samples, but for one factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
 
-/* Leakage between lines, as a part of the largest of its channel: that of a sparse transform's windows. */
-static double leakage(const struct lw_verify *verify) { return verify->job.op.precision == LW_DOUBLE ? 1e-6 : 1e-3; }
-
 static const char *const fraction_column[] = {"fractional_index", NULL};     /* not in results of old */
 enum { LEAST_COLUMNS = 4, MOST_COLUMNS = 6 };
-static const char *const channel_columns[] = {"residual", "noise_power", "detection_limit", "dense"};
+static const char *const channel_columns[] = {"residual", "detection_limit", "dense"};
 
 /* A channel of the result, or a piece of one. */
 struct channel {
     int64_t number, piece; /* in the view; 0 where there are no pieces */
-    double residual, noise_power, limit;
+    double residual, limit;
     bool is_dense;
     bool is_refined; /* some line is a tone between two indices */
     double largest; /* of its lines that are checked */
@@ -58,25 +56,20 @@ static int64_t samples_of(const struct lw_verify *verify) { return request_of(ve
 
 /* ---- which lines ------------------------------------------------------------------------------------------------- */
 
-static void choose_columns(struct lines *lines)
+static int look_at_table(struct lines *lines, struct lw_error *err)
 {
     static const char *const least[LEAST_COLUMNS] = {"channel", "index", "re", "im"};
+    struct lw_notes *notes;
+    const int rc = lw_verify_read_notes(lines->verify, "/spectrum", &notes, err);
+    lines->n_rows = rc == LW_OK ? notes->n_rows : 0;
+    lines->has_fractions = rc == LW_OK && lw_notes_have_columns(notes, fraction_column);
+    lw_free(notes);
     memcpy(lines->columns, least, sizeof least);
     lines->n_columns = LEAST_COLUMNS;
     if (lines->has_fractions)
         lines->columns[lines->n_columns++] = fraction_column[0];
     if (request_of(lines->verify)->has_pieces)
         lines->columns[lines->n_columns++] = "piece";
-}
-
-static int look_at_table(struct lines *lines, struct lw_error *err)
-{
-    struct lw_notes *const notes = lw_alloc(sizeof *notes, "the table's columns", err);
-    const int rc = notes ? lw_notes_read(lw_verify_name(lines->verify, "/spectrum").text, NULL, notes, err) : LW_ESYSTEM;
-    lines->n_rows = rc == LW_OK ? notes->n_rows : 0;
-    lines->has_fractions = rc == LW_OK && lw_notes_have_columns(notes, fraction_column);
-    choose_columns(lines);
-    lw_free(notes);
     return rc;
 }
 
@@ -105,9 +98,10 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
 }
 
 /* Rows follow each other: all lines of a run are of one channel or two, so that few channels have to be read. */
-static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *err)
+static int choose_lines(struct lines *lines, struct lw_error *err)
 {
     struct lw_verify *const verify = lines->verify;
+    const int64_t n_rows = lines->n_rows;
     const int64_t readable = lw_max64(1, LW_VERIFY_PRODUCTS / samples_of(verify));
     const int64_t n = lw_min64(lw_min64(verify->n_wanted, n_rows), readable);
     const int64_t channels = verify->job.op.n_channels * request_of(verify)->n_pieces;
@@ -128,29 +122,23 @@ static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *er
 static int read_channel(const struct lw_verify *verify, struct channel *channel, struct lw_error *err)
 {
     const int64_t first = channel->piece * verify->job.op.n_channels + channel->number;
-    const struct lw_rows rows = {.first = first, .count = 1, .columns = channel_columns, .n_columns = 4};
-    double values[4];
+    const struct lw_rows rows = {.first = first, .count = 1, .columns = channel_columns, .n_columns = 3};
+    double values[3] = {0};
     const int rc = lw_notes_read_rows(lw_verify_name(verify, "/channels").text, &rows, values, err);
     channel->residual = values[0];
-    channel->noise_power = values[1];
-    channel->limit = values[2];
-    channel->is_dense = rc == LW_OK && values[3] != 0;
+    channel->limit = values[1];
+    channel->is_dense = rc == LW_OK && values[2] != 0;
     return rc;
 }
 
 /* ---- sums over all samples of a channel -------------------------------------------------------------------------- */
 
-/* exp(-2 pi i f t / n), exactly reduced. */
-static double complex phase(int64_t f, int64_t t, int64_t n)
-{
-    const long double angle = 2 * acosl(-1) * (long double)lw_mod_multiply(f, t, n) / (long double)n;
-    return CMPLX((double)cosl(angle), (double)-sinl(angle));
-}
-
-/* The same at the line's own frequency. */
+/* exp(-2 pi i f t / n) at the line's own frequency f, exactly reduced for its index. */
 static double complex line_phase(const struct line *line, int64_t t, int64_t n)
 {
-    return phase(line->index, t % n, n) * (line->offset == 0 ? 1 : cexp(-2 * M_PI * I * line->offset * (double)t / (double)n));
+    const long double angle = 2 * acosl(-1) * (long double)lw_mod_multiply(line->index, t % n, n) / (long double)n;
+    return CMPLX((double)cosl(angle), (double)-sinl(angle)) *
+           (line->offset == 0 ? 1 : cexp(-2 * M_PI * I * line->offset * (double)t / (double)n));
 }
 
 static void add_block(const double complex *x, int64_t first, int64_t count, int64_t n, struct line *line)
@@ -202,12 +190,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     for (int64_t first = 0; first < n && rc == LW_OK; first += BLOCK) {
         const int64_t count = lw_min64(BLOCK, n - first);
         const struct lw_slab slab = {
-            .first = start + first,
-            .count = count,
-            .channel = channel->number,
-            .n_channels = 1,
-            .into = raw,
-            .into_axis = count,
+            .first = start + first, .count = count, .channel = channel->number, .n_channels = 1, .into = raw, .into_axis = count,
         };
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
@@ -221,19 +204,21 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
 }
 
 /* A dense transform rounds as white noise, and tones that are fitted to it leave coefficients up to the detection limit around
- * them, and between these at most twice that. A sparse one tells a line's value from the noise down to its detection limit; and the
- * sum at a tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it
- * takes: the others are to it what its lines say, and zeros to the sum. */
+ * them, and between these at most twice that. A sparse one tells a line's value from the noise down to its detection limit; lines
+ * leak into each other by a part of the largest, that of the transform's windows; and the sum at a tone's frequency has what the
+ * tones leave. Of the samples that are missing, a sparse transform knows those that it takes: the others are to it what its lines
+ * say, and zeros to the sum. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
-    const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    const bool is_double = verify->job.op.precision == LW_DOUBLE;
+    const double e = is_double ? 1e-16 : 5e-8, leakage = is_double ? 1e-6 : 1e-3;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
     const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* are rounded, too */
     const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) + places : 0;
     const double missing = (double)channel->n_missing * channel->most;
     if (channel->is_dense)
         return dense + left + 2 * channel->limit;
-    return dense + channel->limit + leakage(verify) * channel->largest + left + missing;
+    return dense + channel->limit + leakage * channel->largest + left + missing;
 }
 
 static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,
@@ -363,7 +348,7 @@ int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
     }
     int rc = look_at_table(&lines, err);
     report->n_all = lines.n_rows;
-    if (rc == LW_OK && lines.n_rows > 0 && (rc = choose_lines(&lines, lines.n_rows, err)) == LW_OK)
+    if (rc == LW_OK && lines.n_rows > 0 && (rc = choose_lines(&lines, err)) == LW_OK)
         rc = check_lines(&lines, report, err);
     lw_free(lines.all);
     return rc;

@@ -58,16 +58,13 @@ struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
     return lw_name_of(verify->request->file, unit);
 }
 
-/* ---- the job ----------------------------------------------------------------------------------------------------- */
-
-/* A word of what to do about an input that is not there. */
-static void add_remedy(struct lw_error *err)
+int lw_verify_read_notes(const struct lw_verify *verify, const char *path, struct lw_notes **notes, struct lw_error *err)
 {
-    const size_t used = strlen(err->message);
-    snprintf(err->message + used, sizeof err->message - used,
-             "; where the result's input, filters or files beside are somewhere else by now, --input, "
-             "--filters and --beside say where");
+    *notes = lw_alloc(sizeof **notes, "attributes of the result", err);
+    return *notes ? lw_notes_read(lw_verify_name(verify, path).text, NULL, *notes, err) : LW_ESYSTEM;
 }
+
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
 
 static int open_input(struct lw_verify *verify, struct lw_error *err)
 {
@@ -89,20 +86,7 @@ static bool was_as_stored(const struct lw_verify *verify, int input)
     return verify->job.inputs[input].packing.is_on && !lw_said_find(&verify->notes->file, name, &found);
 }
 
-/* The input itself is opened again as it was then. */
-static int open_as_stored(struct lw_verify *verify, struct lw_error *err)
-{
-    if (!was_as_stored(verify, 0))
-        return LW_OK;
-    verify->as_stored = true;
-    verify->job.ops->release(&verify->job);
-    verify->job = (struct lw_job){.ops = verify->request->ops};
-    lw_reader_close(verify->reader);
-    verify->reader = NULL;
-    return open_input(verify, err);
-}
-
-/* Filters, kernel and mask are not. */
+/* Filters, kernel and mask are not opened again as they were then. */
 static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
@@ -150,25 +134,19 @@ static int take_numbers(struct lw_verify *verify, const char *path, double *valu
     return lw_comm_agree(verify->comm, rc, err);
 }
 
-static int take_spectrum(struct lw_verify *verify, struct lw_error *err)
+static int take_measured(struct lw_verify *verify, struct lw_error *err)
 {
-    struct lw_whitening *const whitening = verify->job.whitening;
-    if (!whitening)
-        return LW_OK;
-    const int rc = take_numbers(verify, "/psd", whitening->spectrum, whitening->segment / 2 + 1, err);
-    if (rc)
-        return rc;
-    whitening->n_segments = 1;
-    return lw_comm_agree(verify->comm, verify->job.ops->whiten(&verify->job, lw_proc_cores(), err), err);
-}
-
-static int take_noise(struct lw_verify *verify, struct lw_error *err)
-{
-    const struct lw_job *const job = &verify->job;
-    if (!lw_noise_is_measured(job))
-        return LW_OK;
-    return take_numbers(verify, "/noise", job->noise,
-                        lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op), err);
+    struct lw_job *const job = &verify->job;
+    struct lw_whitening *const whitening = job->whitening;
+    int rc = LW_OK;
+    if (whitening && (rc = take_numbers(verify, "/psd", whitening->spectrum, whitening->segment / 2 + 1, err)) == LW_OK) {
+        whitening->n_segments = 1;
+        rc = lw_comm_agree(verify->comm, job->ops->whiten(job, lw_proc_cores(), err), err);
+    }
+    if (rc == LW_OK && lw_noise_is_measured(job))
+        rc = take_numbers(verify, "/noise", job->noise,
+                          lw_search_stretches(lw_op_search(&job->op)) * job->op.n_channels * lw_op_filters(&job->op), err);
+    return rc;
 }
 
 /* ---- the operation as a convolution of images -------------------------------------------------------------------- */
@@ -226,16 +204,6 @@ static void find_segments(const struct lw_verify *verify, struct lw_verify_shape
     shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
 }
 
-static int find_promises(const struct lw_verify *verify, struct lw_verify_shape *shape, struct lw_error *err)
-{
-    const double n = (double)shape->segment_rows * (double)shape->segment_columns;
-    if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
-        return LW_ESYSTEM;
-    for (int f = 0; f < shape->n_filters; f++)
-        shape->promises[f] = lw_verify_promise(verify, f, shape->is_image ? fmax(n, 256) : n);
-    return LW_OK;
-}
-
 static int find_shape(struct lw_verify *verify, struct lw_error *err)
 {
     const struct lw_job *const job = &verify->job;
@@ -255,47 +223,57 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->n_outputs = job->n_outputs;
     shape->boundary = job->boundary;
     find_segments(verify, shape);
-    return find_promises(verify, shape, err);
+    if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; f < shape->n_filters; f++)
+        shape->promises[f] = lw_verify_promise(verify, f, shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values);
+    return LW_OK;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* Of the result's first dataset, and so of its root group. Rank 0's go to all. */
-static int read_notes(struct lw_verify *verify, struct lw_error *err)
+/* Notes of the result's first dataset, and so of its root group. Rank 0's go to all. */
+static int share_notes(struct lw_verify *verify, struct lw_error *err)
 {
+    const bool reads = lw_comm_rank(verify->comm) == 0;
     int rc = LW_OK;
-    if (!(verify->notes = lw_alloc(sizeof *verify->notes, "the result's attributes", err)))
+    if (reads)
+        rc = lw_verify_read_notes(verify, verify->job.products[0].dataset.path, &verify->notes, err);
+    else if (!(verify->notes = lw_alloc(sizeof *verify->notes, "attributes of the result", err)))
         rc = LW_ESYSTEM;
-    if (rc == LW_OK && lw_comm_rank(verify->comm) == 0)
-        rc = lw_notes_read(lw_verify_name(verify, verify->job.products[0].dataset.path).text, NULL, verify->notes, err);
-    if ((rc = lw_comm_agree(verify->comm, rc, err)))
-        return rc;
-    lw_comm_broadcast(verify->comm, verify->notes, sizeof *verify->notes);
-    return LW_OK;
-}
-
-static int recognise(struct lw_verify *verify, struct lw_error *err)
-{
-    const struct lw_format *format = NULL;
-    const int rc = lw_formats_find(verify->request->file, NULL, &format, err);
-    verify->is_fits = rc == LW_OK && strcmp(format->name, "HDF5") != 0;
+    rc = lw_comm_agree(verify->comm, rc, err);
+    if (rc == LW_OK)
+        lw_comm_broadcast(verify->comm, verify->notes, sizeof *verify->notes);
     return rc;
 }
 
 int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
 {
-    int rc;
+    const struct lw_format *format = NULL;
+    int rc = lw_formats_find(verify->request->file, NULL, &format, err);
+    verify->is_fits = rc == LW_OK && strcmp(format->name, "HDF5") != 0;
     verify->job = (struct lw_job){.ops = verify->request->ops};
-    if ((rc = lw_comm_agree(verify->comm, recognise(verify, err), err)))
+    if ((rc = lw_comm_agree(verify->comm, rc, err)))
         return rc;
-    if ((rc = open_input(verify, err))) {
-        if (rc == LW_EIO)
-            add_remedy(err);
-        return rc;
+    if ((rc = open_input(verify, err)) == LW_EIO) {
+        const size_t used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used,
+                 "; where the result's input, filters or files beside are somewhere else by now, --input, "
+                 "--filters and --beside say where");
     }
-    if ((rc = read_notes(verify, err)) || (rc = open_as_stored(verify, err)) ||
-        (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) || (rc = check_packing(verify, err)) ||
-        (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
+    if (rc || (rc = share_notes(verify, err)))
+        return rc;
+    if (was_as_stored(verify, 0)) {         /* the input itself is opened again as it was then */
+        verify->as_stored = true;
+        verify->job.ops->release(&verify->job);
+        verify->job = (struct lw_job){.ops = verify->request->ops};
+        lw_reader_close(verify->reader);
+        verify->reader = NULL;
+        if ((rc = open_input(verify, err)))
+            return rc;
+    }
+    if ((rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) || (rc = check_packing(verify, err)) ||
+        (rc = check_sizes(verify, err)) || (rc = take_measured(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
     return lw_comm_agree(verify->comm, find_shape(verify, err), err);

@@ -1,4 +1,5 @@
-#include "verify/spots.h"
+/* peaks.c - random rows of a table of peaks: their values, and that no output within reach is stronger. */
+#include "verify/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -23,29 +24,24 @@ struct peak {
 struct table {
     struct lw_verify *verify;
     struct lw_name name;
-    int64_t n_rows;
     int64_t cluster; /* reach of the neighbours that are compared; -1: none are */
     bool has_exclusions;
 };
 
-static struct peak peak_of(const struct lw_verify *verify, const double row[N_COLUMNS])
+/* False: it is none of the outputs that there are. */
+static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS], struct peak *peak)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
-    return (struct peak){
+    const int64_t lead = verify->job.search.lead;
+    *peak = (struct peak){
         .channel = (int64_t)row[CHANNEL],
         .filter = shape->is_image ? 0 : (int)row[FILTER],
-        .row = verify->job.search.lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
+        .row = lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
         .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
         .value = CMPLX(row[RE], row[IM]),
         .snr = row[SNR],
         .cluster_size = (int64_t)row[SIZE],
     };
-}
-
-static bool is_inside(const struct lw_verify *verify, const struct peak *peak)
-{
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t lead = verify->job.search.lead;
     return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
            peak->row >= lead && peak->row < lead + verify->job.search.n_wanted && peak->column >= 0 &&
            peak->column < shape->output_columns;
@@ -84,46 +80,29 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
     }
 }
 
-static void compare_row(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int64_t row,
-                        double its, struct neighbours *found)
-{
-    const struct lw_verify_shape *const shape = &table->verify->shape;
-    const bool all = shape->search->clusters_filters;
-    const int64_t reach = shape->is_image ? table->cluster : 0;
-    for (int64_t column = lw_max64(0, peak->column - reach); column <= lw_min64(shape->output_columns - 1, peak->column + reach);
-         column++)
-        for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
-            compare(table, samples, peak, f, row, column, its, found);
-}
-
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
-
-static struct lw_type computed_type(const struct lw_verify *verify)
-{
-    const bool is_complex = verify->job.op.input.is_complex || verify->shape.parts == 2;
-    return (struct lw_type){.scalar = verify->job.op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = is_complex};
-}
 
 /* Its value, its SNR, and that it is one. */
 static void check_value(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
                         const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
     struct lw_verify *const verify = table->verify;
-    const struct lw_type type = computed_type(verify);
+    const bool is_single = verify->job.op.precision == LW_SINGLE;
+    const struct lw_type type = {.scalar = is_single ? LW_FLOAT32 : LW_FLOAT64,
+                                 .is_complex = verify->job.op.input.is_complex || verify->shape.parts == 2};
     const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter, peak->row), ratio = cabs(peak->value) / sigma;
-    const double epsilon = verify->job.op.precision == LW_SINGLE ? 1e-6 : 1e-14;
-    char where[160], got[64], want[64];
+    const double epsilon = is_single ? 1e-6 : 1e-14;
+    char where[160], got[64];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
-    lw_verify_count(report, lw_verify_part(verify, type, 0, peak->value, y), "%s: %s instead of %s", where,
-                    lw_verify_number(peak->value, type.is_complex, got),
-                    y->is_nan ? "not a number" : lw_verify_number(y->value, type.is_complex, want));
+    lw_verify_compare(verify, type, 0, peak->value, y, where, report);
     if (!(fabs(peak->snr - ratio) <= epsilon * ratio))
         lw_verify_count(report, NAN, "%s: an SNR of %.9g instead of %.9g", where, peak->snr, ratio);
     if (!(peak->snr >= verify->shape.search->threshold * (1 - epsilon)))
         lw_verify_count(report, NAN, "%s: an SNR of %.9g is below the threshold %g", where, peak->snr,
                         verify->shape.search->threshold);
     if (!lw_sign_fits(verify->shape.search->sign, creal(peak->value)))
-        lw_verify_count(report, NAN, "%s: %s is no peak by --sign %s", where, got, lw_sign_text(verify->shape.search->sign));
+        lw_verify_count(report, NAN, "%s: %s is no peak by --sign %s", where, lw_verify_number(peak->value, type.is_complex, got),
+                        lw_sign_text(verify->shape.search->sign));
     if (table->has_exclusions && lw_verify_is_excluded(verify, samples, peak->filter, peak->row, peak->column))
         lw_verify_count(report, NAN, "%s: it touches samples that do not count", where);
 }
@@ -132,13 +111,19 @@ static void check_neighbours(const struct table *table, const struct lw_verify_s
                              int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
     struct lw_verify *const verify = table->verify;
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const bool all = shape->search->clusters_filters;
+    const int64_t reach = shape->is_image ? table->cluster : 0;
+    const int64_t left = lw_max64(0, peak->column - reach), right = lw_min64(shape->output_columns - 1, peak->column + reach);
     const double its =
         y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter, peak->row) + 4 * FLT_EPSILON * peak->snr;
     struct neighbours found = {0};
     char where[160], other[160];
     lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
     for (int64_t row = first; row < end; row++)
-        compare_row(table, samples, peak, row, its, &found);
+        for (int64_t column = left; column <= right; column++)
+            for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
+                compare(table, samples, peak, f, row, column, its, &found);
     if (found.excess > 1)
         lw_verify_count(report, found.excess, "%s: a stronger output is within reach, at %s", where,
                         lw_verify_where(verify, found.filter, peak->channel, found.row, found.column, other));
@@ -166,19 +151,16 @@ static int check_peak(const struct table *table, const struct peak *peak, struct
 
 static int check_row(const struct table *table, int64_t number, struct lw_verify_row *report, struct lw_error *err)
 {
-    const struct lw_verify_shape *const shape = &table->verify->shape;
     const struct lw_rows rows = {
-        .first = number,
-        .count = 1,
-        .columns = shape->is_image ? source_columns : peak_columns,
+        .first = number, .count = 1, .columns = table->verify->shape.is_image ? source_columns : peak_columns,
         .n_columns = N_COLUMNS,
     };
     double values[N_COLUMNS];
+    struct peak peak;
     const int rc = lw_notes_read_rows(table->name.text, &rows, values, err);
     if (rc)
         return rc;
-    const struct peak peak = peak_of(table->verify, values);
-    if (is_inside(table->verify, &peak))
+    if (take_peak(table->verify, values, &peak))
         return check_peak(table, &peak, report, err);
     lw_verify_count(report, NAN, "row %" PRId64 " of the table is of no output that there is", number);
     return LW_OK;
@@ -186,31 +168,15 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static int count_rows(struct table *table, struct lw_error *err)
-{
-    struct lw_notes *const notes = lw_alloc(sizeof *notes, "the table's columns", err);
-    const int rc = notes ? lw_notes_read(table->name.text, NULL, notes, err) : LW_ESYSTEM;
-    table->n_rows = rc == LW_OK ? notes->n_rows : 0;
-    lw_free(notes);
-    return rc;
-}
-
-static int64_t n_taps_of(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
-
-/* Products of taps and samples for one peak and its neighbours; INT64_MAX: more than can be counted. */
-static int64_t cost_of(const struct lw_verify_shape *shape)
-{
-    const struct lw_search *const search = shape->search;
-    const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps_of(shape);
-    return cost < 1e18 ? (int64_t)cost : INT64_MAX;
-}
-
 int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
     struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t cost = cost_of(shape), n_compared = LW_VERIFY_PRODUCTS / lw_max64(1, cost);
+    const struct lw_search *const search = shape->search;
+    const int64_t n_taps = shape->tap_rows * shape->tap_columns;
+    const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps;    /* of one peak with its neighbours */
+    const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
     struct table table = {
         .verify = verify,
         .name = lw_verify_name(verify, product->dataset.path),
@@ -220,21 +186,23 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
         snprintf(report->remark, sizeof report->remark, "tables of FITS are not read");
         return LW_OK;
     }
-    int rc = count_rows(&table, err);
-    if (rc || table.n_rows == 0)
+    struct lw_notes *notes;
+    int rc = lw_verify_read_notes(verify, product->dataset.path, &notes, err);
+    const int64_t n_rows = rc == LW_OK ? notes->n_rows : 0;
+    lw_free(notes);
+    if (n_rows == 0)
         return rc;
-    const int64_t reach = n_compared > 0 ? 2 * shape->search->cluster + 1 : 1;
+    const int64_t reach = n_compared > 0 ? 2 * search->cluster + 1 : 1;
     const struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
-        .n_channels = 1, .n_rows = table.n_rows, .in_row = 1, .span = 1, .products = n_taps_of(shape),
+        .n_channels = 1, .n_rows = n_rows, .in_row = 1, .span = 1, .products = n_taps,
         .rows_read = lw_verify_rows_read(shape, reach),
     });
-    const int64_t n = pieces.n;
-    report->n_all = table.n_rows;
-    if (n_compared < n)
+    report->n_all = n_rows;
+    if (n_compared < pieces.n)
         snprintf(report->remark, sizeof report->remark, "the neighbours of %" PRId64 " were compared", n_compared);
     rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
-    for (int64_t i = 0; i < n && rc == LW_OK; i++) {
-        table.cluster = i < n_compared ? shape->search->cluster : -1;
+    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
+        table.cluster = i < n_compared ? search->cluster : -1;
         rc = check_row(&table, lw_verify_card(&pieces.deck, i), report, err);
     }
     return rc;

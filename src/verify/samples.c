@@ -1,3 +1,4 @@
+/* samples.c - the input around some outputs, and how strong it is there. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -87,24 +88,21 @@ static bool is_bad(const struct lw_verify *verify, double complex value)
 }
 
 /* The value that boundary zero puts above and below an image is not in the file. */
-static bool is_outside(const struct lw_verify_shape *shape, int64_t row)
-{
-    return shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
-}
-
 static void take_values(const struct lw_verify *verify, struct lw_verify_samples *samples)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t columns = shape->columns;
-    for (int64_t row = samples->begin; row < samples->end; row++)
+    for (int64_t row = samples->begin; row < samples->end; row++) {
+        const bool is_outside = shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
+        const bool masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
         for (int64_t column = 0; column < columns; column++) {
             const int64_t i = (row - samples->begin) * columns + column;
-            const double complex value = is_outside(shape, row) ? shape->outside : value_at(verify, i);
-            const bool bad = is_bad(verify, value),
-                       masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
+            const double complex value = is_outside ? shape->outside : value_at(verify, i);
+            const bool bad = is_bad(verify, value);
             samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
             samples->values[i] = bad ? 0 : value;
         }
+    }
 }
 
 /* ---- how strong the input is around ------------------------------------------------------------------------------ */
@@ -116,20 +114,6 @@ struct cells {
     double *repeats;           /* [columns of the input] how often each stands in a continued row */
 };
 
-static double norm2(double complex value) { return creal(value) * creal(value) + cimag(value) * cimag(value); }
-
-static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t first_row, struct cells *cells)
-{
-    const int64_t columns = verify->shape.columns;
-    for (int64_t row = 0; row < n_rows; row++)
-        for (int64_t column = 0; column < columns; column++) {
-            const double complex value = value_at(verify, row * columns + column);
-            if (!is_bad(verify, value))
-                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] +=
-                    cells->repeats[column] * norm2(value);
-        }
-}
-
 /* Where a kernel is wider than the image, a segment holds the same columns many times. */
 static void count_repeats(const struct lw_verify_shape *shape, double *repeats)
 {
@@ -139,6 +123,19 @@ static void count_repeats(const struct lw_verify_shape *shape, double *repeats)
         if (at >= 0)
             repeats[at]++;
     }
+}
+
+/* Add the energy of rows that have been read, of which the first is number `first_row` of the cells'. */
+static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t first_row, struct cells *cells)
+{
+    const int64_t columns = verify->shape.columns;
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t column = 0; column < columns; column++) {
+            const double complex value = value_at(verify, row * columns + column);
+            if (!is_bad(verify, value))
+                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] +=
+                    cells->repeats[column] * (creal(value) * creal(value) + cimag(value) * cimag(value));
+        }
 }
 
 static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct cells *cells,

@@ -1,11 +1,11 @@
-#include "verify/spots.h"
+/* spots.c - which outputs are checked, and their names. */
+#include "verify/state.h"
 
 #include "base/integers.h"
 #include "sfft/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- random orders ----------------------------------------------------------------------------------------------- */
 
@@ -61,18 +61,13 @@ int64_t lw_verify_all(const struct lw_verify_pieces *pieces)
     return pieces->choice.n_channels * pieces->choice.n_rows * pieces->choice.in_row;
 }
 
-/* Number of a piece: those of a channel lie behind each other. */
-static int64_t number_of_end(struct lw_verify *verify, const struct lw_verify_pieces *pieces, bool is_last)
-{
-    const int64_t n = pieces_of_channel(pieces), channel = lw_verify_draw(verify, pieces->choice.n_channels);
-    return channel * n + (is_last ? n - 1 : 0);
-}
-
-/* Its number: the ends first, then the cards of the deck that are not these. */
+/* The number of a piece: the ends of some channel first, then the cards of the deck that are not these. Pieces of a channel lie
+ * behind each other. */
 static int64_t deal(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
 {
+    const int64_t n = pieces_of_channel(pieces);
     if (i < 2)
-        pieces->ends[i] = number_of_end(verify, pieces, i == 1);
+        pieces->ends[i] = lw_verify_draw(verify, pieces->choice.n_channels) * n + (i == 1 ? n - 1 : 0);
     if (i == 0 || (i == 1 && pieces->ends[1] != pieces->ends[0]))
         return pieces->ends[i];
     int64_t number;
@@ -99,21 +94,7 @@ int64_t lw_verify_row_of(const struct lw_verify_pieces *pieces, const struct lw_
     return piece->first + element / pieces->choice.in_row;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
-
-void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel,
-                     int64_t row, int64_t column, int64_t place[LW_MAX_DIMS])
-{
-    const struct lw_writer_dataset *const dataset = &product->dataset;
-    memset(place, 0, LW_MAX_DIMS * sizeof *place);
-    if (strcmp(dataset->dim_names[0], "filter") == 0)
-        place[0] = filter;
-    if (product->channel_dim >= 0)
-        place[product->channel_dim] = channel;
-    place[product->axis_dim] = row;
-    if (verify->shape.is_image)
-        place[product->axis_dim + 1] = column;
-}
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
                             char text[160])

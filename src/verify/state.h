@@ -7,6 +7,7 @@
 #include "verify/verify.h"
 
 #include <complex.h>
+#include <math.h>
 
 /* Products of an input sample and a tap that are summed for one dataset of a result, and input values that are read: where the
  * samples wanted would take more, fewer are checked. */
@@ -75,6 +76,9 @@ void lw_verify_close(struct lw_verify *verify); /* Collective. */
 
 /** "RESULT:/path", as readers take it; of a FITS result by the name of its extension. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path);
+
+/** Notes of a dataset, owned by the caller in any case; NULL: no memory. Errors: those of lw_notes_read; LW_ESYSTEM. */
+int lw_verify_read_notes(const struct lw_verify *verify, const char *path, struct lw_notes **notes, struct lw_error *err);
 
 /** A new line of the table. */
 struct lw_verify_row *lw_verify_add_row(struct lw_verify *verify, const char *name);
@@ -150,15 +154,75 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
 /** sigma of a channel behind a filter at an output, of images a row. */
 double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter, int64_t row);
 
-/* ---- promise.c --------------------------------------------------------------------------------------------------- */
-
 /** The largest error of one output of y behind a filter whose segment has an rms value of 1: 6 times the promised rms error.
  * @param n  N of the promise: values that are transformed together, or taps of a direct sum */
 double lw_verify_promise(const struct lw_verify *verify, int filter, double n);
 
+/** The larger of two numbers; where one of them is not a number, that. */
+static inline double lw_verify_larger(double a, double b) { return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b); }
+
 /** The error of a stored value, as a part of what is allowed. @param scale  what a stored sample of a type that saturates counts */
 double lw_verify_part(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
                       const struct lw_verify_truth *truth);
+
+/** Count it. @param where  it stands: begins what is said of it */
+void lw_verify_compare(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
+                       const struct lw_verify_truth *truth, const char *where, struct lw_verify_row *row);
+
+/* ---- spots.c: which outputs are checked: random ones of random pieces of a dataset's axis, among which are the first and the last,
+ * and none twice ---------------------------------------------------------------------------------------------------- */
+
+/* The numbers 0 .. n - 1 in a random order. */
+struct lw_verify_deck {
+    uint64_t seed;
+    int64_t n;
+};
+
+struct lw_verify_deck lw_verify_shuffle(struct lw_verify *verify, int64_t n);
+
+/** Number `i` of them, 0 <= i < n. */
+int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i);
+
+/* What is to be chosen from: the elements of a dataset, n_rows of each channel with `in_row` each. */
+struct lw_verify_choice {
+    int64_t n_channels, n_rows, in_row;
+    int64_t span;      /* rows of a piece whose memory stays small */
+    int64_t products;  /* that one element costs */
+    int64_t rows_read; /* of the input, that a piece costs at least */
+};
+
+/* Pieces of so many rows, of each channel; n of them are taken, and so many elements of each. */
+struct lw_verify_pieces {
+    struct lw_verify_choice choice;
+    int64_t rows;
+    int64_t n, n_each;
+    struct lw_verify_deck deck; /* of all pieces */
+    int64_t ends[2], n_dealt;   /* the first two that are taken; and cards of the deck that are gone */
+};
+
+struct lw_verify_piece {
+    int64_t channel, first, rows, n;
+    struct lw_verify_deck deck; /* of its elements */
+};
+
+/** Choose them. Where --sample asks for all elements, and they do not cost too much, all are taken. */
+struct lw_verify_pieces lw_verify_choose(struct lw_verify *verify, const struct lw_verify_choice *choice);
+
+/** Elements that there are. */
+int64_t lw_verify_all(const struct lw_verify_pieces *pieces);
+
+/** The next piece, of pieces->n. */
+struct lw_verify_piece lw_verify_next(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i);
+
+/** Number k of its elements that are taken. @param rest  which one of its row */
+int64_t lw_verify_row_of(const struct lw_verify_pieces *pieces, const struct lw_verify_piece *piece, int64_t k, int64_t *rest);
+
+/** "filter 2, channel 0, sample 1234". Returns `text`. */
+const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
+                            char text[160]);
+
+/** "1.5" or "1.5 + 2i". Returns `text`. */
+const char *lw_verify_number(double complex value, bool is_complex, char text[64]);
 
 /* ---- what is checked, a line or more of the table each; by rank 0 ------------------------------------------------ */
 

@@ -46,6 +46,13 @@ struct mapped {
     int64_t size;
 };
 
+/* Where the elements of a dataset are; NULL: not in the file. */
+static const char *place_of(const struct mapped *mapped, const struct lw_notes *notes)
+{
+    const bool is_inside = notes->bytes > 0 && notes->offset > 0 && notes->bytes <= mapped->size - notes->offset;
+    return is_inside ? mapped->bytes + notes->offset : NULL;
+}
+
 static int map_file(const char *file, struct mapped *mapped, struct lw_error *err)
 {
     struct stat status;
@@ -60,13 +67,6 @@ static int map_file(const char *file, struct mapped *mapped, struct lw_error *er
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, strerror(reason));
     *mapped = (struct mapped){bytes, (int64_t)status.st_size};
     return LW_OK;
-}
-
-/* Where the elements of a dataset are; NULL: not in the file. */
-static const char *place_of(const struct mapped *mapped, const struct lw_notes *notes)
-{
-    const bool is_inside = notes->bytes > 0 && notes->offset > 0 && notes->bytes <= mapped->size - notes->offset;
-    return is_inside ? mapped->bytes + notes->offset : NULL;
 }
 
 /* ---- blocks of arrays -------------------------------------------------------------------------------------------- */
@@ -176,23 +176,19 @@ static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, c
     return rc;
 }
 
-static int read_notes(const char *file, const char *path, struct lw_notes **out, struct lw_error *err)
-{
-    *out = lw_alloc(sizeof **out, "attributes of the result", err);
-    return *out ? lw_notes_read(lw_name_of(file, path).text, NULL, *out, err) : LW_ESYSTEM;
-}
-
 static int check_array(struct lw_verify *verify, const struct mapped *mapped, const char *path, struct lw_error *err)
 {
-    const char *const file = verify->request->file, *const of = path + strlen(LW_SUMS_GROUP);
+    const char *const of = path + strlen(LW_SUMS_GROUP);
     struct array array = {0};
     int rc;
-    if ((rc = read_notes(file, path, &array.sums, err)) == LW_OK && (rc = read_notes(file, of, &array.notes, err)) == LW_OK) {
+    if ((rc = lw_verify_read_notes(verify, path, &array.sums, err)) == LW_OK &&
+        (rc = lw_verify_read_notes(verify, of, &array.notes, err)) == LW_OK) {
         struct lw_verify_row *const report = lw_verify_add_row(verify, of);
         report->is_sums = true;
         rc = find_shape(&array) && place_of(mapped, array.notes) && place_of(mapped, array.sums)
                  ? compare_sums(verify, mapped, &array, report, err)
-                 : lw_fail(err, LW_EDATA, "the checksums %s of '%.600s' do not fit %s: the file is damaged", path, file, of);
+                 : lw_fail(err, LW_EDATA, "the checksums %s of '%.600s' do not fit %s: the file is damaged", path,
+                           verify->request->file, of);
     }
     lw_free(array.notes);
     lw_free(array.sums);
@@ -204,7 +200,7 @@ static int check_array(struct lw_verify *verify, const struct mapped *mapped, co
 static int check_table(struct lw_verify *verify, const struct mapped *mapped, const char *path, struct lw_error *err)
 {
     struct lw_notes *notes = NULL;
-    const int rc = read_notes(verify->request->file, path, &notes, err);
+    const int rc = lw_verify_read_notes(verify, path, &notes, err);
     const char *const stored = rc == LW_OK ? lw_said_text(&notes->dataset, LW_WRITER_SUM) : "";
     const char *const rows = rc == LW_OK ? place_of(mapped, notes) : NULL;
     if (stored[0]) {
@@ -220,16 +216,6 @@ static int check_table(struct lw_verify *verify, const struct mapped *mapped, co
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static int check_all(struct lw_verify *verify, const struct mapped *mapped, const struct datasets *found, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int s = 0; s < found->n_sums && rc == LW_OK; s++)
-        rc = check_array(verify, mapped, found->sums[s], err);
-    for (int t = 0; t < found->n_tables && rc == LW_OK; t++)
-        rc = check_table(verify, mapped, found->tables[t], err);
-    return rc;
-}
-
 int lw_verify_sums(struct lw_verify *verify, struct lw_error *err)
 {
     struct datasets found = {0};
@@ -244,7 +230,10 @@ int lw_verify_sums(struct lw_verify *verify, struct lw_error *err)
                        verify->request->file);
     if ((rc = lw_list_file(verify->request->file, look_at, &found, err)) || (rc = map_file(verify->request->file, &mapped, err)))
         return rc;
-    rc = check_all(verify, &mapped, &found, err);
+    for (int s = 0; s < found.n_sums && rc == LW_OK; s++)
+        rc = check_array(verify, &mapped, found.sums[s], err);
+    for (int t = 0; t < found.n_tables && rc == LW_OK; t++)
+        rc = check_table(verify, &mapped, found.tables[t], err);
     munmap((void *)(uintptr_t)mapped.bytes, (size_t)mapped.size);
     return rc;
 }

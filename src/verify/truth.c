@@ -1,8 +1,10 @@
+/* truth.c - what an output is by the definition, and how far a stored one may be from it. */
 #include "verify/state.h"
 
 #include "base/integers.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 static const double *tap(const struct lw_verify_shape *shape, int filter, int64_t m, int64_t n)
@@ -73,20 +75,16 @@ static struct sums sum_taps(const struct lw_verify_shape *shape, const struct lw
     return sums;
 }
 
-static double level_of(const struct lw_verify_samples *samples, int64_t column)
-{
-    return samples->levels[lw_max64(0, lw_min64(column / samples->level_columns, samples->n_levels - 1))];
-}
-
 struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                         int64_t row, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const enum lw_nan nan = verify->job.op.nan;
     struct sums sums = shape->is_image ? sum_taps(shape, samples, filter, row, column) : sum_series(shape, samples, filter, row);
+    const int64_t level = (column + shape->ahead_columns) / samples->level_columns;
     struct lw_verify_truth truth = {
         .is_nan = sums.is_touched && nan != LW_NAN_ZERO,
-        .allowed = shape->promises[filter] * level_of(samples, column + shape->ahead_columns),
+        .allowed = shape->promises[filter] * samples->levels[lw_max64(0, lw_min64(level, samples->n_levels - 1))],
     };
     if (nan == LW_NAN_INTERPOLATE && sums.is_touched) {
         const long double weight = sums.all / sums.valid;
@@ -176,16 +174,6 @@ static bool is_touched(const struct lw_verify *verify, const struct lw_verify_sa
     return false;
 }
 
-static void make(const struct lw_verify *verify, struct lw_verify_truth *truth)
-{
-    const struct lw_post post = verify->shape.post;
-    double y[2] = {creal(truth->value), cimag(truth->value)};
-    if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
-        truth->allowed *= 1.5;          /* the errors of both parts */
-    lw_post_operations[post.kind].define(y, &truth->allowed);
-    truth->value = CMPLX(y[0], y[1]);
-}
-
 struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                       int64_t row, int64_t column)
 {
@@ -202,7 +190,12 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
         truth.allowed = (truth.allowed + low.allowed) / (double)(after - before);
     }
     truth.is_nan = is_touched(verify, samples, first, end);
-    make(verify, &truth);
+    const struct lw_post post = shape->post;
+    double y[2] = {creal(truth.value), cimag(truth.value)};
+    if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
+        truth.allowed *= 1.5;           /* the errors of both parts */
+    lw_post_operations[post.kind].define(y, &truth.allowed);
+    truth.value = CMPLX(y[0], y[1]);
     return truth;
 }
 
@@ -216,15 +209,11 @@ double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filt
     return noise ? noise[(stretch * shape->n_channels + channel) * shape->n_filters + filter] : 1;
 }
 
-static bool counts(const struct lw_verify *verify, unsigned char marks)
-{
-    return !(marks & LW_MARK_MASKED) && !(marks & LW_MARK_BAD && verify->job.op.nan == LW_NAN_ZERO);
-}
-
 bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
                            int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
+    const int marks = LW_MARK_MASKED | (verify->job.op.nan == LW_NAN_ZERO ? LW_MARK_BAD : 0);
     double met = 0, all = 0;
     bool is_met = false;
     for (int64_t m = 0; m < shape->tap_rows; m++)
@@ -233,11 +222,90 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
             const int64_t at = (row + shape->ahead_rows - m - samples->begin) * shape->columns + inside;
             const double *const h = tap(shape, filter, m, n);
             const double energy = h[0] * h[0] + (shape->parts == 2 ? h[1] * h[1] : 0);
-            const bool meets = inside >= 0 && !counts(verify, samples->marks[at]);
+            const bool meets = inside >= 0 && samples->marks[at] & marks;
             all += energy;
             met += meets ? energy : 0;
             is_met |= meets;
         }
     const double most = shape->is_image ? 0 : verify->job.search.masked_fraction;
     return most > 0 ? met > most * all : is_met;
+}
+
+/* ---- how far a stored value may be from it ----------------------------------------------------------------------- */
+
+/* Errors are close to normally distributed: none is beyond this many times the promised rms value. */
+#define LARGEST_TO_RMS 6
+
+/* e r (log2(2N) |h|_2 + 10 |h|_1), see README.md. */
+double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t n_taps = shape->tap_rows * shape->tap_columns;
+    const double *const h = shape->taps + filter * n_taps * shape->parts;
+    const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    double one = 0, two = 0;
+    for (int64_t m = 0; m < n_taps; m++) {
+        const double power = shape->parts == 2 ? h[2 * m] * h[2 * m] + h[2 * m + 1] * h[2 * m + 1] : h[m] * h[m];
+        one += sqrt(power);
+        two += power;
+    }
+    return LARGEST_TO_RMS * e * (log2(2 * n) * sqrt(two) + 10 * one);
+}
+
+/* What rounding to the type changes a value of this size by, at most. */
+static double rounding_of(enum lw_scalar scalar, double size)
+{
+    if (lw_scalar_is_integer(scalar))
+        return 0.5;
+    if (scalar == LW_FLOAT16)
+        return fmax(size * 0x1p-11, 0x1p-25);
+    return scalar == LW_FLOAT32 ? fmax(size * (FLT_EPSILON / 2), FLT_MIN) : fmax(size * (DBL_EPSILON / 2), DBL_MIN);
+}
+
+static double fail_nan(bool is_nan) { return is_nan ? NAN : 0; }
+
+/* One part of a number. Integers and half precision saturate. */
+static double part_of(const struct lw_verify *verify, struct lw_type type, double scale, double got, double wanted, double allowed)
+{
+    const bool saturates = lw_scalar_saturates(type.scalar), is_single = verify->job.op.precision == LW_SINGLE;
+    const double unit = saturates && scale > 0 ? scale : 1, epsilon = is_single ? FLT_EPSILON : DBL_EPSILON;
+    const double squares = lw_post_has(verify->shape.post, LW_POST_REAL) ? 2 * epsilon : 0, division = unit != 1 ? epsilon : 0;
+    double want = wanted / unit;
+    if (isnan(got) || isnan(want)) /* where a number is due: fmax would take it for no error */
+        return NAN;
+    if (saturates) {
+        const bool is_integer = lw_scalar_is_integer(type.scalar), is_signed = lw_scalar_is_signed(type.scalar);
+        const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar));
+        const double least = !is_integer ? -65504 : is_signed ? -n_values / 2 : 0;
+        want = fmin(fmax(want, least), is_integer ? least + n_values - 1 : 65504);
+    }
+    const double slack = rounding_of(type.scalar, fabs(want)) + (squares + division) * fabs(want);
+    if (isinf(got)) /* a power beyond the type's range */
+        return fail_nan(!(fabs(want) > FLT_MAX * 0.99));
+    const double error = fmax(0, fabs(got - want) - slack);
+    return error > 0 ? error * unit / allowed : 0;
+}
+
+double lw_verify_part(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
+                      const struct lw_verify_truth *truth)
+{
+    const bool is_integer = lw_scalar_is_integer(type.scalar);
+    if (truth->is_nan && is_integer)
+        return fail_nan(got != 0);
+    if (truth->is_nan)
+        return fail_nan(!isnan(creal(got)) || (type.is_complex && !isnan(cimag(got))));
+    const double re = part_of(verify, type, scale, creal(got), creal(truth->value), truth->allowed);
+    const double im = type.is_complex ? part_of(verify, type, scale, cimag(got), cimag(truth->value), truth->allowed) : 0;
+    return lw_verify_larger(re, im);
+}
+
+void lw_verify_compare(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
+                       const struct lw_verify_truth *truth, const char *where, struct lw_verify_row *row)
+{
+    const double unit = lw_scalar_saturates(type.scalar) && scale > 0 ? scale : 1;
+    char got_text[64], want_text[64];
+    lw_verify_number(got, type.is_complex, got_text);
+    lw_verify_number(truth->value / unit, type.is_complex, want_text);
+    lw_verify_count(row, lw_verify_part(verify, type, scale, got, truth), "%s: %s instead of %s", where, got_text,
+                    truth->is_nan ? "not a number" : want_text);
 }

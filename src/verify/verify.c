@@ -69,20 +69,15 @@ static int fail_incomplete(const char *file, struct lw_error *err)
                    file, done);
 }
 
-/* A result that is not there may have been begun. */
-static int check_begun(const char *file, struct lw_error *err)
-{
-    char part[LW_MAX_PATH];
-    const int length = snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, file);
-    const bool is_begun = length < (int)sizeof part && access(file, F_OK) != 0 && access(part, F_OK) == 0;
-    return is_begun ? fail_incomplete(part, err) : LW_OK;
-}
-
 int lw_verify_check_complete(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
-    int rc;
-    if ((rc = check_begun(file, err)) || (rc = lw_list_check(file, err)))
+    char part[LW_MAX_PATH];
+    const int length = snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, file);
+    if (length < (int)sizeof part && access(file, F_OK) != 0 && access(part, F_OK) == 0)
+        return fail_incomplete(part, err);      /* a result that is not there has been begun */
+    const int rc = lw_list_check(file, err);
+    if (rc)
         return rc;
     const bool is_ours = lw_list_origin(file, &origin), is_incomplete = origin.is_incomplete;
     lw_list_origin_release(&origin);
@@ -100,51 +95,40 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
 
 /* What a sample can find, if wrong values lie anywhere: so many that one of them is in it with 95%. Of N values n are taken, and K
  * wrong ones missed with about (1 - n / N)^K. */
-static void tell_sample(const struct lw_verify_row *row, char text[120])
-{
-    const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
-    text[0] = '\0';
-    if (row->is_sums || row->n_checked == 0 || row->n_all == 0)
-        return;
-    if (row->n_checked >= row->n_all)
-        snprintf(text, 120, "; all there are");
-    else
-        snprintf(text, 120, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all,
-                 ceil(log(0.05) / log1p(-part)));
-}
-
 static void print_row(const struct lw_verify_row *row)
 {
-    char largest[32] = "-", sample[120];
+    const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
+    const bool is_sample = !row->is_sums && row->n_checked > 0 && row->n_all > 0;
+    char largest[32] = "-", sample[120] = "";
     if (row->is_sums)
         snprintf(largest, sizeof largest, "checksums");
     else if (row->n_checked > 0)
         snprintf(largest, sizeof largest, row->largest > 1e6 ? "%.1e" : row->largest > 10 ? "%.0f" : "%.3f", row->largest);
-    tell_sample(row, sample);
+    if (is_sample && row->n_checked >= row->n_all)
+        snprintf(sample, sizeof sample, "; all there are");
+    else if (is_sample)
+        snprintf(sample, sizeof sample, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all,
+                 ceil(log(0.05) / log1p(-part)));
     printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, sample,
            row->remark[0] ? "; " : "", row->remark);
 }
 
-static void print_table(const struct lw_verify *verify)
-{
-    printf("%-16s %10s %8s  %s\n", "dataset", "checked", "wrong", "largest error, as a part of the promised one");
-    for (int r = 0; r < verify->n_rows; r++)
-        print_row(&verify->rows[r]);
-}
-
-/* The worst of all. */
-static int judge(const struct lw_verify *verify, struct lw_error *err)
+/* What was found is shown, whatever ended the checks with `rc`; damage of the result counts more than an input that is not there. */
+static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
 {
     const struct lw_verify_row *worst = NULL;
     int64_t n_wrong = 0;
+    if (verify->n_rows > 0)
+        printf("%-16s %10s %8s  %s\n", "dataset", "checked", "wrong", "largest error, as a part of the promised one");
     for (int r = 0; r < verify->n_rows; r++) {
         const struct lw_verify_row *const row = &verify->rows[r];
+        print_row(row);
         n_wrong += row->n_wrong;
         if (row->n_wrong > 0 && (!worst || row->largest > worst->largest))
             worst = row;
     }
     if (!worst)
-        return LW_OK;
+        return rc;
     if (worst->is_sums)
         return lw_fail(err, LW_EDATA,
                        "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s differ, first "
@@ -180,26 +164,6 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
     return lw_verify_series_product(verify, product, err);
 }
 
-static int check_products(struct lw_verify *verify, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int p = 0; p < verify->job.n_products + verify->job.n_given && rc == LW_OK; p++)
-        rc = check_product(verify, p, err);
-    return rc;
-}
-
-/* What was found is shown, whatever ended the checks; damage of the result counts more than an input that is not there. */
-static int finish(const struct lw_verify *verify, int rc, struct lw_error *err)
-{
-    struct lw_error wrong;
-    if (verify->n_rows > 0)
-        print_table(verify);
-    const int judged = judge(verify, &wrong);
-    if (judged)
-        *err = wrong;
-    return judged ? judged : rc;
-}
-
 /* Where the files are by now. */
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
@@ -229,10 +193,13 @@ int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request,
     int rc = lw_pool_create((int)lw_max64(4, lw_proc_cores()), &verify.pool, err);
     rc = lw_comm_agree(comm, rc == LW_OK && works ? lw_verify_sums(&verify, err) : rc, err);
     if (rc == LW_OK && verify.n_wanted > 0 && (rc = move_files(request, err)) == LW_OK &&
-        (rc = lw_verify_open(&verify, err)) == LW_OK)
-        rc = lw_comm_agree(comm, works ? check_products(&verify, err) : LW_OK, err);
+        (rc = lw_verify_open(&verify, err)) == LW_OK) {
+        for (int p = 0; works && p < verify.job.n_products + verify.job.n_given && rc == LW_OK; p++)
+            rc = check_product(&verify, p, err);
+        rc = lw_comm_agree(comm, rc, err);
+    }
     if (works)
-        rc = finish(&verify, rc, err);
+        rc = judge(&verify, rc, err);
     rc = lw_comm_agree(comm, rc, err);
     lw_verify_close(&verify);
     return rc;

@@ -5,9 +5,9 @@
  *     open.c        the job made again from the result's configuration: its input, filters and mask
  *     stored.c      values of the result's datasets
  *     samples.c     the input around some outputs, and how strong it is there
- *     truth.c       what an output is by the definition: direct sums
- *     promise.c     how far a stored output may be from it
- *     arrays.c      random outputs of series, best and blocks; given.c: filters and kernels that are stored with them
+ *     truth.c       what an output is by the definition, direct sums, and how far a stored one may be from it
+ *     spots.c       which outputs are checked
+ *     arrays.c      random outputs of series, best and blocks; filters and kernels that are stored with them
  *     peaks.c       random rows of a table of peaks
  *     lines.c       random rows of a sparse spectrum
  *

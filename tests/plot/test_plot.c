@@ -1,8 +1,8 @@
 /* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
-#include "plot/labels.h"
 #include "plot/picture.h"
 #include "plot/raster.h"
 #include "plot/script.h"
+#include "plot/subject.h"
 
 #include "../check.h"
 
@@ -142,12 +142,12 @@ static void test_sizes(void)
 {
     int width = 0, height = 0;
     struct lw_error err;
-    CHECK(lw_label_parse_size("1200x601", &width, &height, &err) == LW_OK && width == 1200 && height == 601, "%d x %d", width,
+    CHECK(lw_picture_parse_size("1200x601", &width, &height, &err) == LW_OK && width == 1200 && height == 601, "%d x %d", width,
           height);
     static const char *const bad[] = {"", "x", "1200", "1200x", "x600", "1200x600x", "1200 x 600 ", "10x600", "1200x9000",
                                       "-300x600", "99999999999999999999x600"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(lw_label_parse_size(bad[i], &width, &height, &err) == LW_EUSAGE, "size '%s' is taken", bad[i]);
+        CHECK(lw_picture_parse_size(bad[i], &width, &height, &err) == LW_EUSAGE, "size '%s' is taken", bad[i]);
 }
 
 /* ---- texts ---- */
