@@ -83,8 +83,8 @@ void lw_samples_release(struct lw_samples *samples);
 /** The samples [begin, end) that there are of `n`. */
 struct lw_span lw_plot_clip(double begin, double end, int64_t n);
 
-/** Read the samples of a panel into its raster of at most so many rows and columns: all of them, or, where that would take too long,
- * blocks of the axis and channels spread evenly; `plot->part` says which part of them. `n_panels` share what --read allows.
+/** Read the samples of a panel into its raster of at most so many rows and columns: all of them, or, where that would take too
+ * long, blocks of the axis and channels spread evenly; `plot->part` says which part of them. `n_panels` share what --read allows.
  * LW_ECONFIG: there is nothing in it. Other errors: those of lw_boxes_read; LW_ESYSTEM. */
 int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, int most_rows, int most_columns,
                    struct lw_error *err);

@@ -21,78 +21,45 @@
 #include <unistd.h>
 
 const struct lw_option lw_plot_options[] = {
-    {.name = "output",
-     .kind = LW_OPTION_FILE,
-     .argument = "NAME",
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "NAME",
      .help = "Picture to make: its ending says whether as .png, .pdf, .svg, or as .gp, gnuplot's own text with all data in it, to "
              "be changed and drawn by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and "
              ".png."},
     LW_OPTION_OVERWRITE,
-    {.name = "kind",
-     .kind = LW_OPTION_CHOICE,
-     .choices = "auto|series|waterfall|image|spectrum|peaks|filters",
-     .fallback = "auto",
+    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters", .fallback = "auto",
      .help = "What to draw. auto: tables of sfft as spectrum, tables of peaks as peaks, banks of filters as filters, pixels as "
              "image, and samples as series, or as waterfall if there are more than 8 channels."},
-    {.name = "with-input",
-     .kind = LW_OPTION_FLAG,
+    {.name = "with-input", .kind = LW_OPTION_FLAG,
      .help = "Draw above a result the same part of the input that it was made from. Default: if that file is still there and has "
              "not changed; --with-input=no draws the result alone."},
-    {.name = "from",
-     .kind = LW_OPTION_TEXT,
-     .argument = "TIME",
-     .help =
-         "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time since "
-         "the start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
+    {.name = "from", .kind = LW_OPTION_TEXT, .argument = "TIME",
+     .help = "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time "
+             "since the start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
     {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends, told as for --from."},
-    {.name = "start",
-     .kind = LW_OPTION_INT,
-     .argument = "SAMPLE",
-     .fallback = "0",
-     .minimum = 0,
-     .maximum = 9e18,
+    {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .fallback = "0", .minimum = 0, .maximum = 9e18,
      .help = "The same in samples of the axis, or columns of an image: the first one."},
     {.name = "count", .kind = LW_OPTION_INT, .argument = "SAMPLES", .minimum = 1, .maximum = 9e18, .help = "And how many."},
-    {.name = "channels",
-     .kind = LW_OPTION_RANGE,
-     .argument = "A:B:STEP",
+    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
      .help = "Channels, or rows of an image, to show: from A to before B, every STEP-th. A alone is one. Default: all."},
     LW_OPTIONS_COORDINATES,
-    {.name = "filters",
-     .kind = LW_OPTION_RANGE,
-     .argument = "A:B:STEP",
+    {.name = "filters", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
      .help = "Filters, or images of a stack, to show. Default: the first ones that have room."},
-    {.name = "axis",
-     .kind = LW_OPTION_INT,
-     .argument = "DIMENSION",
-     .minimum = 0,
-     .maximum = 3,
+    {.name = "axis", .kind = LW_OPTION_INT, .argument = "DIMENSION", .minimum = 0, .maximum = 3,
      .help = "Dimension of the dataset that is the axis (time). Default: what the file's metadata says, or else the longest."},
-    {.name = "log",
-     .kind = LW_OPTION_FLAG,
+    {.name = "log", .kind = LW_OPTION_FLAG,
      .help = "Logarithmic values: of the vertical axis, of colours; for filters of the frequencies. Of values below zero, the "
              "magnitude counts."},
-    {.name = "limits",
-     .kind = LW_OPTION_TEXT,
-     .argument = "LOW:HIGH",
+    {.name = "limits", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH",
      .help = "Values of the first and the last colour; either may be left out. Default: the 1st and the 99th percentile, symmetric "
-             "about "
-             "zero for values of both signs; of peaks the least and the largest."},
+             "about zero for values of both signs; of peaks the least and the largest."},
     {.name = "title", .kind = LW_OPTION_TEXT, .argument = "TEXT", .help = "Title. Default: the name of file and dataset."},
-    {.name = "size",
-     .kind = LW_OPTION_TEXT,
-     .argument = "WxH",
+    {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
      .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
-    {.name = "read",
-     .kind = LW_OPTION_BYTES,
-     .argument = "BYTES",
-     .fallback = "256M",
-     .minimum = 1 << 20,
-     .help =
-         "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are "
-         "drawn, and where reading a little of every row would take too many places of the file (one for each 16 KiB of BYTES), a "
-         "lattice of channels and times, evenly spread, too. The picture says which part of the samples it shows: what lies "
-         "between, a short spike, may be missing. More BYTES show more."},
+    {.name = "read", .kind = LW_OPTION_BYTES, .argument = "BYTES", .fallback = "256M", .minimum = 1 << 20,
+     .help = "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are "
+             "drawn, and where reading a little of every row would take too many places of the file (one for each 16 KiB of "
+             "BYTES), a lattice of channels and times, evenly spread, too. The picture says which part of the samples it shows: "
+             "what lies between, a short spike, may be missing. More BYTES show more."},
     LW_OPTIONS_HINTS,
     {.name = NULL},
 };

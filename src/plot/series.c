@@ -38,7 +38,9 @@ static void add_input(struct lw_plot *plot, struct lw_samples *series, int64_t c
     struct lw_shown *const shown = own < plot->input.n_y ? lw_samples_add(series) : NULL;
     if (!shown)
         return;
-    *shown = (struct lw_shown){.subject = &plot->input, .y = {own, own + 1, 1}, .first = -map.first / map.step, .step = 1 / map.step};
+    *shown = (struct lw_shown){.subject = &plot->input, .y = {own, own + 1, 1}};
+    shown->first = -map.first / map.step;
+    shown->step = 1 / map.step;
     if (plot->input.n_y > 1)
         snprintf(shown->title, sizeof shown->title, "input, channel %lld: %.300s", (long long)own, plot->input.info.path);
     else

@@ -1,5 +1,5 @@
-/* arrays.c - random elements of a result's arrays: series and what is made of them, the best filter, blocks, and filters and kernels
- * that are stored with them. */
+/* arrays.c - random elements of a result's arrays: series and what is made of them, the best filter, blocks, and the filters and
+ * kernels that are stored with them. */
 #include "verify/state.h"
 
 #include "base/integers.h"

@@ -225,8 +225,9 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     find_segments(verify, shape);
     if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
         return LW_ESYSTEM;
+    const double n = shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values;
     for (int f = 0; f < shape->n_filters; f++)
-        shape->promises[f] = lw_verify_promise(verify, f, shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values);
+        shape->promises[f] = lw_verify_promise(verify, f, n);
     return LW_OK;
 }
 

@@ -169,8 +169,10 @@ double lw_verify_part(const struct lw_verify *verify, struct lw_type type, doubl
 void lw_verify_compare(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
                        const struct lw_verify_truth *truth, const char *where, struct lw_verify_row *row);
 
-/* ---- spots.c: which outputs are checked: random ones of random pieces of a dataset's axis, among which are the first and the last,
- * and none twice ---------------------------------------------------------------------------------------------------- */
+/* ---- spots.c ----------------------------------------------------------------------------------------------------- */
+
+/* Which outputs are checked: random ones of random pieces of a dataset's axis, among which are the first and the last, and none
+ * twice. */
 
 /* The numbers 0 .. n - 1 in a random order. */
 struct lw_verify_deck {

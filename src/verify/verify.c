@@ -14,33 +14,16 @@
 #include <unistd.h>
 
 const struct lw_option lw_verify_options[] = {
-    {.name = "sample",
-     .kind = LW_OPTION_INT,
-     .argument = "N",
-     .fallback = "1000",
-     .minimum = 0,
-     .maximum = 1e9,
-     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes "
-             "very many sums. N that is not less than there are: all. 0: "
-             "only checksums are compared (--checksum of a job), without the input."},
-    {.name = "seed",
-     .kind = LW_OPTION_INT,
-     .argument = "N",
-     .fallback = "1",
-     .minimum = 0,
-     .maximum = 9e18,
+    {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 0, .maximum = 1e9,
+     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many "
+             "sums. N that is not less than there are: all. 0: only checksums are compared (--checksum of a job), without the "
+             "input."},
+    {.name = "seed", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 0, .maximum = 9e18,
      .help = "Another seed takes other values."},
-    {.name = "input",
-     .kind = LW_OPTION_NAMES,
-     .argument = "FILE:/dataset",
+    {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
      .help = "Where the input is by now, if it is not where it was when the result was made."},
-    {.name = "beside",
-     .kind = LW_OPTION_NAMES,
-     .argument = "FILE:/dataset",
-     .help = "The same of the files beside the input."},
-    {.name = "filters",
-     .kind = LW_OPTION_FILE,
-     .argument = "FILE:/dataset",
+    {.name = "beside", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset", .help = "The same of the files beside the input."},
+    {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "The same of filters, or of the kernel of conv2d, that were read from a file."},
     {.name = NULL},
 };
@@ -113,7 +96,7 @@ static void print_row(const struct lw_verify_row *row)
            row->remark[0] ? "; " : "", row->remark);
 }
 
-/* What was found is shown, whatever ended the checks with `rc`; damage of the result counts more than an input that is not there. */
+/* What was found is shown, whatever ended the checks (`rc`); damage of the result counts more than an input that is not there. */
 static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
 {
     const struct lw_verify_row *worst = NULL;
