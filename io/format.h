@@ -141,5 +141,12 @@ void lw_formats_start(void);
  * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
+/** Describe the dataset of that name, before anybody opens it: where a library reads its format by lw_shield; the hints overrule
+ * what the file says. The hints in `info` name its format. Before any GPU is touched (shield.h). Errors: lw_object_parse,
+ * lw_formats_find, lw_format.describe, lw_sampling_settle, lw_shield.
+ * @param hints  NULL: none */
+int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
+                       struct lw_error *err);
+
 /** All formats, NULL-ended, in the order in which they are tried. */
 const struct lw_format *const *lw_formats_all(void);

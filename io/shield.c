@@ -49,11 +49,6 @@ struct request {
     struct lw_object object;
 };
 
-static bool put_request(int end, const struct request *request)
-{
-    return put(end, request, sizeof *request) && put(end, request->object.name, request->name_bytes);
-}
-
 /* Memory for the result, and behind it the name with its zero; to be freed. NULL: the other side has ended. */
 static void *take_request(int end, struct request *request)
 {
@@ -116,7 +111,8 @@ static int stop_child(struct child *child)
 /* False: the child has ended. */
 static bool ask(const struct child *child, const struct request *request, void *result, struct lw_error *theirs)
 {
-    return put_request(child->end, request) && take(child->end, theirs, sizeof *theirs) && take(child->end, result, request->bytes);
+    return put(child->end, request, sizeof *request) && put(child->end, request->object.name, request->name_bytes) &&
+           take(child->end, theirs, sizeof *theirs) && take(child->end, result, request->bytes);
 }
 
 /* ---- the looker: a child that looks at one file after the other ------------------------------------------------------ */
@@ -227,24 +223,19 @@ static struct {
 } guard;
 
 /* Signals for the program, which launchers send to whole groups of processes, do not end the guard; the program's end does. */
-static void follow_the_program(void)
+static void be_guard(int end)
 {
+    static const int blocked[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP};
+    struct request request;
+    struct looker looker = {0};
     sigset_t signals;
     sigemptyset(&signals);
-    static const int blocked[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP};
     for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
         sigaddset(&signals, blocked[i]);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard.program)
-        _exit(0);
-}
-
-static void be_guard(int end)
-{
-    struct request request;
-    struct looker looker = {0};
-    follow_the_program();
+        return;
     lw_formats_start();
     for (void *result; (result = take_request(end, &request)); lw_free(result)) {
         struct lw_error err = {0};

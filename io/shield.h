@@ -10,7 +10,7 @@
  * the next look has a new one. A looker calls the library on plain files, makes no MPI call, starts no thread, and ends without
  * what libraries have registered for the end of the program.
  *
- * Files of formats that no library reads (lw_format.library) need no looker (io/examine.h). */
+ * Files of formats that no library reads (lw_format.library) need no looker (lw_examine_dataset). */
 #pragma once
 
 #include "base/error.h"

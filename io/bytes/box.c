@@ -9,16 +9,6 @@ enum { SHORT_BYTES = 32 << 10, PAGE_BYTES = 4 << 10 };
 
 /* ---- the same box in fewer dimensions ------------------------------------------------------------------------------ */
 
-static void drop_last(struct lw_bytes_box *box)
-{
-    for (int d = LW_BOX_DIMS - 1; d > 0; d--) {
-        box->count[d] = box->count[d - 1];
-        box->from[d] = box->from[d - 1];
-        box->to[d] = box->to[d - 1];
-    }
-    box->count[0] = 1;
-}
-
 /* Elements that follow each other on both sides become one; the last dimension is then the innermost that has more than one. */
 static struct lw_bytes_box merge(struct lw_bytes_box box)
 {
@@ -28,7 +18,12 @@ static struct lw_bytes_box merge(struct lw_bytes_box box)
         if (count > 1 && !follows)
             break;
         box.element_bytes *= count;
-        drop_last(&box);
+        for (int e = LW_BOX_DIMS - 1; e > 0; e--) {
+            box.count[e] = box.count[e - 1];
+            box.from[e] = box.from[e - 1];
+            box.to[e] = box.to[e - 1];
+        }
+        box.count[0] = 1;
     }
     return box;
 }
@@ -71,21 +66,6 @@ void lw_bytes_copy_box(const struct lw_bytes_box *box, const char *from, char *t
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
-/* Bytes from the first to the last. */
-static int64_t span_of(const struct lw_bytes_box *box)
-{
-    int64_t bytes = box->element_bytes;
-    for (int d = 0; d < LW_BOX_DIMS; d++)
-        bytes += (box->count[d] - 1) * box->from[d];
-    return bytes;
-}
-
-static bool is_dense(const struct lw_bytes_box *box, int64_t span)
-{
-    const int64_t n = box->count[0] * box->count[1] * box->count[2];
-    return box->element_bytes < SHORT_BYTES && span / n <= box->element_bytes + PAGE_BYTES;
-}
-
 static int outermost(const struct lw_bytes_box *box)
 {
     int d = 0;
@@ -104,20 +84,23 @@ bool lw_bytes_box_bounces(const struct lw_bytes_box *box)
 static int read_merged(const struct lw_bytes_box *box, int fd, int64_t offset, char *to, char *bounce, int64_t bounce_bytes,
                        struct lw_error *err)
 {
-    const int64_t span = span_of(box);
-    const int d = outermost(box);
-    if (box->count[d] == 1)
+    const int64_t n = box->count[0] * box->count[1] * box->count[2];
+    const int outer = outermost(box);
+    int64_t span = box->element_bytes;          /* from the first to the last */
+    if (n == 1)
         return lw_bytes_read(fd, to, offset, box->element_bytes, err);
+    for (int d = 0; d < LW_BOX_DIMS; d++)
+        span += (box->count[d] - 1) * box->from[d];
     int rc = LW_OK;
-    if (span <= bounce_bytes && is_dense(box, span)) {
+    if (span <= bounce_bytes && box->element_bytes < SHORT_BYTES && span / n <= box->element_bytes + PAGE_BYTES) {
         if ((rc = lw_bytes_read(fd, bounce, offset, span, err)) == LW_OK)
             copy_merged(box, bounce, to);
         return rc;
     }
     struct lw_bytes_box part = *box;
-    part.count[d] = 1;
-    for (int64_t i = 0; rc == LW_OK && i < box->count[d]; i++)
-        rc = read_merged(&part, fd, offset + i * box->from[d], to + i * box->to[d], bounce, bounce_bytes, err);
+    part.count[outer] = 1;
+    for (int64_t i = 0; rc == LW_OK && i < box->count[outer]; i++)
+        rc = read_merged(&part, fd, offset + i * box->from[outer], to + i * box->to[outer], bounce, bounce_bytes, err);
     return rc;
 }
 

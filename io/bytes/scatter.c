@@ -43,11 +43,13 @@ static const double memory_reads_per_s = 400e3;
 struct trial {
     const struct lw_bytes_part *part;
     char *buffers;              /* [threads][CALL_BYTES] */
-    int64_t n_pieces, n_reads;  /* reads here and there in a piece */
+    int64_t n_pieces, n_reads;  /* reads in a piece */
+    int64_t read_bytes;
+    bool is_run;                /* the reads of a piece follow each other; else they are here and there: */
     double shift;               /* of their places, in the distance between two */
     bool is_ahead;
     _Atomic int64_t begun, ended;       /* nanoseconds: when the first read began, 0: none has; and the last one ended */
-    _Atomic int64_t done;               /* bytes, or reads */
+    _Atomic int64_t done;               /* reads */
 };
 
 /* ---- the clock: threads may be slow to wake ---- */
@@ -77,35 +79,17 @@ static void end(struct trial *trial, int64_t done)
 
 /* ---- reads ---- */
 
-/* Where `bytes` may be read, `fraction` of the way through the part. */
-static int64_t place(const struct lw_bytes_part *part, double fraction, int64_t bytes)
+/* Where read i of a piece begins. */
+static int64_t place(const struct trial *trial, int64_t piece, int64_t i)
 {
-    return part->offset + (int64_t)((double)(part->bytes - bytes) * fraction);
-}
-
-static int read_run(void *context, int64_t piece, int thread, struct lw_error *err)
-{
-    struct trial *const trial = context;
     const struct lw_bytes_part *const part = trial->part;
-    const int64_t first = place(part, (double)piece / (double)trial->n_pieces, RUN_BYTES);
-    int64_t done = 0;
-    int rc = LW_OK;
-    const bool is_first = begin(trial);
-    for (; rc == LW_OK && done < RUN_BYTES && goes_on(trial, is_first, done); done += CALL_BYTES)
-        rc = lw_bytes_read(part->fd, trial->buffers + (int64_t)thread * CALL_BYTES, first + done, CALL_BYTES, err);
-    end(trial, done);
-    return rc;
+    const double number = (double)(piece * trial->n_reads + (trial->is_run ? 0 : i)) + trial->shift;
+    const double fraction = number / (double)(trial->n_pieces * trial->n_reads);
+    const int64_t room = part->bytes - (trial->is_run ? trial->n_reads : 1) * trial->read_bytes;
+    return part->offset + (int64_t)((double)room * fraction) + (trial->is_run ? i * trial->read_bytes : 0);
 }
 
-static int64_t read_bytes(const struct trial *trial) { return lw_min64(trial->part->read_bytes, CALL_BYTES); }
-
-static int64_t place_of_read(const struct trial *trial, int64_t piece, int64_t i)
-{
-    const double number = (double)(piece * trial->n_reads + i) + trial->shift;
-    return place(trial->part, number / (double)(trial->n_pieces * trial->n_reads), read_bytes(trial));
-}
-
-static int read_here_and_there(void *context, int64_t piece, int thread, struct lw_error *err)
+static int do_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct trial *const trial = context;
     const int fd = trial->part->fd;
@@ -115,17 +99,17 @@ static int read_here_and_there(void *context, int64_t piece, int thread, struct 
     const bool is_first = begin(trial);
     if (trial->is_ahead && goes_on(trial, is_first, 0))
         for (int64_t i = 0; i < trial->n_reads; i++)
-            lw_bytes_announce(fd, place_of_read(trial, piece, i), read_bytes(trial));
+            lw_bytes_announce(fd, place(trial, piece, i), trial->read_bytes);
     for (; rc == LW_OK && done < trial->n_reads && goes_on(trial, is_first, done); done++)
-        rc = lw_bytes_read(fd, into, place_of_read(trial, piece, done), read_bytes(trial), err);
+        rc = lw_bytes_read(fd, into, place(trial, piece, done), trial->read_bytes, err);
     end(trial, done);
     return rc;
 }
 
-/* @param rate  set to what is done in a second */
-static int measure(struct lw_pool *pool, struct trial *trial, lw_piece_fn *work, double *rate, struct lw_error *err)
+/* @param rate  set to the reads in a second */
+static int measure(struct lw_pool *pool, struct trial *trial, double *rate, struct lw_error *err)
 {
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = trial->n_pieces, .work = work, .context = trial};
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = trial->n_pieces, .work = do_piece, .context = trial};
     atomic_store(&trial->begun, 0);
     atomic_store(&trial->ended, 0);
     atomic_store(&trial->done, 0);
@@ -145,7 +129,7 @@ static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_
     trial->n_reads = lw_min64((int64_t)reads_of_a_thread, READS);
     trial->shift = 0.75;
     trial->is_ahead = true;
-    const int rc = measure(pool, trial, read_here_and_there, &rate, err);
+    const int rc = measure(pool, trial, &rate, err);
     if (rc == LW_OK && rate > pace->reads_per_s) {
         pace->reads_per_s = rate;
         pace->is_ahead = true;
@@ -157,14 +141,23 @@ static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_
 static int measure_all(struct lw_pool *pool, struct trial *trial, struct lw_bytes_pace *pace, struct lw_error *err)
 {
     const int threads = lw_pool_threads(pool);
+    double rate = 0;
     int rc;
     trial->n_pieces = threads * PIECES_OF_A_THREAD;
     trial->n_reads = READS;
+    trial->read_bytes = lw_min64(trial->part->read_bytes, CALL_BYTES);
     trial->shift = 0.25;
-    if ((rc = measure(pool, trial, read_here_and_there, &pace->reads_per_s, err)) || (rc = try_ahead(pool, trial, pace, err)))
+    if ((rc = measure(pool, trial, &pace->reads_per_s, err)) || (rc = try_ahead(pool, trial, pace, err)))
         return rc;
     trial->n_pieces = lw_min64(threads * RUNS_OF_A_THREAD, trial->part->bytes / (4 * RUN_BYTES));
-    return measure(pool, trial, read_run, &pace->bytes_per_s, err);
+    trial->n_reads = RUN_BYTES / CALL_BYTES;
+    trial->read_bytes = CALL_BYTES;
+    trial->shift = 0;
+    trial->is_run = true;
+    trial->is_ahead = false;
+    rc = measure(pool, trial, &rate, err);
+    pace->bytes_per_s = rate * CALL_BYTES;
+    return rc;
 }
 
 int lw_bytes_try(struct lw_pool *pool, const struct lw_bytes_part *part, struct lw_bytes_pace *pace, struct lw_error *err)

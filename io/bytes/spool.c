@@ -177,12 +177,6 @@ int64_t lw_spool_rows(const struct lw_spool *spool) { return spool->n_stored + s
 
 /* ---- rows that go -------------------------------------------------------------------------------------------------- */
 
-static int fail_read(const struct lw_spool *spool, const char *reason, struct lw_error *err)
-{
-    return lw_fail(err, LW_EIO, "cannot read the rows of %.100s back from a temporary file in '%.600s': %.100s; write the result "
-                   "to another folder", spool->spec.name, spool->spec.folder, reason);
-}
-
 static const char *first_row(const struct lw_spool *spool, int run)
 {
     return spool->runs[run].buffer + spool->runs[run].at * spool->spec.row.bytes;
@@ -217,7 +211,8 @@ static int read_rows(const struct lw_spool *spool, struct run *run, struct lw_er
     run->at = 0;
     run->n = lw_min64(spool->buffer_rows, run->end - run->next);
     if (lw_bytes_read(spool->fd, run->buffer, spool->offset + run->next * bytes, run->n * bytes, &reason) != LW_OK)
-        return fail_read(spool, reason.message, err);
+        return lw_fail(err, LW_EIO, "cannot read the rows of %.100s back from a temporary file in '%.600s': %.100s; write the "
+                       "result to another folder", spool->spec.name, spool->spec.folder, reason.message);
     run->next += run->n;
     return LW_OK;
 }

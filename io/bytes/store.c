@@ -218,16 +218,6 @@ static int write_part(struct lw_store *store, const char *from, int64_t offset, 
     return LW_OK;
 }
 
-static int write_mapped(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int64_t done = 0, part; done < bytes && rc == LW_OK; done += part) {
-        part = lw_min64(bytes - done, LW_MAPPING_BYTES - (offset + done) % LW_MAPPING_BYTES);
-        rc = write_part(store, from + done, offset + done, part, err);
-    }
-    return rc;
-}
-
 /* All at once: to map part after part would have the threads wait for each other, and for those that fill. It takes addresses,
  * whole parts of them, but no memory. Where that is refused, the file stays unmapped. */
 static void map(struct lw_store *store)
@@ -257,8 +247,12 @@ int64_t lw_store_bytes(int n_threads) { return n_threads * LW_MAPPING_BYTES; }
  * all of the file there. Short pieces share too many pages, each of which would be written more than once. */
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    const int rc = store->file ? write_mapped(store, data, offset, bytes, err)
-                               : lw_bytes_write(store->fd, data, offset, bytes, err);
+    const char *const from = data;
+    int rc = store->file ? LW_OK : lw_bytes_write(store->fd, from, offset, bytes, err);
+    for (int64_t done = 0, part; store->file && done < bytes && rc == LW_OK; done += part) {
+        part = lw_min64(bytes - done, LW_MAPPING_BYTES - (offset + done) % LW_MAPPING_BYTES);
+        rc = write_part(store, from + done, offset + done, part, err);
+    }
     if (rc == LW_OK && !store->is_memory && bytes >= WRITE_BACK_BYTES)
         sync_file_range(store->fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
     return rc;

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/codecs/bits.h"
-#include "io/codecs/fletcher.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -86,15 +85,6 @@ static int fail_full(struct lw_filtered *f, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "more is compressed there than a chunk holds");
 }
 
-static int undo_bitshuffle(const struct lw_filter *filter, struct lw_filtered *f, struct lw_error *err)
-{
-    if (f->bytes % filter->element_bytes != 0)
-        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are not elements of %" PRId64, f->bytes, filter->element_bytes);
-    lw_bits_restore_blocks(f->data, f->bytes, filter->element_bytes, filter->block_bytes, f->spare);
-    exchange(f, f->bytes);
-    return LW_OK;
-}
-
 static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
 {
     const struct lw_codec *const codec = lw_codec_find(filter->codec);
@@ -105,6 +95,77 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
         return lw_fail(err, LW_EDATA, "%s", codec->failure);
     exchange(f, bytes);
     return LW_OK;
+}
+
+/* ---- Fletcher's checksum, as HDF5 puts it behind the bytes that it is of --------------------------------------------- */
+
+/* Sums in ones' complement: only of zeros alone is the sum 0. */
+static uint64_t fold(uint64_t sum)
+{
+    return sum == 0 ? 0 : 1 + (sum - 1) % 65535;
+}
+
+static uint32_t word(const unsigned char *data)
+{
+    return (uint32_t)data[0] << 8 | data[1];
+}
+
+/* Fletcher's sums: of the words, and of these sums after every word. */
+struct sums {
+    uint64_t first, second;
+};
+
+static struct sums fold_sums(uint64_t first, uint64_t second)
+{
+    return (struct sums){fold(first), fold(second)};
+}
+
+/* The words of a block, in lanes side by side: with a[j] and b[j] the two sums of lane j, those of all words are the sum of
+ * a[j], and of LANES b[j] - j a[j]. A lane has few enough words for 32 bits. */
+enum { LANES = 16, LANE_WORDS = 256, BLOCK_WORDS = LANES * LANE_WORDS };
+
+static struct sums add_block(struct sums sums, const unsigned char *data)
+{
+    uint32_t a[LANES] = {0}, b[LANES] = {0};
+    for (int w = 0; w < LANE_WORDS; w++, data += 2 * LANES)
+        for (int j = 0; j < LANES; j++) {
+            a[j] += word(data + 2 * j);
+            b[j] += a[j];
+        }
+    sums.second += BLOCK_WORDS * sums.first;
+    for (uint64_t j = 0; j < LANES; j++) {
+        sums.first += a[j];
+        sums.second += LANES * (uint64_t)b[j] - j * a[j];
+    }
+    return fold_sums(sums.first, sums.second);
+}
+
+/* Of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. */
+static uint32_t checksum(const char *from, int64_t bytes)
+{
+    const unsigned char *data = (const unsigned char *)from, *const end = data + bytes;
+    struct sums sums = {0, 0};
+    for (; end - data >= 2 * BLOCK_WORDS; data += 2 * BLOCK_WORDS)
+        sums = add_block(sums, data);
+    for (; end - data > 0; data += 2) {
+        sums.first += end - data > 1 ? word(data) : (uint32_t)data[0] << 8;
+        sums.second += sums.first;
+    }
+    sums = fold_sums(sums.first, sums.second);
+    return (uint32_t)(sums.second << 16 | sums.first);
+}
+
+/* Least byte first; HDF5 before 1.6.3 exchanged the bytes of both sums on such machines, and still reads that, too.
+ * @return  the bytes in front of the checksum; -1: it is not theirs, or there is none */
+static int64_t check_fletcher(const char *from, int64_t bytes)
+{
+    const int64_t n = bytes - 4;
+    if (n < 0)
+        return -1;
+    const unsigned char *const b = (const unsigned char *)from + n;
+    const uint32_t stored = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    const uint32_t sum = checksum(from, n), swapped = (sum & 0x00ff00ffu) << 8 | (sum >> 8 & 0x00ff00ffu);
+    return stored == sum || stored == swapped ? n : -1;
 }
 
 /* ---- data compressed block by block ---------------------------------------------------------------------------------- */
@@ -216,28 +277,28 @@ static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *t
 
 /* ---- any filter ------------------------------------------------------------------------------------------------------- */
 
-static int undo_fletcher32(struct lw_filtered *f, struct lw_error *err)
-{
-    const int64_t bytes = lw_fletcher_check(f->data, f->bytes);
-    if (bytes < 0)
-        return lw_fail(err, LW_EDATA, "data error detected by Fletcher32 checksum");
-    f->bytes = bytes;
-    return LW_OK;
-}
-
 int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *filtered,
                    struct lw_error *err)
 {
+    const int64_t size = filter->element_bytes;
+    int64_t left;
     filtered->is_full = false;
     switch (filter->kind) {
-    case LW_FILTER_FLETCHER32: return undo_fletcher32(filtered, err);
-    case LW_FILTER_BITSHUFFLE: return undo_bitshuffle(filter, filtered, err);
     case LW_FILTER_CODEC: return undo_codec(filter, tools, filtered, err);
     case LW_FILTER_BLOCKS:
     case LW_FILTER_BITSHUFFLE_BLOCKS: return undo_blocks(filter, tools, filtered, err);
-    case LW_FILTER_SHUFFLE: break;
+    case LW_FILTER_FLETCHER32:
+        if ((left = check_fletcher(filtered->data, filtered->bytes)) < 0)
+            return lw_fail(err, LW_EDATA, "data error detected by Fletcher32 checksum");
+        filtered->bytes = left;
+        return LW_OK;
+    case LW_FILTER_BITSHUFFLE:
+        if (filtered->bytes % size != 0)
+            return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are not elements of %" PRId64, filtered->bytes, size);
+        lw_bits_restore_blocks(filtered->data, filtered->bytes, size, filter->block_bytes, filtered->spare);
+        break;
+    case LW_FILTER_SHUFFLE: lw_shuffle_restore(filtered->data, filtered->bytes, filtered->spare, size);
     }
-    lw_shuffle_restore(filtered->data, filtered->bytes, filtered->spare, filter->element_bytes);
     exchange(filtered, filtered->bytes);
     return LW_OK;
 }

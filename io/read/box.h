@@ -14,7 +14,7 @@ struct lw_boxes;
 
 /* Where samples come from. */
 struct lw_boxes_spec {
-    const struct lw_dataset_info *info; /* as described (examine.h); copied */
+    const struct lw_dataset_info *info; /* as lw_examine_dataset describes it; copied */
     const struct lw_reader *files;      /* borrowed, open or described, which `info` is of; NULL: one file without gaps */
     bool is_pooled;                     /* threads read; else the format does, on the caller's thread */
     bool keeps_parts;                   /* complex samples are pairs, and not their magnitudes */

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Numbers that are converted at a time, in a cache. */
 enum { BLOCK = 1024 };
@@ -35,16 +36,6 @@ static void load(struct lw_type type, const void *from, int64_t n, double *numbe
     }
 }
 
-static void store(const double *numbers, int64_t n, enum lw_scalar to_scalar, void *to)
-{
-    float *const singles = to;
-    double *const doubles = to;
-    for (int64_t i = 0; to_scalar == LW_FLOAT32 && i < n; i++)
-        singles[i] = (float)numbers[i];
-    for (int64_t i = 0; to_scalar == LW_FLOAT64 && i < n; i++)
-        doubles[i] = numbers[i];
-}
-
 /* `n` samples; complex ones count once. */
 static void convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar,
                     void *to)
@@ -56,7 +47,12 @@ static void convert(struct lw_type type, const struct lw_packing *packing, const
         count = lw_min64(BLOCK / parts, n - at);
         load(type, (const char *)from + at * from_bytes, count * parts, numbers);
         lw_packing_undo(packing, type, count, numbers);
-        store(numbers, count * parts, to_scalar, (char *)to + at * to_bytes);
+        void *const into = (char *)to + at * to_bytes;
+        if (to_scalar == LW_FLOAT64)
+            memcpy(into, numbers, (size_t)(count * to_bytes));
+        else
+            for (int64_t i = 0; i < count * parts; i++)
+                ((float *)into)[i] = (float)numbers[i];
     }
 }
 

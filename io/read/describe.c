@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/axis.h"
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/read/convert.h"
 #include "io/shield.h"
 
@@ -143,25 +143,21 @@ static int describe_all(struct lw_reader *reader, const struct lw_names *names, 
     return lw_comm_agree(reader->comm, rc, err);
 }
 
-/* From rank 0, which has looked for them. */
-static int share_names(struct lw_comm *comm, struct lw_names *names, struct lw_error *err)
-{
-    lw_comm_broadcast(comm, &names->n, sizeof names->n);
-    lw_comm_broadcast(comm, &names->bytes, sizeof names->bytes);
-    if (lw_comm_rank(comm) != 0)
-        names->memory = lw_alloc((size_t)names->bytes, "the names of files", err);
-    const int rc = lw_comm_agree(comm, names->memory ? LW_OK : LW_ESYSTEM, err);
-    if (rc == LW_OK)
-        lw_comm_broadcast(comm, names->memory, names->bytes);
-    return rc;
-}
-
 int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out, struct lw_error *err)
 {
+    const bool is_first = lw_comm_rank(comm) == 0;
     *out = (struct lw_names){0};
-    int rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? lw_names_expand(names, out, err) : LW_OK, err);
-    if (rc == LW_OK && (rc = share_names(comm, out, err)))
+    int rc = lw_comm_agree(comm, is_first ? lw_names_expand(names, out, err) : LW_OK, err);
+    if (rc)
+        return rc;
+    lw_comm_broadcast(comm, &out->n, sizeof out->n);
+    lw_comm_broadcast(comm, &out->bytes, sizeof out->bytes);
+    if (!is_first)
+        out->memory = lw_alloc((size_t)out->bytes, "the names of files", err);
+    if ((rc = lw_comm_agree(comm, out->memory ? LW_OK : LW_ESYSTEM, err)))
         lw_names_release(out);
+    else
+        lw_comm_broadcast(comm, out->memory, out->bytes);
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /* numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/read/box.h"
 #include "io/read/source.h"
 

@@ -91,22 +91,19 @@ struct known {
     int64_t pointing;           /* the first file that has one; -1: none */
 };
 
-static double seconds_between(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
-{
-    const struct lw_instant x = a->axis.instant, y = b->axis.instant;
-    if (a->axis.scale == LW_TIME_UNKNOWN || a->axis.scale != b->axis.scale)
-        return NAN;
-    return (double)(y.seconds - x.seconds) + (double)(y.attoseconds - x.attoseconds) * 1e-18;
-}
-
 static int compare_pointing(struct known *known, const struct lw_dataset_info *info, int64_t f, struct lw_error *err)
 {
     char in_a[80], in_b[80];
     struct lw_dataset_info room;
     const struct lw_dataset_info *const first = known->pointing < 0 ? NULL : lw_infos_get(known->infos, known->pointing, &room);
-    if (!first && info->recorder.has_pointing)
-        known->pointing = f;
-    if (!first || lw_recorder_is_pointing(&first->recorder, &info->recorder, seconds_between(first, info)))
+    if (!first) {
+        known->pointing = info->recorder.has_pointing ? f : -1;
+        return LW_OK;
+    }
+    const struct lw_instant x = first->axis.instant, y = info->axis.instant;
+    const bool is_timed = first->axis.scale != LW_TIME_UNKNOWN && first->axis.scale == info->axis.scale;
+    const double seconds = (double)(y.seconds - x.seconds) + (double)(y.attoseconds - x.attoseconds) * 1e-18;
+    if (lw_recorder_is_pointing(&first->recorder, &info->recorder, is_timed ? seconds : NAN))
         return LW_OK;
     snprintf(in_a, sizeof in_a, "%.5f %+.5f degrees", first->recorder.ra_deg, first->recorder.dec_deg);
     snprintf(in_b, sizeof in_b, "%.5f %+.5f degrees", info->recorder.ra_deg, info->recorder.dec_deg);

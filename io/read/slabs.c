@@ -75,16 +75,6 @@ static struct lw_calls plan_calls(const struct lw_source *source, const struct l
     return calls;
 }
 
-/* Host bytes that selecting takes, and the library for chunks, but for the row that is kept. */
-static int64_t library_bytes(const struct lw_source *source, const struct lw_view_spec *spec)
-{
-    const int64_t bounce = plan_calls(source, spec).bounce_bytes;
-    if (!lw_view_is_chunked(source))
-        return bounce;
-    const bool whole = lw_view_takes_chunks_whole(source, spec);
-    return bounce + source->format->library->chunks_bytes(&source->described, whole, lw_view_chunks_touched(source, spec));
-}
-
 static int select_library(struct lw_view *view, struct lw_error *err)
 {
     const struct lw_source *const source = view->source;
@@ -267,15 +257,6 @@ static int64_t count_tiles(const struct lw_source *source, const struct lw_view_
     return source->stored.is_chunked ? lw_view_chunks_touched(source, spec) : 1;
 }
 
-/* Host bytes that selecting takes, but for the row that is kept. */
-static int64_t pooled_bytes(const struct lw_source *source, const struct lw_view_spec *spec)
-{
-    const int64_t chunks = count_tiles(source, spec) * (int64_t)sizeof(struct lw_stored_chunk);
-    if (lw_source_decodes(source))
-        return chunks + lw_decoders_bytes(&source->stored.filters, lw_view_decoders(source, spec));
-    return chunks + plan_cells(source, spec).bounce_bytes * lw_pool_threads(source->pool);
-}
-
 static int select_pooled(struct lw_view *view, struct lw_error *err)
 {
     const struct lw_source *const source = view->source;
@@ -371,8 +352,17 @@ void lw_view_close(struct lw_view *view)
 
 int64_t lw_view_bytes(const struct lw_source *source, const struct lw_view_spec *spec)
 {
-    return source->described.opened_bytes + kept_bytes(source, spec) +
-           (source->is_pooled ? pooled_bytes(source, spec) : library_bytes(source, spec));
+    const int64_t bytes = source->described.opened_bytes + kept_bytes(source, spec);
+    const int64_t places = count_tiles(source, spec) * (int64_t)sizeof(struct lw_stored_chunk);
+    if (lw_source_decodes(source))
+        return bytes + places + lw_decoders_bytes(&source->stored.filters, lw_view_decoders(source, spec));
+    if (source->is_pooled)
+        return bytes + places + plan_cells(source, spec).bounce_bytes * lw_pool_threads(source->pool);
+    const int64_t bounce = plan_calls(source, spec).bounce_bytes;
+    if (!lw_view_is_chunked(source))
+        return bytes + bounce;
+    const bool whole = lw_view_takes_chunks_whole(source, spec);
+    return bytes + bounce + source->format->library->chunks_bytes(&source->described, whole, lw_view_chunks_touched(source, spec));
 }
 
 int lw_view_select(struct lw_view *view, const struct lw_view_spec *spec, struct lw_error *err)

@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/read/describe.h"
 #include "options/words.h"
 

@@ -154,30 +154,24 @@ double lw_now(void)
 
 /* ---- progress ---- */
 
-static bool is_launcher(pid_t process)
-{
-    static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
-    char path[64], name[32] = "";
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
-    const bool has_name = lw_proc_line(path, name, sizeof name);
-    for (size_t i = 0; has_name && i < sizeof launchers / sizeof *launchers; i++)
-        if (strcmp(name, launchers[i]) == 0)
-            return true;
-    return false;
-}
-
 /* mpirun gives its ranks a pipe for standard error and passes on what comes through it, so that its own standard error
  * tells whether a terminal is at the other end. It is this process' parent where it started rank 0 on its own node. */
 static bool launcher_has_terminal(void)
 {
-    if (!is_launcher(getppid()))
-        return false;
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)getppid());
-    const int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    const bool is_terminal = fd >= 0 && isatty(fd);
-    if (fd >= 0)
+    static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
+    const int parent = (int)getppid();
+    char path[64], name[32] = "";
+    bool is_launcher = false, is_terminal = false;
+    snprintf(path, sizeof path, "/proc/%d/comm", parent);
+    lw_proc_line(path, name, sizeof name);
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        is_launcher = is_launcher || strcmp(name, launchers[i]) == 0;
+    snprintf(path, sizeof path, "/proc/%d/fd/2", parent);
+    const int fd = is_launcher ? open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        is_terminal = isatty(fd);
         close(fd);
+    }
     return is_terminal;
 }
 

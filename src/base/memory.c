@@ -85,19 +85,11 @@ static int64_t environment_number(const char *name)
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
+/* 0 where one of them is not positive; no more than 64 bits hold. */
 static int64_t product(int64_t a, int64_t b)
 {
     int64_t c;
     return a <= 0 || b <= 0 ? 0 : __builtin_mul_overflow(a, b, &c) ? INT64_MAX : c;
-}
-
-/* MiB in Slurm's environment, for this node; INT64_MAX outside Slurm, and where the number is beyond any machine. */
-static int64_t slurm_grant(void)
-{
-    const int64_t mib = (int64_t)1 << 20, per_node = environment_number("SLURM_MEM_PER_NODE");
-    const int64_t all_cpus = product(environment_number("SLURM_MEM_PER_CPU"), environment_number("SLURM_CPUS_ON_NODE"));
-    const int64_t grant = product(per_node > 0 ? per_node : all_cpus, mib);
-    return grant > 0 ? grant : INT64_MAX;
 }
 
 struct lw_memory_limit lw_memory_available(void)
@@ -107,8 +99,10 @@ struct lw_memory_limit lw_memory_available(void)
     const int64_t cgroup = lw_proc_group_room("/proc/self/cgroup", "/sys/fs/cgroup");
     if (cgroup < limit.bytes)
         limit = (struct lw_memory_limit){cgroup, "cgroup limit"};
-    const int64_t grant = slurm_grant();
-    if (grant < limit.bytes)
+    const int64_t per_node = environment_number("SLURM_MEM_PER_NODE");
+    const int64_t all_cpus = product(environment_number("SLURM_MEM_PER_CPU"), environment_number("SLURM_CPUS_ON_NODE"));
+    const int64_t grant = product(per_node > 0 ? per_node : all_cpus, (int64_t)1 << 20);
+    if (grant > 0 && grant < limit.bytes)
         limit = (struct lw_memory_limit){grant, "Slurm's grant"};
     return limit;
 }

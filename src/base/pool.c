@@ -82,17 +82,6 @@ static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
         pthread_cond_broadcast(&pool->done);
 }
 
-/* The lane that the thread prefers, or else another one with something to do. */
-static struct queue *choose(struct lw_pool *pool, int thread)
-{
-    for (int i = 0; i < LW_LANES; i++) {
-        struct queue *const queue = &pool->queues[(thread + i) % LW_LANES];
-        if (queue->first)
-            return queue;
-    }
-    return NULL;
-}
-
 static void *serve(void *argument)
 {
     const struct thread *const thread = argument;
@@ -100,7 +89,10 @@ static void *serve(void *argument)
     int preferred = thread->number;
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        struct queue *const queue = choose(pool, preferred);
+        struct queue *queue = NULL;     /* of the lane that the thread prefers, or else of another one with something to do */
+        for (int i = 0; i < LW_LANES && !queue; i++)
+            if (pool->queues[(preferred + i) % LW_LANES].first)
+                queue = &pool->queues[(preferred + i) % LW_LANES];
         if (queue) {
             do_piece(pool, queue, thread->number);
             if (pool->n_threads == 1)           /* one thread serves the lanes in turn */

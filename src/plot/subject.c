@@ -2,7 +2,6 @@
 
 #include "base/instant.h"
 #include "base/memory.h"
-#include "io/examine.h"
 #include "io/format.h"
 #include "io/list.h"
 

@@ -1,7 +1,7 @@
 #include "verify/state.h"
 
 #include "base/memory.h"
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/read/box.h"
 
 #include <inttypes.h>

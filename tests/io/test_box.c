@@ -1,6 +1,6 @@
 /* Boxes of samples as real numbers: of chunks and of none, by threads and by the format, with steps, and across a gap between
  * files. */
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/read/box.h"
 #include "io_test.h"
 

@@ -1,6 +1,6 @@
 /* Looks at files in processes of their own: answers, errors, crashes, and a guard that lives as long as the program. */
 #include "base/pool.h"
-#include "io/examine.h"
+#include "io/format.h"
 #include "io/shield.h"
 
 #include "../check.h"
