@@ -7,68 +7,40 @@
 #include "gpu/device/dependent.cuh"
 #include "gpu/device/fft_powers.cuh"
 
-static constexpr int most_lengths = 8;
-
-/* The kernels of one precision. */
+/* The kernels for tiles of one precision, of each length; or the three for a tile of some size. */
 struct BandKernels {
-    const BandKernel *rows, *back, *columns;
-    int n_rows, n_columns;
-};
-
-static BandKernels kernels_of(enum lw_precision precision)
-{
-    if (precision == LW_SINGLE)
-        return {lw_conv2d_rows_f, lw_conv2d_back_f, lw_conv2d_columns_f, lw_conv2d_n_rows_f, lw_conv2d_n_columns_f};
-    return {lw_conv2d_rows_d, lw_conv2d_back_d, lw_conv2d_columns_d, lw_conv2d_n_rows_d, lw_conv2d_n_columns_d};
-}
-
-static const BandKernel *find(const BandKernel *list, int n, int length)
-{
-    for (int i = 0; i < n; ++i)
-        if (list[i].length == length)
-            return list + i;
-    return nullptr;
-}
-
-static const int *list_lengths(const BandKernel *list, int n, int (&lengths)[most_lengths])
-{
-    for (int i = 0; i < most_lengths; ++i)
-        lengths[i] = i < n && i < most_lengths - 1 ? list[i].length : 0;
-    return lengths;
-}
-
-const int *lw_conv2d_row_lengths(enum lw_precision precision)
-{
-    static int lengths[2][most_lengths];
-    const BandKernels k = kernels_of(precision);
-    return list_lengths(k.rows, k.n_rows, lengths[precision]);
-}
-
-const int *lw_conv2d_column_lengths(enum lw_precision precision)
-{
-    static int lengths[2][most_lengths];
-    const BandKernels k = kernels_of(precision);
-    return list_lengths(k.columns, k.n_columns, lengths[precision]);
-}
-
-/* The three kernels of a tile of `rows` x `columns` points. */
-struct BandTrio {
     const BandKernel *row, *back, *column;
 };
 
-static BandTrio trio_of(enum lw_precision precision, int64_t rows, int64_t columns)
+static BandKernels lists_of(enum lw_precision precision)
 {
-    const BandKernels k = kernels_of(precision);
-    return {find(k.rows, k.n_rows, (int)columns), find(k.back, k.n_rows, (int)columns),
-            find(k.columns, k.n_columns, (int)rows)};
+    if (precision == LW_SINGLE)
+        return {lw_conv2d_rows_f, lw_conv2d_back_f, lw_conv2d_columns_f};
+    return {lw_conv2d_rows_d, lw_conv2d_back_d, lw_conv2d_columns_d};
+}
+
+int lw_conv2d_row_length(enum lw_precision precision, int i) { return lists_of(precision).row[i].length; }
+int lw_conv2d_column_length(enum lw_precision precision, int i) { return lists_of(precision).column[i].length; }
+
+static const BandKernel *find(const BandKernel *list, int64_t length)
+{
+    while (list->length != length)
+        ++list;
+    return list;
+}
+
+static BandKernels kernels_of(enum lw_precision precision, int64_t rows, int64_t columns)
+{
+    const BandKernels k = lists_of(precision);
+    return {find(k.row, columns), find(k.back, columns), find(k.column, rows)};
 }
 
 static int most(int a, int b) { return a > b ? a : b; }
 
 int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int columns)
 {
-    const BandTrio trio = trio_of(precision, rows, columns);
-    return most(trio.row->shared_bytes, most(trio.back->shared_bytes, trio.column->shared_bytes));
+    const BandKernels k = kernels_of(precision, rows, columns);
+    return most(k.row->shared_bytes, most(k.back->shared_bytes, k.column->shared_bytes));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -83,11 +55,11 @@ struct BandBank {
 
 static int64_t lay_out_bank(enum lw_precision precision, int rows, int columns, void *memory, BandBank &bank)
 {
-    const BandTrio trio = trio_of(precision, rows, columns);
+    const BandKernels k = kernels_of(precision, rows, columns);
     const int64_t bytes = complex_bytes(precision);
     struct lw_arena arena = {static_cast<char *>(memory), 0};
-    bank.row_table = lw_arena_take(&arena, table_values(trio.row) * bytes);
-    bank.column_table = lw_arena_take(&arena, table_values(trio.column) * bytes);
+    bank.row_table = lw_arena_take(&arena, table_values(k.row) * bytes);
+    bank.column_table = lw_arena_take(&arena, table_values(k.column) * bytes);
     bank.spectrum = lw_arena_take(&arena, (int64_t)rows * columns * bytes);
     return arena.used;
 }
@@ -116,11 +88,11 @@ int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, const struct lw_
     return lay_out_work(precision, *grid, batch, nullptr, args);
 }
 
-int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows)
+int64_t lw_conv2d_spectrum_setup_bytes(const struct lw_conv2d_grid *grid, int64_t kernel_rows)
 {
     KernelSpectrum s = {};
-    s.rows = rows;
-    s.columns = columns;
+    s.rows = static_cast<int>(grid->rows);
+    s.columns = static_cast<int>(grid->columns);
     s.kernel_rows = kernel_rows;
     return lay_out_spectrum(s, nullptr);
 }
@@ -148,40 +120,38 @@ struct BandOrder {
     }
 };
 
-static cudaError_t allow_shared(const BandKernel *k)
+static cudaError_t allow_shared(const BandKernel &k)
 {
-    cudaError_t status = cudaSuccess;
-    if (k->paired)
-        status = cudaFuncSetAttribute(k->paired, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
-    if (status == cudaSuccess)
-        status = cudaFuncSetAttribute(k->single, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
-    return status;
+    const cudaError_t status = cudaFuncSetAttribute(k.single, cudaFuncAttributeMaxDynamicSharedMemorySize, k.shared_bytes);
+    if (status != cudaSuccess || !k.paired)
+        return status;
+    return cudaFuncSetAttribute(k.paired, cudaFuncAttributeMaxDynamicSharedMemorySize, k.shared_bytes);
 }
 
 template <class C>
-static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const BandBank &bank, cudaStream_t stream)
+static cudaError_t prepare(const BandKernels &k, const KernelSpectrum &s, const BandBank &bank, cudaStream_t stream)
 {
-    const cudaError_t status[] = {allow_shared(trio.row), allow_shared(trio.back), allow_shared(trio.column)};
+    const cudaError_t status[] = {allow_shared(*k.row), allow_shared(*k.back), allow_shared(*k.column)};
     for (const cudaError_t one : status)
         if (one != cudaSuccess)
             return one;
-    fill_powers(static_cast<C *>(bank.row_table), trio.row->radix, trio.row->outer_radix, stream);
-    fill_powers(static_cast<C *>(bank.column_table), trio.column->radix, trio.column->outer_radix, stream);
-    const BandOrder order = {trio.row->radix, trio.row->outer_radix, trio.column->radix, trio.column->outer_radix,
-                             trio.column->batch, 16 / (int)sizeof(C)};
+    fill_powers(static_cast<C *>(bank.row_table), k.row->radix, k.row->outer_radix, stream);
+    fill_powers(static_cast<C *>(bank.column_table), k.column->radix, k.column->outer_radix, stream);
+    const BandOrder order = {k.row->radix, k.row->outer_radix, k.column->radix, k.column->outer_radix,
+                             k.column->batch, 16 / (int)sizeof(C)};
     return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);
 }
 
-cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps,
-                                    bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup,
-                                    void *memory, cudaStream_t stream)
+cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
+                                    const double *taps, void *setup, void *memory, cudaStream_t stream)
 {
-    KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, rows, columns};
+    const int rows = static_cast<int>(grid->rows), columns = static_cast<int>(grid->columns);
+    KernelSpectrum s = {taps, c->kernel_complex, c->kernel_rows, c->kernel_columns, rows, columns};
     BandBank bank;
     lay_out_spectrum(s, setup);
     lay_out_bank(precision, rows, columns, memory, bank);
-    const BandTrio trio = trio_of(precision, rows, columns);
-    return precision == LW_SINGLE ? prepare<float2>(trio, s, bank, stream) : prepare<double2>(trio, s, bank, stream);
+    const BandKernels k = kernels_of(precision, rows, columns);
+    return precision == LW_SINGLE ? prepare<float2>(k, s, bank, stream) : prepare<double2>(k, s, bank, stream);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -220,27 +190,21 @@ static void cut_batch(int64_t first, int n, BandArgs &args)
     args.n_lines = n * args.step + strips * args.lead;
 }
 
-/* In single precision multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes begin
- * on. */
-static int points_before(const lw_conv2d_block &block, const lw_conv2d_grid &grid, enum lw_precision precision)
-{
-    const int64_t least = block.kernel_columns - 1, even = precision == LW_SINGLE ? lw_round_up(least, 32) : least;
-    return static_cast<int>(even + grid.hop_columns <= grid.columns ? even : least);
-}
-
-cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
-                            enum lw_precision precision,
+cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *memory, int64_t first, int n, void *work, cudaStream_t stream)
 {
     if (n == 0)
         return cudaSuccess;
-    const BandTrio trio = trio_of(precision, grid->rows, grid->columns);
+    const BandKernels k = kernels_of(precision, grid->rows, grid->columns);
     BandBank bank;
     BandArgs args = {*block, *grid};
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     cut_batch(first, n, args);
-    args.before = points_before(*block, *grid, precision);
+    /* in single precision multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes
+     * begin on */
+    const int64_t least = block->kernel_columns - 1, even = precision == LW_SINGLE ? lw_round_up(least, 32) : least;
+    args.before = static_cast<int>(even + grid->hop_columns <= grid->columns ? even : least);
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);
     lay_out_work(precision, *grid, n, work, args);
     args.row_table = bank.row_table;
@@ -248,11 +212,11 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     args.spectrum = bank.spectrum;
     const bool paired = !block->output_complex, may_depend = has_dependents();
     const cudaError_t status[] = {
-        launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, args.n_lines),
+        launch(paired ? k.row->paired : k.row->single, k.row, blocks_of(k.row, args.n_lines),
                may_depend && first > 0, args, stream),
-        launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->batch)),
+        launch(k.column->single, k.column, dim3((unsigned)n, (unsigned)(grid->columns / k.column->batch)),
                may_depend, args, stream),
-        launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows),
+        launch(paired ? k.back->paired : k.back->single, k.back, blocks_of(k.back, n * grid->hop_rows),
                may_depend, args, stream),
     };
     for (const cudaError_t one : status)

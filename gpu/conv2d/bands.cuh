@@ -11,7 +11,6 @@
  * a transform, [transform]. */
 #pragma once
 
-#include "gpu/conv2d/bands.h"
 #include "gpu/conv2d/piece.cuh"
 
 struct BandArgs {
@@ -64,8 +63,7 @@ LW_DEVICE int needed_rows(const BandArgs &a, const Spot &spot)
 
 /* One compiled row pass or column pass. */
 struct BandKernel {
-    enum lw_precision precision;
-    int length;                     /* of its transforms */
+    int length;                     /* of its transforms; 0: behind the last of a list */
     int radix, outer_radix;         /* E, P of gpu/device/fft.cuh */
     int batch;                      /* rows or columns of a block */
     int threads, shared_bytes;      /* of a block */
@@ -75,4 +73,3 @@ struct BandKernel {
 
 extern const BandKernel lw_conv2d_rows_f[], lw_conv2d_rows_d[], lw_conv2d_back_f[], lw_conv2d_back_d[];
 extern const BandKernel lw_conv2d_columns_f[], lw_conv2d_columns_d[];
-extern const int lw_conv2d_n_rows_f, lw_conv2d_n_rows_d, lw_conv2d_n_columns_f, lw_conv2d_n_columns_d;

@@ -1,18 +1,15 @@
 /* choose.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice.
  * The numbers were measured on an H200 (`bench_conv2d_gpu methods`); they need only be right in proportion to each
  * other. */
-#include "gpu/conv2d/choose.h"
+#include "gpu/conv2d/prepared.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "gpu/conv2d/bands.h"
-#include "gpu/conv2d/direct.h"
-#include "gpu/conv2d/passes.h"
-#include "gpu/conv2d/strips.h"
 #include "signal/separable.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does. */
@@ -45,7 +42,53 @@ static double memory_seconds(const struct lw_op_spec *spec)
     return ((double)lw_type_bytes(spec->input) + reals * real) / memory_rate;
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
+/* ---- strips ---------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_ROWS = 128 };
+
+static const double row_latency = 0.5e-6;      /* seconds from one row of a strip to its next, alone on a multiprocessor */
+
+/* What a multiprocessor does with strips: so many at a time, and seconds for one row of one of them while it is full. */
+struct pace {
+    int64_t at_a_time;
+    double row_seconds;
+};
+
+static struct pace pace_of(int side, bool is_product)
+{
+    static const struct { int side; bool is_product; struct pace pace; } paces[] = {
+        {3, false, {24, 11e-9}},  {5, false, {24, 20e-9}}, {7, false, {24, 33.5e-9}}, {9, false, {16, 57e-9}},
+        {15, true, {16, 25e-9}}, {23, true, {12, 30e-9}}, {31, true, {8, 45e-9}},
+    };
+    size_t i = 0;
+    while (i < sizeof paces / sizeof *paces - 1 && (paces[i].side != side || paces[i].is_product != is_product))
+        i++;
+    return paces[i].pace;
+}
+
+/* Seconds until each of n strips of a multiprocessor has gone on by a row. */
+static double step_seconds(int64_t n, struct pace pace)
+{
+    const double work = (double)n * pace.row_seconds;
+    return n > 0 ? sqrt(work * work + row_latency * row_latency) : 0;
+}
+
+struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product)
+{
+    const int64_t across = lw_divide_up(n_columns, LW_CONV2D_STRIP_COLUMNS) * n_channels;
+    const struct pace pace = pace_of(side, is_product);
+    const double full_step = step_seconds(pace.at_a_time, pace);
+    struct lw_conv2d_strips best = {.seconds = INFINITY};
+    for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in twos */
+        const int rows = even > 0 ? even : 1;
+        const int64_t each = lw_divide_up(lw_divide_up(n_rows, rows) * across, MULTIPROCESSORS);
+        const double step = (double)(each / pace.at_a_time) * full_step + step_seconds(each % pace.at_a_time, pace);
+        const double seconds = step * (rows + side - 1);
+        if (seconds < 0.98 * best.seconds)                      /* shorter ones for a clear gain only */
+            best = (struct lw_conv2d_strips){rows, seconds};
+    }
+    return best;
+}
 
 /* ---- in the space domain ----------------------------------------------------------------------------------------- */
 
@@ -63,7 +106,7 @@ static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_co
     const double n = n_outputs(spec);
     return (struct lw_conv2d_plan){
         .method = method, .side = side,
-        .seconds = larger(1.1 * memory_seconds(spec), strips.seconds / n) + strips_seconds / n,
+        .seconds = fmax(1.1 * memory_seconds(spec), strips.seconds / n) + strips_seconds / n,
     };
 }
 
@@ -79,7 +122,7 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     const double taps = 64 * (double)lw_divide_up(c->kernel_rows, 8) * (double)lw_divide_up(c->kernel_columns, 8);
     return (struct lw_conv2d_plan){
         .method = LW_CONV2D_DIRECT,
-        .seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate)) +
+        .seconds = fmax(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate)) +
                    direct_seconds / n_outputs(spec),
     };
 }
@@ -101,16 +144,6 @@ static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 }
 
 /* ---- transforms -------------------------------------------------------------------------------------------------- */
-
-/* Transforms one above the other with `pieces` of them in each; what the last one has less of counts as far as its rows
- * are touched. */
-static double transforms_down(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid, int pieces)
-{
-    const int64_t each = pieces * grid->hop_rows, rest = output_rows(spec) % each;
-    const double lead = (double)spec->conv2d.kernel_rows - 1;
-    const double touched = rest > 0 ? ((double)lw_min64(rest, grid->hop_rows) + lead) / (double)grid->rows : 0;
-    return (double)(output_rows(spec) / each) + touched;
-}
 
 /* Pieces of a transform. */
 static void pair(struct lw_conv2d_grid *grid, int rows, int columns)
@@ -170,30 +203,21 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
     return spec->precision == LW_DOUBLE ? 16 : grid->columns == 64 ? 2.85 : 14.8;
 }
 
-/* Large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu. */
-static double late_seconds(int64_t n)
-{
-    const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
-    return 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
-}
-
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
     const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
     const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
-    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late_seconds(n) : 0);
+    /* large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu */
+    const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
+    const double late = 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
+    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late : 0);
     plan.seconds = (beyond + each) / n_outputs(spec);
     return plan;
 }
 
-/* Bytes a second of the row passes, and of the column pass with few long columns that fit beside each other into shared memory. The
- * kernel's spectrum, which the column pass reads as well, does not count. */
-static double row_rate(int64_t columns)
-{
-    return columns <= 2048 ? 4.1e12 : columns < 8192 ? 3.7e12 : 3.3e12;
-}
-
+/* Bytes a second of the column pass, with few long columns that fit beside each other into shared memory. The kernel's spectrum,
+ * which it reads as well, does not count. */
 static double column_rate(int64_t rows)
 {
     switch (rows) {
@@ -209,9 +233,14 @@ static double column_rate(int64_t rows)
 static double strip_seconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double row_bytes = (spec->precision == LW_DOUBLE ? 16 : 8) * (double)grid->columns;
-    const double down = transforms_down(spec, grid, grid->pair_rows), window = (double)grid->rows, hop = (double)grid->hop_rows;
+    const double row_rate = grid->columns <= 2048 ? 4.1e12 : grid->columns < 8192 ? 3.7e12 : 3.3e12;     /* bytes a second */
+    const double window = (double)grid->rows, hop = (double)grid->hop_rows, lead = (double)spec->conv2d.kernel_rows - 1;
+    const int64_t each = grid->pair_rows * grid->hop_rows, rest = output_rows(spec) % each;
+    /* what the last transform has less of counts as far as its rows are touched */
+    const double touched = rest > 0 ? ((double)lw_min64(rest, grid->hop_rows) + lead) / window : 0;
+    const double down = (double)(output_rows(spec) / each) + touched;
     const double lines = grid->pair_rows == 1 ? (double)(output_rows(spec) + spec->conv2d.kernel_rows - 1) : down * window;
-    return row_bytes * (2 * (lines + down * hop) / row_rate(grid->columns) + down * (window + hop) / column_rate(grid->rows));
+    return row_bytes * (2 * (lines + down * hop) / row_rate + down * (window + hop) / column_rate(grid->rows));
 }
 
 static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -226,64 +255,47 @@ static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct l
     return plan;
 }
 
-static bool fits(const struct lw_device *device, int shared_bytes) { return shared_bytes <= device->shared_bytes; }
-
-static void keep_cheaper(const struct lw_conv2d_plan *plan, bool *is_found, struct lw_conv2d_plan *best)
+static void keep_cheaper(struct lw_conv2d_plan plan, struct lw_conv2d_plan *best)
 {
-    if (!*is_found || plan->seconds < best->seconds)
-        *best = *plan;
-    *is_found = true;
+    if (plan.seconds < best->seconds)
+        *best = plan;
 }
 
-static void choose_tile(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
-                        struct lw_conv2d_plan *best)
+static void choose_tile(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *best)
 {
     struct lw_conv2d_grid grid;
     for (const struct lw_conv2d_tile *t = lw_conv2d_tile_shapes(spec->precision, is_complex(spec)); t->rows; t++) {
-        if (!fits(device, lw_conv2d_tile_shared_bytes(spec->precision, t->rows, t->columns)) ||
+        if (lw_conv2d_tile_shared_bytes(spec->precision, t->rows, t->columns) > device->shared_bytes ||
             !cut(spec, t->rows, t->columns, &grid))
             continue;
         if (is_large(&grid))
             lw_conv2d_align(&spec->conv2d, &grid);
-        const struct lw_conv2d_plan plan = tile(spec, &grid);
-        keep_cheaper(&plan, is_found, best);
+        keep_cheaper(tile(spec, &grid), best);
     }
 }
 
-/* Pieces as wide as they need be, and of whole 128 bytes if they can: their rows are then written from where such begin on. */
-static void align(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid)
-{
-    const int64_t even = lw_round_up(lw_divide_up(spec->conv2d.output_columns, grid->n_across), 32);
-    grid->hop_columns = lw_min64(grid->hop_columns, even);
-}
-
-/* The pieces of a transform beside each other, or one above the other. */
-static void choose_pair(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid, bool *is_found, struct lw_conv2d_plan *best)
+/* Transforms of that size. Pieces are as wide as they need be, and of whole 128 bytes if they can: their rows are then written from
+ * where such begin on. Those of a transform lie beside each other, or one above the other. */
+static void choose_band(const struct lw_device *device, const struct lw_op_spec *spec, int rows, int columns,
+                        struct lw_conv2d_plan *best)
 {
     const int pieces = is_complex(spec) ? 1 : 2;
-    pair(grid, 1, pieces);
-    const struct lw_conv2d_plan beside = bands(spec, grid);
-    keep_cheaper(&beside, is_found, best);
-    if (pieces == 1)
+    struct lw_conv2d_grid grid;
+    if (lw_conv2d_bands_shared_bytes(spec->precision, rows, columns) > device->shared_bytes || !cut(spec, rows, columns, &grid))
         return;
-    pair(grid, pieces, 1);
-    const struct lw_conv2d_plan below = bands(spec, grid);
-    keep_cheaper(&below, is_found, best);
+    const int64_t even = lw_round_up(lw_divide_up(spec->conv2d.output_columns, grid.n_across), 32);
+    grid.hop_columns = lw_min64(grid.hop_columns, even);
+    for (int down = 1; down <= pieces; down++) {
+        pair(&grid, down, pieces / down);
+        keep_cheaper(bands(spec, &grid), best);
+    }
 }
 
-static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
-                         struct lw_conv2d_plan *best)
+static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *best)
 {
-    struct lw_conv2d_grid grid;
-    for (const int *rows = lw_conv2d_column_lengths(spec->precision); *rows; rows++) {
-        for (const int *columns = lw_conv2d_row_lengths(spec->precision); *columns; columns++) {
-            if (!fits(device, lw_conv2d_bands_shared_bytes(spec->precision, *rows, *columns)) ||
-                !cut(spec, *rows, *columns, &grid))
-                continue;
-            align(spec, &grid);
-            choose_pair(spec, &grid, is_found, best);
-        }
-    }
+    for (int i = 0, rows; (rows = lw_conv2d_column_length(spec->precision, i)) > 0; i++)
+        for (int j = 0, columns; (columns = lw_conv2d_row_length(spec->precision, j)) > 0; j++)
+            choose_band(device, spec, rows, columns, best);
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
@@ -291,8 +303,7 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
 /* The norm of what column times row leaves of the kernel, relative to the kernel's. */
 static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
 {
-    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors,
-                                           "a kernel's factors", err);
+    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
     if (!factors)
         return LW_ESYSTEM;
     *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
@@ -319,13 +330,15 @@ static int take_passes(const struct lw_op_spec *spec, struct lw_conv2d_plan *pla
 static int take_transform(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
                           struct lw_error *err)
 {
-    bool is_found = false;
+    struct lw_conv2d_plan best = {.seconds = INFINITY};
     if (spec->conv2d.algorithm == LW_CONV2D_ALGORITHM_TILES)
-        choose_tile(device, spec, &is_found, plan);
-    if (!is_found)
-        choose_bands(device, spec, &is_found, plan);
-    if (is_found)
+        choose_tile(device, spec, &best);
+    if (isinf(best.seconds))
+        choose_bands(device, spec, &best);
+    if (isfinite(best.seconds)) {
+        *plan = best;
         return LW_OK;
+    }
     return lw_fail(err, LW_ECONFIG, "the transforms of the cuda engine do not hold a kernel of %" PRId64 " x %" PRId64
                    "; try --algorithm direct, or --engine cpu", spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
 }
@@ -333,10 +346,9 @@ static int take_transform(const struct lw_device *device, const struct lw_op_spe
 static int take_cheapest(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
                          struct lw_error *err)
 {
-    bool is_found = true;
     struct lw_conv2d_plan best = direct(spec);
-    choose_tile(device, spec, &is_found, &best);
-    choose_bands(device, spec, &is_found, &best);
+    choose_tile(device, spec, &best);
+    choose_bands(device, spec, &best);
     const struct lw_conv2d_plan separable = passes(spec);
     double residual = 1;
     if (separable.seconds < best.seconds) {
@@ -382,8 +394,7 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
         return;
     default:
         snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",
-                 g->rows,
-                 g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
+                 g->rows, g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
                  g->hop_columns, is_complex(spec) || plan->method == LW_CONV2D_TILES ? "" : ", two real ones as one complex");
     }
 }

@@ -122,9 +122,7 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
         own[i] = y < n_rows ? exponents[y] : -exponent_bias<Real>;
         e = max(e, own[i]);
     }
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    e = largest_of_warp(e);
     if (threadIdx.x % 32 == 0)
         reduce[threadIdx.x / 32] = e;
     __syncthreads();
@@ -226,8 +224,8 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     }
 }
 
-template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_precision precision)
+template <class F, int BLOCKS> constexpr BandKernel columns_kernel()
 {
-    return {precision, F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
+    return {F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
             conv2d_columns<F, BLOCKS>};
 }

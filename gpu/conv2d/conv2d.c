@@ -7,8 +7,6 @@
  * Steps that a type does not need are not launched. */
 #include "base/integers.h"
 #include "base/memory.h"
-#include "gpu/conv2d/find.h"
-#include "gpu/conv2d/nan.h"
 #include "gpu/conv2d/prepared.h"
 #include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
@@ -18,7 +16,7 @@
 
 struct conv2d {
     struct lw_conv2d_prepared prepared;
-    void *memory;                   /* device: what is prepared, then: */
+    void *memory;                   /* device, owned: what is prepared, then: */
     void *scales;                   /* of a search, see gpu/host/noise_scales.h */
     cudaEvent_t idle;               /* the work area, which the slots share, is free again */
 };
@@ -32,7 +30,7 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
     const int rc = lw_conv2d_choose(device, spec, &chosen, err);
     if (rc)
         return rc;
-    const bool is_cut = chosen.method == LW_CONV2D_TILES || chosen.method == LW_CONV2D_BANDS;
+    const bool is_cut = lw_conv2d_has_transforms(&chosen);
     *plan = (struct lw_op_plan){
         .halo = spec->conv2d.kernel_rows - 1,
         .unit = is_cut ? chosen.grid.hop_rows * chosen.grid.pair_rows : 1,
@@ -49,11 +47,6 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
-{
-    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
 /* Whether only some of the rows and columns that are computed are stored. */
 static bool thins_output(const struct lw_op_spec *spec)
 {
@@ -63,7 +56,7 @@ static bool thins_output(const struct lw_op_spec *spec)
 /* Whether outputs are not stored as they are computed. */
 static bool converts_output(const struct lw_op_spec *spec)
 {
-    return spec->output.scalar != computed_scalar(spec) || thins_output(spec);
+    return spec->output.scalar != lw_conv2d_computed_scalar(spec) || thins_output(spec);
 }
 
 static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_complex ? 2 : 1; }
@@ -96,21 +89,17 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
 {
     const int64_t scalars = converts_output(spec) ? computed_scalars(spec, block->count, block->n_channels) : 0;
     struct lw_arena arena = {.base = memory};
-    work->computed = lw_arena_take(&arena, scalars * (int64_t)lw_scalar_bytes(computed_scalar(spec)));
+    work->computed = lw_arena_take(&arena, scalars * (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(spec)));
     work->flaws = lw_arena_take(&arena, lw_conv2d_flaws_bytes(block));
     return arena.used;
 }
 
-/* Parts of what is kept on the device. */
-struct kept {
-    void *prepared, *scales;
-};
-
-static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct kept *kept)
+/* What is kept on the device. */
+static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct conv2d *conv2d)
 {
     struct lw_arena arena = {.base = memory};
-    kept->prepared = lw_arena_take(&arena, lw_conv2d_prepared_bytes(spec, plan));
-    kept->scales = lw_arena_take(&arena, lw_cuda_scales_bytes(&spec->conv2d.search, spec->n_channels, spec->precision));
+    conv2d->memory = lw_arena_take(&arena, lw_conv2d_prepared_bytes(spec, plan));
+    conv2d->scales = lw_arena_take(&arena, lw_cuda_scales_bytes(&spec->conv2d.search, spec->n_channels, spec->precision));
     return arena.used;
 }
 
@@ -123,7 +112,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     struct work work;
     const int64_t rows = plan->before + memory->count + plan->after;
     const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, rows, memory->n_channels);
-    memory->op_bytes = lay_out_kept(spec, &chosen, NULL, &(struct kept){0});
+    memory->op_bytes = lay_out_kept(spec, &chosen, NULL, &(struct conv2d){0});
     memory->setup_bytes = lw_conv2d_setup_bytes(spec, &chosen);
     memory->work_bytes = lay_out_work(spec, &block, NULL, &work);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct conv2d);
@@ -175,10 +164,8 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&conv2d->idle, cudaEventDisableTiming), "making an event", err)) ||
         (rc = lw_cuda_allocate(op->memory.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
         return rc;
-    struct kept kept;
-    lay_out_kept(&op->spec, &plan, conv2d->memory, &kept);
-    conv2d->scales = kept.scales;
-    rc = make_scales(op, kept.scales, stream, err);
+    lay_out_kept(&op->spec, &plan, conv2d->memory, conv2d);
+    rc = make_scales(op, conv2d->scales, stream, err);
     return rc ? rc : prepare(op, &plan, conv2d, stream, err);
 }
 
@@ -198,28 +185,13 @@ static void destroy(struct lw_op *op)
 static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *block, cudaStream_t stream,
                     struct lw_error *err)
 {
-    int rc;
-    if (conv2d->prepared.plan.method != LW_CONV2D_BANDS)
-        return lw_conv2d_run(&conv2d->prepared, block, stream, err);
-    if ((rc = lw_cuda_check(cudaStreamWaitEvent(stream, conv2d->idle, 0), "waiting for the work area", err)) ||
-        (rc = lw_conv2d_run(&conv2d->prepared, block, stream, err)))
+    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* the work area */
+    int rc = LW_OK;
+    if (is_shared)
+        rc = lw_cuda_check(cudaStreamWaitEvent(stream, conv2d->idle, 0), "waiting for the work area", err);
+    if (rc || (rc = lw_conv2d_run(&conv2d->prepared, block, stream, err)) || !is_shared)
         return rc;
     return lw_cuda_check(cudaEventRecord(conv2d->idle, stream), "releasing the work area", err);
-}
-
-static int treat_flaws(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
-                       void *memory, struct lw_error *err)
-{
-    const struct lw_conv2d_prepared *const prepared = &((const struct conv2d *)op->state)->prepared;
-    struct lw_conv2d_flaws flaws = {
-        .report = from->report,
-        .precision = op->spec.precision,
-        .nan = op->spec.nan,
-        .sums = prepared->sums,
-        .sum = prepared->sum,
-    };
-    lw_conv2d_flaws_place(block, memory, &flaws);
-    return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
 /* @param begin, end  rows of the axis that may have crossings */
@@ -285,13 +257,24 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
 /* The finished outputs of a block or a part of it. */
 static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_conv2d_block *block, struct lw_error *err)
 {
+    const struct conv2d *const conv2d = op->state;
     struct work work;
     lay_out_work(&op->spec, block, from->work, &work);
     block->input = from->input;
     block->output = converts_output(&op->spec) ? work.computed : from->products[0];
     block->not_finite = &from->report->flag;
-    const int rc = convolve(op->state, block, from->stream, err);
-    return rc ? rc : treat_flaws(op, from, block, work.flaws, err);
+    const int rc = convolve(conv2d, block, from->stream, err);
+    if (rc)
+        return rc;
+    struct lw_conv2d_flaws flaws = {
+        .report = from->report,
+        .precision = op->spec.precision,
+        .nan = op->spec.nan,
+        .sums = conv2d->prepared.sums,
+        .sum = conv2d->prepared.sum,
+    };
+    lw_conv2d_flaws_place(block, work.flaws, &flaws);
+    return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)

@@ -5,8 +5,6 @@
  * the taps are brought into shared memory, 11 to 45 KB. Lanes are neighbours in a row there and in global memory:
  * coalesced, free of bank conflicts, and a tap is the same for all. Per column of taps a thread reads 22 pixels and 8
  * taps for 64 products. */
-#include "gpu/conv2d/direct.h"
-
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, across = 2, down = 4, square = 8;
@@ -17,14 +15,6 @@ template <class Pixel, class Tap> struct SquareMemory {
     Pixel pixels[window_rows][window_columns + 1];
     Tap taps[square][square];
 };
-
-template <class Pixel, class Tap, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &p, int64_t m0, int64_t n0,
-                           SquareMemory<Pixel, Tap> &memory)
-{
-    const Window<Pixel, Stored> window = {b, p.channel, p.row + m0, b.first_column + p.column + n0};
-    return load_window<lanes, groups>(window, window_rows, window_columns, &memory.pixels[0][0], window_columns + 1);
-}
 
 /* The taps from (m0, n0) on and the pixels that they meet. */
 template <class Pixel, class Tap>
@@ -38,7 +28,8 @@ LW_DEVICE void load_square(const lw_conv2d_block &b, const Patch &p, const Tap *
         memory.taps[thread / square][thread % square] = exists ? __ldg(taps + m * b.kernel_columns + n) : Tap{};
     }
     if (with_stored(b.scalar, [&](auto stored) {
-            return load_pixels<Pixel, Tap, decltype(stored)>(b, p, m0, n0, memory);
+            const Window<Pixel, decltype(stored)> window = {b, p.channel, p.row + m0, b.first_column + p.column + n0};
+            return load_window<lanes, groups>(window, window_rows, window_columns, &memory.pixels[0][0], window_columns + 1);
         }))
         *b.not_finite = 1;
 }
@@ -100,30 +91,17 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
         }
 }
 
-template <class Pixel, class Tap>
-static cudaError_t launch_any(const lw_conv2d_block &b, const void *taps, cudaStream_t stream)
-{
-    const unsigned blocks = patches_of(b, tile_rows, tile_columns);
-    if (blocks == 0)
-        return cudaErrorInvalidConfiguration;
-    direct_any<Pixel, Tap><<<blocks, dim3(lanes, groups), 0, stream>>>(
-        b, static_cast<const Tap *>(taps));
-    return cudaGetLastError();
-}
-
-template <class Real>
-static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *taps, cudaStream_t stream)
-{
-    if (kernel_complex)
-        return launch_any<Complex<Real>, Complex<Real>>(b, taps, stream);
-    return b.input_complex ? launch_any<Complex<Real>, Real>(b, taps, stream) : launch_any<Real, Real>(b, taps, stream);
-}
-
 cudaError_t lw_conv2d_direct(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *taps, cudaStream_t stream)
 {
+    const unsigned blocks = patches_of(*block, tile_rows, tile_columns);
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
-    return precision == LW_SINGLE ? launch_as<float>(*block, kernel_complex, taps, stream)
-                                  : launch_as<double>(*block, kernel_complex, taps, stream);
+    if (blocks == 0)
+        return cudaErrorInvalidConfiguration;
+    return with_pixel(precision, block->input_complex, kernel_complex, [=](auto pixel, auto tap) {
+        using Tap = decltype(tap);
+        direct_any<decltype(pixel), Tap><<<blocks, dim3(lanes, groups), 0, stream>>>(*block, static_cast<const Tap *>(taps));
+        return cudaGetLastError();
+    });
 }

@@ -1,6 +1,5 @@
 /* A warp takes a run of neighbouring pixels of a row: its lanes read neighbours, and it divides once for a run. */
-#include "gpu/conv2d/find.h"
-
+#include "gpu/conv2d/launch.h"
 #include "gpu/device/search.cuh"
 
 static constexpr int block_threads = 256, warp = 32, run_columns = 1024;

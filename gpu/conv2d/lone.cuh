@@ -292,10 +292,7 @@ template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &sca
 #pragma unroll
     for (int m = 0; m < E; ++m)
         largest = largest_magnitude(largest_magnitude(largest, v[m].x), v[m].y);
-    const float factor = power_of_two<float>(-scale.exponent);
-#pragma unroll
-    for (int m = 0; m < E; ++m)
-        v[m] = {v[m].x * factor, v[m].y * factor};
+    scale_points(v, power_of_two<float>(-scale.exponent));
     return largest;
 }
 

@@ -5,8 +5,6 @@
  *   treat   outputs with a touched row among their kernel_rows
  *
  * They cost nothing where the flag is not raised, and of the order of the kernel's sides per output where it is. */
-#include "gpu/conv2d/nan.h"
-
 #include "gpu/conv2d/window.cuh"
 
 #include <math_constants.h>
@@ -154,22 +152,18 @@ static unsigned blocks_for(int64_t words)
     return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
 }
 
-template <class Real, class Stored>
-static void note(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
-{
-    const unsigned blocks = blocks_for(lines_of(b) * words_of(window_columns(b)));
-    if (b.input_complex)
-        note_bad<Complex<Real>, Stored><<<blocks, block_threads, 0, stream>>>(b, flaws);
-    else
-        note_bad<Real, Stored><<<blocks, block_threads, 0, stream>>>(b, flaws);
-}
-
 template <class Real>
 static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
 {
+    const unsigned note_blocks = blocks_for(lines_of(b) * words_of(window_columns(b)));
     with_stored(b.scalar, [&](auto stored) {
-        if constexpr (std::is_floating_point<decltype(stored)>::value)
-            note<Real, decltype(stored)>(b, flaws, stream);
+        using Stored = decltype(stored);
+        if constexpr (std::is_floating_point<Stored>::value) {
+            if (b.input_complex)
+                note_bad<Complex<Real>, Stored><<<note_blocks, block_threads, 0, stream>>>(b, flaws);
+            else
+                note_bad<Real, Stored><<<note_blocks, block_threads, 0, stream>>>(b, flaws);
+        }
     });
     const unsigned touch_blocks = blocks_for(lines_of(b) * words_of(b.output_columns));
     const unsigned treat_blocks = blocks_for(b.n_channels * b.count * words_of(b.output_columns));

@@ -13,8 +13,6 @@
  *
  * For 8 taps a thread reads V + 7 pixels and makes 8 V products in the column pass; in the row pass as many of 64 ROWS
  * / 256. */
-#include "gpu/conv2d/passes.h"
-
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, threads = lanes * groups, step = 8;
@@ -64,20 +62,10 @@ LW_DEVICE void add_step(Pixel (&sums)[N], const Pixel *x, int stride, const Tap 
             accumulate(sums[i], taps[m], values[i + m]);
 }
 
-template <class P, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &place, int64_t m, int64_t n, int n_rows,
-                           int n_columns, P &memory)
-{
-    using Pixel = typename P::Pixel;
-    const Window<Pixel, Stored> window = {b, place.channel, place.row + m, b.first_column + place.column + n};
-    return load_window<lanes, groups>(window, n_rows, n_columns, memory.pixels, P::PITCH);
-}
-
 /* The column pass over the columns that the row's taps from n on meet, n_taps of them, to memory.between. */
 template <class P>
 LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const typename P::Tap *column, int64_t n,
-                            int n_taps,
-                            P &memory)
+                            int n_taps, P &memory)
 {
     typename P::Pixel sums[P::STRIPS][P::V] = {};
     bool met = false;
@@ -86,7 +74,9 @@ LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const 
         __syncthreads();
         load_taps(column, b.kernel_rows, m, m_taps, memory.column);
         met |= with_stored(b.scalar, [&](auto stored) {
-            return load_pixels<P, decltype(stored)>(b, place, m, n, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1, memory);
+            const Window<typename P::Pixel, decltype(stored)> window = {b, place.channel, place.row + m,
+                                                                        b.first_column + place.column + n};
+            return load_window<lanes, groups>(window, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1, memory.pixels, P::PITCH);
         });
         __syncthreads();
         for (int first = 0; first < m_taps; first += step)
@@ -94,8 +84,7 @@ LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const 
             for (int s = 0; s < P::STRIPS; ++s)
                 if (lanes * s < P::COLUMNS + n_taps - 1)
                     add_step(sums[s], memory.pixels + (threadIdx.y * P::V + first) * P::PITCH + threadIdx.x + lanes * s,
-                             P::PITCH,
-                             memory.column + first);
+                             P::PITCH, memory.column + first);
     }
     if (met)
         *b.not_finite = 1;
@@ -158,43 +147,23 @@ static cudaError_t launch(const lw_conv2d_block &b, const void *column, const vo
     return cudaGetLastError();
 }
 
-template <class Real>
-static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *column, const void *row,
-                             cudaStream_t stream)
-{
-    using C = Complex<Real>;
-    if (kernel_complex)
-        return launch<Passes<C, C>>(b, column, row, stream);
-    return b.input_complex ? launch<Passes<C, Real>>(b, column, row, stream)
-                           : launch<Passes<Real, Real>>(b, column, row, stream);
-}
-
 cudaError_t lw_conv2d_passes(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *column, const void *row, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
-    return precision == LW_SINGLE ? launch_as<float>(*block, kernel_complex, column, row, stream)
-                                  : launch_as<double>(*block, kernel_complex, column, row, stream);
-}
-
-template <class P> static cudaError_t allow_shared()
-{
-    return cudaFuncSetAttribute(separable<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(P));
-}
-
-template <class Real> static cudaError_t prepare()
-{
-    using C = Complex<Real>;
-    const cudaError_t status[] = {allow_shared<Passes<Real, Real>>(), allow_shared<Passes<C, Real>>(),
-                                  allow_shared<Passes<C, C>>()};
-    for (const cudaError_t one : status)
-        if (one != cudaSuccess)
-            return one;
-    return cudaSuccess;
+    return with_pixel(precision, block->input_complex, kernel_complex, [=](auto pixel, auto tap) {
+        return launch<Passes<decltype(pixel), decltype(tap)>>(*block, column, row, stream);
+    });
 }
 
 cudaError_t lw_conv2d_passes_prepare(enum lw_precision precision)
 {
-    return precision == LW_SINGLE ? prepare<float>() : prepare<double>();
+    cudaError_t status = cudaSuccess;
+    for (int kind = 0; status == cudaSuccess && kind < 3; ++kind)       /* real, complex pixels, complex both */
+        status = with_pixel(precision, kind > 0, kind > 1, [](auto pixel, auto tap) {
+            using P = Passes<decltype(pixel), decltype(tap)>;
+            return cudaFuncSetAttribute(separable<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(P));
+        });
+    return status;
 }

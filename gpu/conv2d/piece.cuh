@@ -4,7 +4,6 @@
  * its digits beside a bright one in the same transform, and none leaves the range of numbers. */
 #pragma once
 
-#include "gpu/conv2d/tiles.h"
 #include "gpu/conv2d/window.cuh"
 
 /* One piece; n_rows x n_columns outputs of a channel, 0 x 0 beyond the block. */
@@ -52,6 +51,24 @@ template <class Real> LW_DEVICE int biased_exponent(int bits) { return bits >> (
 template <class Real> constexpr int infinite_exponent = sizeof(Real) == 4 ? 0xff : 0x7ff;
 template <class Real> constexpr int exponent_bias = sizeof(Real) == 4 ? 127 : 1023;
 
+/* The largest biased exponent of a thread's points. */
+template <class C, int E> LW_DEVICE int largest_exponent(const C (&v)[E])
+{
+    int e = 0;
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
+    return biased_exponent<decltype(C::x)>(e);
+}
+
+LW_DEVICE int largest_of_warp(int e)
+{
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    return e;
+}
+
 /* The nearest exponent whose power, and the power's inverse, are normal numbers. */
 template <class Real> LW_DEVICE int usable_exponent(int biased)
 {
@@ -78,16 +95,48 @@ template <class Real> struct Power {
     }
 };
 
+template <class C, int E> LW_DEVICE void scale_points(C (&v)[E], decltype(C::x) factor)
+{
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        v[m] = {v[m].x * factor, v[m].y * factor};
+}
+
 /* Undo the scaling. */
 template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
 {
     const Power<decltype(C::x)> power(exponent);
+    scale_points(v, power.first);
+    if (power.second != 1)
+        scale_points(v, power.second);
+}
+
+/* Numbers that are not finite become zeros: both parts of a complex one, or those of real pixels in pairs by themselves. */
+template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
+{
+    bool unused = false;
 #pragma unroll
-    for (int m = 0; m < E; ++m)
-        v[m] = {v[m].x * power.first, v[m].y * power.first};
-    if (power.second == 1)
-        return;
-#pragma unroll
-    for (int m = 0; m < E; ++m)
-        v[m] = {v[m].x * power.second, v[m].y * power.second};
+    for (int m = 0; m < E; ++m) {
+        const bool whole = !REAL && !(isfinite(v[m].x) && isfinite(v[m].y));
+        v[m].x = whole ? 0 : finite_or_zero(v[m].x, unused);
+        v[m].y = whole ? 0 : finite_or_zero(v[m].y, unused);
+    }
+}
+
+/* Brings points to a magnitude near 1, without those that are not finite; returns the exponent that was taken out.
+ * largest(is_again): the largest biased exponent of all threads that share them. */
+template <bool REAL, class C, int E, class Largest>
+LW_DEVICE int make_moderate(C (&v)[E], const lw_conv2d_block &b, int t, Largest largest)
+{
+    using Real = decltype(C::x);
+    int e = largest(false);
+    if (e == infinite_exponent<Real>) {
+        if (t == 0)
+            *b.not_finite = 1;
+        drop_not_finite<REAL>(v);
+        e = largest(true);
+    }
+    e = usable_exponent<Real>(e);
+    scale_points(v, power_of_two<Real>(-e));
+    return e;
 }

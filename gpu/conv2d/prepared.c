@@ -2,8 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "gpu/conv2d/bands.h"
-#include "gpu/conv2d/passes.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "signal/separable.h"
@@ -12,24 +10,14 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static bool has_transforms(const struct lw_conv2d_plan *plan)
-{
-    return plan->method == LW_CONV2D_TILES || plan->method == LW_CONV2D_BANDS;
-}
-
 static int tap_parts(const struct lw_op_spec *spec) { return spec->conv2d.kernel_complex ? 2 : 1; }
 
 static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kernel_rows * spec->conv2d.kernel_columns; }
 
-static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
-{
-    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-}
-
 /* Of `n` taps in the computing precision. */
 static int64_t taps_bytes(const struct lw_op_spec *spec, int64_t n)
 {
-    return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
+    return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(spec));
 }
 
 static int64_t sums_bytes(const struct lw_op_spec *spec)
@@ -78,14 +66,12 @@ struct setup {
 static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
                              struct setup *setup)
 {
-    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
-    const int64_t work = plan->method == LW_CONV2D_TILES ? lw_conv2d_tile_setup_bytes(rows, columns, spec->conv2d.kernel_rows)
-                         : plan->method == LW_CONV2D_BANDS
-                             ? lw_conv2d_bands_setup_bytes(rows, columns, spec->conv2d.kernel_rows) : 0;
     struct lw_arena arena = {.base = memory};
-    const int64_t taps = n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double);
-    setup->taps = lw_arena_take(&arena, has_transforms(plan) ? taps : 0);
-    setup->work = lw_arena_take(&arena, work);
+    *setup = (struct setup){0};
+    if (lw_conv2d_has_transforms(plan)) {
+        setup->taps = lw_arena_take(&arena, n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double));
+        setup->work = lw_arena_take(&arena, lw_conv2d_spectrum_setup_bytes(&plan->grid, spec->conv2d.kernel_rows));
+    }
     return arena.used;
 }
 
@@ -106,14 +92,6 @@ static int exponent_of(const double *values, int64_t n)
     return largest > 0 ? ilogb(largest) : 0;
 }
 
-static void put_real(enum lw_precision precision, void *to, int64_t i, double value)
-{
-    if (precision == LW_SINGLE)
-        ((float *)to)[i] = (float)value;
-    else
-        ((double *)to)[i] = value;
-}
-
 /* Host memory to the device, done at return. */
 static cudaError_t send(void *to, const void *from, int64_t bytes, cudaStream_t stream)
 {
@@ -129,9 +107,13 @@ static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_
     void *const turned = lw_alloc((size_t)taps_bytes(spec, n), "the kernel", err);
     if (!turned)
         return LW_ESYSTEM;
-    for (int64_t i = 0; i < n; i++)
-        for (int part = 0; part < parts; part++)
-            put_real(spec->precision, turned, parts * i + part, ldexp(taps[parts * (n - 1 - i) + part], -exponent));
+    for (int64_t i = 0; i < n * parts; i++) {
+        const double tap = ldexp(taps[parts * (n - 1 - i / parts) + i % parts], -exponent);
+        if (spec->precision == LW_SINGLE)
+            ((float *)turned)[i] = (float)tap;
+        else
+            ((double *)turned)[i] = tap;
+    }
     const cudaError_t status = send(to, turned, taps_bytes(spec, n), stream);
     lw_free(turned);
     return lw_cuda_check(status, "copying the kernel to the device", err);
@@ -143,8 +125,7 @@ static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepar
     for (int64_t m = 0; m < c->kernel_rows; m++)
         for (int64_t n = 0; n < c->kernel_columns; n++)
             conv2d->unrolled[m * conv2d->plan.side + n] =
-                (float)ldexp(c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n],
-                             -conv2d->exponent);
+                (float)ldexp(c->kernel[n_taps(spec) - 1 - (m * c->kernel_columns + n)], -conv2d->exponent);
 }
 
 /* A separable kernel's factors, each with its exponent. */
@@ -212,35 +193,27 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
         taps[i] = ldexp(c->kernel[i], -p->exponent);
     cudaError_t status = send(setup->taps, taps, n * (int64_t)sizeof *taps, stream);
     lw_free(taps);
-    const int rows = (int)p->plan.grid.rows, columns = (int)p->plan.grid.columns;
     if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
-        status = lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, setup->taps, c->kernel_complex, c->kernel_rows,
-                                        c->kernel_columns, setup->work, p->bank, stream);
+        status = lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
     else if (status == cudaSuccess)
-        status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex,
-                                         c->kernel_rows,
-                                         c->kernel_columns, setup->work, p->bank, stream);
+        status = lw_conv2d_bands_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
     return lw_cuda_check(status, "transforming the kernel", err);
-}
-
-/* In the transforms, a kernel's largest tap is near 1; direct sums and large tiles need that only where numbers leave the range. */
-static int choose_exponent(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
-{
-    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)),
-              harmless = has_transforms(plan) ? 20 : 40;
-    return (!has_transforms(plan) || lw_conv2d_is_large(plan)) && exponent > -harmless && exponent < harmless ? 0 : exponent;
 }
 
 static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream,
                         struct lw_error *err)
 {
-    p->exponent = choose_exponent(&p->spec, &p->plan);
+    const struct lw_op_spec *const spec = &p->spec;
+    const bool has_transforms = lw_conv2d_has_transforms(&p->plan);
+    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = has_transforms ? 20 : 40;
+    /* in the transforms, the largest tap is near 1; direct sums and large tiles need that only where numbers leave the range */
+    const bool is_kept = (!has_transforms || lw_conv2d_is_large(&p->plan)) && exponent > -harmless && exponent < harmless;
+    p->exponent = is_kept ? 0 : exponent;
     switch (p->plan.method) {
-    case LW_CONV2D_UNROLLED: turn_unrolled(&p->spec, p); return LW_OK;
-    case LW_CONV2D_PRODUCT: return turn_product(&p->spec, p, err);
-    case LW_CONV2D_DIRECT:
-        return send_turned(&p->spec, p->spec.conv2d.kernel, n_taps(&p->spec), p->exponent, p->bank, stream, err);
-    case LW_CONV2D_PASSES: return prepare_passes(&p->spec, p, stream, err);
+    case LW_CONV2D_UNROLLED: turn_unrolled(spec, p); return LW_OK;
+    case LW_CONV2D_PRODUCT: return turn_product(spec, p, err);
+    case LW_CONV2D_DIRECT: return send_turned(spec, spec->conv2d.kernel, n_taps(spec), p->exponent, p->bank, stream, err);
+    case LW_CONV2D_PASSES: return prepare_passes(spec, p, stream, err);
     default: return prepare_transforms(setup, p, stream, err);
     }
 }
@@ -258,7 +231,7 @@ static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *c
     for (int64_t m = 0; m < c->kernel_rows; m++) {
         double *const line = sums + m * (c->kernel_columns + 1);
         for (int64_t n = 0; n < c->kernel_columns; n++)
-            line[n + 1] = line[n] + c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n];
+            line[n + 1] = line[n] + c->kernel[n_taps(spec) - 1 - (m * c->kernel_columns + n)];
         conv2d->sum += line[c->kernel_columns];
     }
     const cudaError_t status = send(conv2d->sums, sums, sums_bytes(spec), stream);

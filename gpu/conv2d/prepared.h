@@ -1,14 +1,52 @@
-/* prepared.h - a kernel on the device as the method of a plan wants it, and the convolution with it. */
+/* prepared.h - how a convolution of images is done on the CUDA engine, the kernel on the device as that wants it, and the
+ * convolution with it. */
 #pragma once
 
-#include "base/linkage.h"
-#include "gpu/conv2d/block.h"
-#include "gpu/conv2d/choose.h"
-#include "gpu/conv2d/direct.h"
-
-#include <cuda_runtime_api.h>
+#include "gpu/conv2d/launch.h"
+#include "gpu/host/device.h"
 
 LW_C_BEGIN
+
+/* ---- which kernels and tile a convolution gets (choose.c) ---------------------------------------------------------------- */
+
+enum lw_conv2d_method {
+    LW_CONV2D_UNROLLED,         /* direct sums with small kernels */
+    LW_CONV2D_DIRECT,           /* with any */
+    LW_CONV2D_PRODUCT,          /* sums with small separable kernels */
+    LW_CONV2D_PASSES,           /* with any of them: along the columns, then along the rows */
+    LW_CONV2D_TILES,            /* in shared memory */
+    LW_CONV2D_BANDS,            /* three passes */
+};
+
+struct lw_conv2d_plan {
+    enum lw_conv2d_method method;
+    int side;                   /* UNROLLED, PRODUCT: of the kernel, padded */
+    struct lw_conv2d_grid grid; /* TILES, BANDS */
+    int64_t batch;              /* BANDS: transforms in the work area */
+    double seconds;             /* modelled, per output pixel */
+};
+
+/** Choose by spec and architecture alone. LW_ECONFIG if the algorithm asked for does not fit the kernel. */
+int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                     struct lw_error *err);
+
+/** Whether it is by transforms, which cut the image; whether by tiles that have a multiprocessor for themselves. */
+static inline bool lw_conv2d_has_transforms(const struct lw_conv2d_plan *plan)
+{
+    return plan->method == LW_CONV2D_TILES || plan->method == LW_CONV2D_BANDS;
+}
+
+bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
+
+/** Move the grid of such tiles: where an image's rows begin at multiples of 16 bytes, so do the rows of their windows; where rows
+ * of outputs begin at multiples of 32 bytes, so do the rows of their outputs. The kernel gets `delay_columns` of zeros before its
+ * first column, by which outputs come later in the tile, and a window begins `spare_columns` before what its first output needs. */
+void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid);
+
+/** In words, for plan and log. */
+void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size);
+
+/* ---- the kernel on the device (prepared.c) -------------------------------------------------------------------------------- */
 
 struct lw_conv2d_prepared {
     struct lw_op_spec spec;         /* its kernel is gone */
@@ -22,6 +60,12 @@ struct lw_conv2d_prepared {
     void *work;                     /* BANDS: one area for all blocks */
     double *sums, sum;              /* to interpolate, see struct lw_conv2d_flaws */
 };
+
+/** The type that pixels are computed in. */
+static inline enum lw_scalar lw_conv2d_computed_scalar(const struct lw_op_spec *spec)
+{
+    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
 
 /** Device bytes of what is kept, and of what only lw_conv2d_prepare needs. */
 int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);

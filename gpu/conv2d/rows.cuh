@@ -98,17 +98,10 @@ LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, con
         v[m] = shared[t + F::T * m];
 }
 
-/* Over the team. */
-template <class F> LW_DEVICE int largest_exponent(const typename F::C (&v)[F::E], int *reduce, int t)
+/* The largest e of the team. */
+template <class F> LW_DEVICE int largest_of_team(int e, int *reduce, int t)
 {
-    int e = 0;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
-    e = biased_exponent<typename F::Real>(e);
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    e = largest_of_warp(e);
     if (F::WARPS == 1)
         return e;
     F::Team::sync();                /* everyone has read what was there */
@@ -120,38 +113,14 @@ template <class F> LW_DEVICE int largest_exponent(const typename F::C (&v)[F::E]
     return e;
 }
 
-template <class F, bool PAIRED> LW_DEVICE void drop_from_line(typename F::C (&v)[F::E])
-{
-    bool unused = false;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const bool whole = !PAIRED && !(isfinite(v[m].x) && isfinite(v[m].y));
-        v[m].x = whole ? 0 : finite_or_zero(v[m].x, unused);
-        v[m].y = whole ? 0 : finite_or_zero(v[m].y, unused);
-    }
-}
-
 /* Points of a row, scaled; returns the exponent that was taken out. */
 template <class F, bool PAIRED>
 LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b,
                                const Line<typename F::Real> (&lines)[2], typename F::C *shared, int t)
 {
-    using Real = typename F::Real;
     int *const reduce = (int *)((unsigned char *)shared + F::SHARED_BYTES);
     with_stored(b.scalar, [&](auto stored) { load_line<F, PAIRED, decltype(stored)>(v, b, lines, shared, t); });
-    int e = largest_exponent<F>(v, reduce, t);
-    if (e == infinite_exponent<Real>) {
-        if (t == 0)
-            *b.not_finite = 1;
-        drop_from_line<F, PAIRED>(v);
-        e = largest_exponent<F>(v, reduce, t);
-    }
-    e = usable_exponent<Real>(e);
-    const Real scale = power_of_two<Real>(-e);
-#pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        v[m] = {v[m].x * scale, v[m].y * scale};
-    return e;
+    return make_moderate<PAIRED>(v, b, t, [&](bool) { return largest_of_team<F>(largest_exponent(v), reduce, t); });
 }
 
 template <class F> LW_DEVICE typename F::C *team_memory(unsigned char *memory)
@@ -263,14 +232,14 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
         store_line<F, PAIRED, 1>(v, a, p.piece[1], i, t);
 }
 
-template <class F, int BLOCKS> constexpr BandKernel rows_kernel(enum lw_precision precision)
+template <class F, int BLOCKS> constexpr BandKernel rows_kernel()
 {
-    return {precision, F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_rows<F, BLOCKS, true>,
+    return {F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_rows<F, BLOCKS, true>,
             conv2d_rows<F, BLOCKS, false>};
 }
 
-template <class F, int BLOCKS> constexpr BandKernel back_kernel(enum lw_precision precision)
+template <class F, int BLOCKS> constexpr BandKernel back_kernel()
 {
-    return {precision, F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_back<F, BLOCKS, true>,
+    return {F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_back<F, BLOCKS, true>,
             conv2d_back<F, BLOCKS, false>};
 }

@@ -98,15 +98,6 @@ int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
     return bytes;
 }
 
-int64_t lw_conv2d_tile_setup_bytes(int rows, int columns, int64_t kernel_rows)
-{
-    KernelSpectrum s = {};
-    s.rows = rows;
-    s.columns = columns;
-    s.kernel_rows = kernel_rows;
-    return lay_out_spectrum(s, nullptr);
-}
-
 template <class F> static __global__ void round_tables(const KernelSpectrum s, typename F::C *to)
 {
     using Real = decltype(to->x);
@@ -117,17 +108,16 @@ template <class F> static __global__ void round_tables(const KernelSpectrum s, t
     to[i] = {(Real)value.x, (Real)value.y};
 }
 
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps,
-                                   bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
-                                   cudaStream_t stream)
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
+                                   const double *taps, void *setup, void *bank, cudaStream_t stream)
 {
-    const int delay = grid->delay_columns;
     return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {
         using Shape = decltype(tile);
         using F = typename Shape::F;
         using C = typename F::C;
         constexpr int threads = 128, points_down = Shape::POINTS / Shape::COLUMNS;
-        KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, points_down, Shape::COLUMNS, delay, Shape::QUARTERS};
+        KernelSpectrum s = {taps, c->kernel_complex, c->kernel_rows, c->kernel_columns, points_down, Shape::COLUMNS,
+                            grid->delay_columns, Shape::QUARTERS};
         lay_out_spectrum(s, setup);
         cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED_BYTES);
         if (status == cudaSuccess)
@@ -146,8 +136,7 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
     return grid->transforms_across * down * block->n_channels;
 }
 
-cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
-                            enum lw_precision precision,
+cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *bank, cudaStream_t stream)
 {
     struct lw_conv2d_grid g = *grid;

@@ -280,9 +280,7 @@ LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, c
 /* The largest e of a block of so many warps. A barrier. */
 template <int WARPS> LW_DEVICE int largest_of_block(int e, int *reduce, int t)
 {
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    e = largest_of_warp(e);
     if (t % 32 == 0)
         reduce[t / 32] = e;
     __syncthreads();
@@ -292,48 +290,16 @@ template <int WARPS> LW_DEVICE int largest_of_block(int e, int *reduce, int t)
     return e;
 }
 
-/* The largest biased exponent over the block. */
-template <class F> LW_DEVICE int largest_of_tile(const typename F::C (&v)[F::E], int *reduce, int t)
-{
-    int e = 0;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
-    e = biased_exponent<typename F::Real>(e);
-    return largest_of_block<F::T / 32>(e, reduce, t);
-}
-
-template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
-{
-    bool unused = false;
-#pragma unroll
-    for (int m = 0; m < E; ++m) {
-        const bool whole = !REAL && !(isfinite(v[m].x) && isfinite(v[m].y));
-        v[m].x = whole ? 0 : finite_or_zero(v[m].x, unused);
-        v[m].y = whole ? 0 : finite_or_zero(v[m].y, unused);
-    }
-}
-
 /* Load the points and scale them; returns the exponent that was taken out. A barrier. */
 template <class F, bool REAL>
 LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int *reduce, int t)
 {
-    using Real = typename F::Real;
     with_stored(b.scalar, [&](auto stored) { load_points<F, REAL, decltype(stored)>(v, b, s, t / F::S); });
-    int e = largest_of_tile<F>(v, reduce, t);
-    if (e == infinite_exponent<Real>) {
-        if (t == 0)
-            *b.not_finite = 1;
-        drop_not_finite<REAL>(v);
-        __syncthreads();
-        e = largest_of_tile<F>(v, reduce, t);
-    }
-    e = usable_exponent<Real>(e);
-    const Real scale = power_of_two<Real>(-e);
-#pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        v[m] = {v[m].x * scale, v[m].y * scale};
-    return e;
+    return make_moderate<REAL>(v, b, t, [&](bool is_again) {
+        if (is_again)
+            __syncthreads();
+        return largest_of_block<F::T / 32>(largest_exponent(v), reduce, t);
+    });
 }
 
 /* The outputs of a tile, or of its upper or lower half of rows, which stand in re and im of v (swapped). */

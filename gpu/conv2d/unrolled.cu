@@ -14,9 +14,6 @@
  *
  * In strips of float pixels no pixel is looked at: one that is not finite makes all sums that it meets so, and the
  * strip is then made again with all pixels tested. Every output is the same sum either way. */
-#include "gpu/conv2d/direct.h"
-
-#include "gpu/conv2d/strips.h"
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, across = 4, strip_columns = LW_CONV2D_STRIP_COLUMNS;

@@ -1,8 +1,7 @@
 /* window.cuh - pixels of a block's images, continued beyond their sides, in device code. */
 #pragma once
 
-#include "gpu/conv2d/block.h"
-
+#include "gpu/conv2d/launch.h"
 #include "gpu/device/stored.cuh"
 
 /* A pixel or tap is a Real or a Complex<Real>. */
@@ -97,6 +96,19 @@ inline unsigned patches_of(const lw_conv2d_block &b, int rows, int columns)
 {
     const int64_t n = (int64_t)patches_across(b, columns) * patches_down(b, rows) * b.n_channels;
     return n > INT32_MAX ? 0 : (unsigned)n;
+}
+
+/* Calls `with` with a pixel and a tap of the types that a block is computed in. */
+template <class With>
+static cudaError_t with_pixel(enum lw_precision precision, bool input_complex, bool kernel_complex, With with)
+{
+    if (precision == LW_SINGLE && kernel_complex)
+        return with(float2{}, float2{});
+    if (precision == LW_SINGLE)
+        return input_complex ? with(float2{}, 0.0f) : with(0.0f, 0.0f);
+    if (kernel_complex)
+        return with(double2{}, double2{});
+    return input_complex ? with(double2{}, 0.0) : with(0.0, 0.0);
 }
 
 /* A part of a channel's window: its pixel (0, 0) is row `row` of the input, column `column` of the continued image. */

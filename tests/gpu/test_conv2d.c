@@ -3,7 +3,6 @@
  * chosen. */
 #include "gpu.h"
 
-#include "gpu/conv2d/bands.h"
 #include "gpu/conv2d/prepared.h"
 
 #include <cuda_runtime_api.h>
@@ -207,7 +206,7 @@ static void try_task(struct task t)
 /* Batches that begin and end within a strip of transforms, and that hold several; pieces beside and one above the other. */
 static void try_batches(enum lw_precision precision, bool is_complex, int pieces_beside)
 {
-    const int rows = lw_conv2d_column_lengths(precision)[0], columns = lw_conv2d_row_lengths(precision)[0];
+    const int rows = lw_conv2d_column_length(precision, 0), columns = lw_conv2d_row_length(precision, 0);
     for (int batch = 2; batch <= 12; batch += 5) {
         struct task t = make_task(precision, is_complex, LW_CONV2D_BANDS, rows, columns, 3 * rows + MARGIN, 2 * columns + MARGIN);
         struct lw_conv2d_grid *const g = &t.plan.grid;
@@ -276,11 +275,11 @@ static void try_tile(enum lw_precision precision, bool is_complex, const struct 
 
 static void try_precision(enum lw_precision precision, bool is_complex)
 {
-    const int *const rows = lw_conv2d_column_lengths(precision), *const columns = lw_conv2d_row_lengths(precision);
-    for (const int *r = rows; *r; r++)
-        try_columns(precision, is_complex, *r, columns[0]);
-    for (const int *c = columns; *c; c++)
-        try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows[0], *c, 2 * MARGIN, *c + MARGIN));
+    const int rows = lw_conv2d_column_length(precision, 0), columns = lw_conv2d_row_length(precision, 0);
+    for (int i = 0; lw_conv2d_column_length(precision, i) > 0; i++)
+        try_columns(precision, is_complex, lw_conv2d_column_length(precision, i), columns);
+    for (int i = 0, c; (c = lw_conv2d_row_length(precision, i)) > 0; i++)
+        try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows, c, 2 * MARGIN, c + MARGIN));
     try_batches(precision, is_complex, 1);
     if (!is_complex)
         try_batches(precision, is_complex, 2);
