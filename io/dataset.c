@@ -1,9 +1,13 @@
 #include "io/dataset.h"
 
+#include "options/parse.h"
+
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 struct lw_name lw_name_of(const char *file, const char *path)
@@ -41,4 +45,152 @@ int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *w
         return lw_fail(err, LW_EDATA, "%s'%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there "
                        "is no result; run again when nobody writes it", what, info->file, info->file_bytes, (int64_t)now.st_size);
     return LW_OK;
+}
+
+/* ---- the start: a number of a unit, or an instant -------------------------------------------------------------------- */
+
+double lw_sampling_unit_seconds(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {
+        {"s", 1}, {"sec", 1}, {"second", 1}, {"seconds", 1},
+        {"ms", 1e-3}, {"millisecond", 1e-3}, {"milliseconds", 1e-3},
+        {"us", 1e-6}, {"microsecond", 1e-6}, {"microseconds", 1e-6},
+        {"ns", 1e-9}, {"nanosecond", 1e-9}, {"nanoseconds", 1e-9},
+        {"min", 60}, {"minute", 60}, {"minutes", 60}, {"h", 3600}, {"hour", 3600}, {"hours", 3600},
+        {"d", 86400}, {"day", 86400}, {"days", 86400},
+    };
+    const size_t length = strcspn(unit, " ");
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+        if (strlen(units[u].name) == length && strncasecmp(unit, units[u].name, length) == 0)
+            return units[u].seconds;
+    return 0;
+}
+
+/* So many `units` since a date. A number of short units is whole where a file has counted them. */
+static bool find_since(double number, double unit_seconds, const char *date, struct lw_instant *out)
+{
+    struct lw_instant epoch, since;
+    const double per_second = nearbyint(1 / unit_seconds);
+    const bool is_count = unit_seconds < 1 && number == nearbyint(number) && fabs(number) < 9e18;
+    if (!lw_instant_parse(date, &epoch) ||
+        !(is_count ? lw_instant_from_ticks((int64_t)number, (int64_t)per_second, &since)
+                   : lw_instant_from_seconds(unit_seconds == 1 ? number : number * unit_seconds, &since)))
+        return false;
+    const int64_t attoseconds = epoch.attoseconds + since.attoseconds, carry = attoseconds / LW_ATTOSECONDS;
+    *out = (struct lw_instant){epoch.seconds + since.seconds + carry, attoseconds - carry * LW_ATTOSECONDS};
+    return true;
+}
+
+static void find_instant(struct lw_axis_metadata *axis)
+{
+    const char *const unit = axis->start_unit, *const since = strstr(unit, " since ");
+    const double seconds = lw_sampling_unit_seconds(unit);
+    if (strncmp(unit, "GPS", 3) == 0 && lw_instant_from_seconds(axis->start, &axis->instant))
+        axis->scale = LW_TIME_GPS;
+    else if (since && seconds > 0 && find_since(axis->start, seconds, since + strlen(" since "), &axis->instant))
+        axis->scale = LW_TIME_UTC;
+}
+
+/* ---- what users say -------------------------------------------------------------------------------------------------- */
+
+static int take_start(struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_axis_metadata *const axis = &info->axis;
+    double seconds;
+    if (lw_instant_parse(info->hints.start_time, &axis->instant))
+        axis->scale = LW_TIME_UTC;
+    else if (lw_parse_real(info->hints.start_time, &seconds) == LW_PARSE_OK && lw_instant_from_seconds(seconds, &axis->instant))
+        axis->scale = LW_TIME_GPS;
+    else
+        return lw_fail(err, LW_EUSAGE, "--start-time %s is neither a time in UTC such as 2015-09-14T09:50:45.39 nor seconds of GPS",
+                       info->hints.start_time);
+    axis->has_start = false;
+    return LW_OK;
+}
+
+/* The dimension beside the axis; without metadata about it, the second one. */
+static int take_spacing(struct lw_dataset_info *info, struct lw_error *err)
+{
+    if (info->n_dims < 2)
+        return lw_fail(err, LW_EUSAGE, "--channel-spacing is given, but %s has one dimension, without channels",
+                       lw_dataset_name(info).text);
+    struct lw_coordinate *const distance = &info->coordinates[info->metadata_axis == 1 ? 0 : 1];
+    const double first = distance->is_regular && strcmp(distance->name, "distance") == 0 ? distance->first : 0;
+    *distance = (struct lw_coordinate){.name = "distance", .unit = "m", .is_regular = true, .first = first,
+                                       .step = info->hints.channel_spacing};
+    return LW_OK;
+}
+
+static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_axis_metadata *const axis = &info->axis;
+    int rc = LW_OK;
+    if (info->hints.sample_rate_hz > 0) {
+        axis->sample_rate_hz = info->hints.sample_rate_hz;
+        axis->rate_accuracy = 0;
+        axis->period = (struct lw_period){0};
+        snprintf(axis->source, sizeof axis->source, "--sample-rate");
+    }
+    if (info->hints.start_time[0])
+        rc = take_start(info, err);
+    return rc || info->hints.channel_spacing == 0 ? rc : take_spacing(info, err);
+}
+
+int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_axis_metadata *const axis = &info->axis;
+    char text[LW_INSTANT_TEXT];
+    const int rc = take_hints(info, err);
+    if (rc)
+        return rc;
+    if (axis->period.numerator > 0)
+        axis->sample_rate_hz = lw_period_rate(axis->period);
+    else if (!lw_period_from_rate(axis->sample_rate_hz, &axis->period))
+        axis->period = (struct lw_period){0};
+    if (axis->has_start && axis->scale == LW_TIME_UNKNOWN)
+        find_instant(axis);
+    if (axis->has_start || axis->scale == LW_TIME_UNKNOWN)
+        return LW_OK;
+    axis->has_start = true;
+    axis->start = axis->scale == LW_TIME_GPS ? lw_instant_seconds(axis->instant) : 0;
+    if (axis->scale == LW_TIME_GPS)
+        snprintf(axis->start_unit, sizeof axis->start_unit, "GPS second");
+    else
+        snprintf(axis->start_unit, sizeof axis->start_unit, "s since %s", lw_instant_text(axis->instant, text));
+    return LW_OK;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------------------------------- */
+
+const char *lw_sampling_time_text(const struct lw_axis_metadata *axis, int64_t i, char text[LW_INSTANT_TEXT])
+{
+    text[0] = '\0';
+    if (axis->scale == LW_TIME_UNKNOWN || (i != 0 && axis->period.numerator == 0))
+        return text;
+    const struct lw_instant at = i == 0 ? axis->instant : lw_instant_of_sample(axis->instant, axis->period, i);
+    return lw_instant_text(axis->scale == LW_TIME_GPS ? lw_instant_from_gps(at) : at, text);
+}
+
+const char *lw_sampling_text(const struct lw_axis_metadata *axis, char *text, size_t size)
+{
+    char time[LW_INSTANT_TEXT];
+    int used = 0;
+    text[0] = '\0';
+    if (axis->sample_rate_hz > 0)
+        used = snprintf(text, size, "%.12g Hz", axis->sample_rate_hz);
+    if (!axis->has_start || used < 0 || (size_t)used >= size)
+        return text;
+    lw_sampling_time_text(axis, 0, time);
+    char *const rest = text + used;
+    const char *const from = used ? " from " : "from ";
+    if (axis->scale == LW_TIME_UTC)
+        snprintf(rest, size - (size_t)used, "%s%s", from, time);
+    else if (axis->scale == LW_TIME_GPS)
+        snprintf(rest, size - (size_t)used, "%s%s (GPS second %.17g)", from, time, axis->start);
+    else
+        snprintf(rest, size - (size_t)used, "%s%.17g %s", from, axis->start, axis->start_unit);
+    return text;
 }

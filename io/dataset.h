@@ -7,6 +7,7 @@
 #include "io/bytes/packing.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LW_MAX_DIMS 4
@@ -126,3 +127,19 @@ int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
 /** Refuse a dataset of one file that is gone, or whose size or modification time is no longer what it was when it was described:
  * what was read may be of either state. LW_EDATA. @param what  "the input " and the like before the file's name; "": nothing */
 int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *what, struct lw_error *err);
+
+/* ---- the sampling of its axis, in both of its forms, whatever a file tells ---- */
+
+/** Let info->hints overrule info->axis and the channels' coordinate; then derive the period from the rate or the rate from the
+ * period, and the instant from the start or the start from the instant. LW_EUSAGE: a hint that is no time, or a spacing where there
+ * are no channels. */
+int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err);
+
+/** "4096 Hz from 2015-09-14T09:16:29.39 (GPS 1126256206.39)", or "" if nothing is known. Returns `text`. */
+const char *lw_sampling_text(const struct lw_axis_metadata *axis, char *text, size_t size);
+
+/** The instant of sample i of the axis, as text: UTC, or "" where it is not known. */
+const char *lw_sampling_time_text(const struct lw_axis_metadata *axis, int64_t i, char text[LW_INSTANT_TEXT]);
+
+/** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
+double lw_sampling_unit_seconds(const char *unit);

@@ -1,6 +1,5 @@
 /* examine.c - what a file of any format holds: one of its datasets, or the list of all. */
 #include "base/memory.h"
-#include "io/axis.h"
 #include "io/format.h"
 #include "io/shield.h"
 

@@ -95,11 +95,18 @@ static char *trim(char *line)
     return line;
 }
 
-static int add_lines(struct collector *c, const char *list, FILE *file, struct lw_error *err)
+static int add_list(struct collector *c, const char *list, struct lw_error *err)
 {
-    char *line = NULL;
+    char why[96], *line = NULL;
     size_t size = 0;
     int rc = LW_OK;
+    const int fd = lw_file_open(list, why);
+    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return lw_fail(err, LW_EIO, "cannot read the list '%.600s': %s", list, fd < 0 ? why : strerror(errno));
+    }
     for (ssize_t length; rc == LW_OK && (length = getline(&line, &size, file)) >= 0; ) {
         const bool is_text = !memchr(line, '\0', (size_t)length);
         const char *const name = trim(line);
@@ -111,20 +118,6 @@ static int add_lines(struct collector *c, const char *list, FILE *file, struct l
     if (rc == LW_OK && ferror(file))
         rc = lw_fail(err, LW_EIO, "cannot read the list '%.600s': %s", list, strerror(errno));
     free(line);
-    return rc;
-}
-
-static int add_list(struct collector *c, const char *list, struct lw_error *err)
-{
-    char why[96];
-    const int fd = lw_file_open(list, why);
-    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!file) {
-        if (fd >= 0)
-            close(fd);
-        return lw_fail(err, LW_EIO, "cannot read the list '%.600s': %s", list, fd < 0 ? why : strerror(errno));
-    }
-    const int rc = add_lines(c, list, file, err);
     fclose(file);
     return rc;
 }

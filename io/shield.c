@@ -117,17 +117,6 @@ static bool ask(const struct child *child, const struct request *request, void *
 
 /* ---- the looker: a child that looks at one file after the other ------------------------------------------------------ */
 
-/* MPI prints a trace of the stack where a process crashes, and the C library complains; neither is of use here. */
-static void be_quiet(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], SIG_DFL);
-    const int nowhere = open("/dev/null", O_WRONLY);
-    if (nowhere >= 0)
-        dup2(nowhere, STDERR_FILENO);
-}
-
 /* Of one look; the processor time counts from the start of the process. */
 static void set_limits(void)
 {
@@ -141,13 +130,19 @@ static void set_limits(void)
     alarm(LW_SHIELD_WALL_S);
 }
 
-/* What a look that failed has left behind is nothing to go on with. */
+/* MPI prints a trace of the stack where a process crashes, and the C library complains; neither is of use here. What a look that
+ * failed has left behind is nothing to go on with. */
 static void be_looker(int end)
 {
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
     static const struct rlimit no_core = {0, 0};
     struct request request;
     struct lw_error err = {0};
-    be_quiet();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO);
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (void *result; err.code == LW_OK && (result = take_request(end, &request)); lw_free(result)) {

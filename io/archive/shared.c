@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 
 #include <errno.h>
 #include <inttypes.h>

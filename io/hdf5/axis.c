@@ -1,6 +1,6 @@
 #include "io/hdf5/axis.h"
 
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/scale.h"

@@ -1,6 +1,6 @@
 #include "io/hdf5/inspect.h"
 
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/packing.h"

@@ -278,19 +278,7 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     return rc;
 }
 
-/* Samples in a gap. */
-static void fill(const struct lw_sample_box *box, int d, char *into, const int64_t *pitch)
-{
-    const int64_t length = pitch[d] / (int64_t)sizeof(double) * box->count[d];
-    int64_t n_rows = 1;
-    for (int s = 0; s < d; s++)
-        n_rows *= box->count[s];
-    for (int64_t row = 0; row < n_rows; row++)
-        for (int64_t i = 0; i < length; i++)
-            ((double *)(into + row * (d > 0 ? pitch[d - 1] : 0)))[i] = NAN;
-}
-
-/* Of many files, what lies in one part of the sequence, or in the gap before it. */
+/* Of many files, what lies in each part of the sequence. The values have been made NaN for the gaps. */
 static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch,
                       struct lw_error *err)
 {
@@ -305,9 +293,7 @@ static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, c
         const int64_t end = is_gap ? part->first : part->first + part->count;
         own.count[d] = lw_min64(box->count[d] - done, lw_divide_up(end - at, box->step[d]));
         own.first[d] = at - part->first + part->skip;
-        if (is_gap)
-            fill(&own, d, values + done * pitch[d], pitch);
-        else
+        if (!is_gap)
             rc = add(boxes, part->file, &own, d, values + done * pitch[d], pitch, err);
     }
     return rc;
@@ -316,12 +302,16 @@ static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, c
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err)
 {
     int rc = prepare(boxes, wanted, n, err);
+    const bool has_gaps = boxes->files && boxes->files->sequence.n_gaps > 0;
     for (int b = 0; b < n && rc == LW_OK; b++) {
+        const int64_t n_values = count_values(&wanted[b]) * numbers(boxes);
         int64_t pitch[LW_MAX_DIMS];
+        for (int64_t i = 0; has_gaps && i < n_values; i++)
+            values[i] = NAN;
         find_pitch(&wanted[b], numbers(boxes) * (int64_t)sizeof *values, pitch);
         rc = boxes->files ? add_joined(boxes, &wanted[b], (char *)values, pitch, err)
                           : add(boxes, 0, &wanted[b], 0, (char *)values, pitch, err);
-        values += count_values(&wanted[b]) * numbers(boxes);
+        values += n_values;
     }
     const int code = finish(boxes, rc ? NULL : err);
     return rc ? rc : code;

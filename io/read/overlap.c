@@ -3,7 +3,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/axis.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -268,10 +268,12 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 
 /* ---- the open files ------------------------------------------------------------------------------------------------------- */
 
+/* For the read under way, if there is one. */
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
+    const int rc = opened->is_busy ? lw_view_end(opened->view, err) : LW_OK;
     opened->is_busy = false;
-    return lw_view_end(opened->view, err);
+    return rc;
 }
 
 /* A place for one more file: a new one, or that of the file that was used the longest time ago, which is then closed. */
@@ -286,9 +288,8 @@ static int make_place(struct lw_reader *reader, struct lw_opened **out, struct l
     for (int o = 2; o < reader->n_opened; o++)
         if (reader->opened[o].used < oldest->used)
             oldest = &reader->opened[o];
-    const int rc = oldest->is_busy ? wait_for(oldest, err) : LW_OK;
     *out = oldest;
-    return rc;
+    return wait_for(oldest, err);
 }
 
 static int open_view(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
@@ -347,10 +348,8 @@ static int begin_part(struct lw_reader *reader, int64_t part, int64_t begin, int
 {
     struct lw_opened *opened;
     int64_t first;
-    int rc = find_opened(reader, part, &opened, err);
-    if (rc == LW_OK && opened->is_busy)
-        rc = wait_for(opened, err);
-    if (rc)
+    int rc;
+    if ((rc = find_opened(reader, part, &opened, err)) || (rc = wait_for(opened, err)))
         return rc;
     shown(reader, &reader->view, part, &first);
     const int64_t before = begin - (reader->view.start + reader->slab.first);
@@ -380,20 +379,29 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     return rc;
 }
 
-static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }
+/* A slab is rows of channels where time is fast, else one row. */
+static int64_t count_rows(const struct lw_reader *reader)
+{
+    return lw_view_is_time_slow(longest(reader), &reader->view) ? 1 : reader->slab.n_channels;
+}
 
-/* Samples [first, first + count) of the slab, which one file has: rows of channels where time is fast, else one row. */
+/* Values that such a row has for each sample of the axis. */
+static int64_t values_of_sample(const struct lw_reader *reader)
+{
+    return lw_view_row_length(longest(reader), &reader->view) * reader->slab.n_channels / count_rows(reader);
+}
+
+/* Samples [first, first + count) of the slab, which one file has. */
 static void convert_part(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
     const struct lw_type stored = longest(reader)->info.type, shown = reader->info.type;
-    const int64_t values = lw_view_row_length(longest(reader), &reader->view), width = is_time_slow(reader) ? slab->n_channels : 1;
-    const int64_t from_bytes = width * values * (int64_t)lw_type_bytes(stored),
-                  to_bytes = width * values * (int64_t)lw_type_bytes(shown);
+    const int64_t values = values_of_sample(reader);
+    const int64_t from_bytes = values * (int64_t)lw_type_bytes(stored), to_bytes = values * (int64_t)lw_type_bytes(shown);
     struct lw_dataset_info file;
     struct lw_conversion conversion = {
         .type = stored, .packing = &file_of(reader, part, &file)->packing, .to = shown.scalar,
-        .n_rows = is_time_slow(reader) ? 1 : slab->n_channels, .length = count * width * values,
+        .n_rows = count_rows(reader), .length = count * values,
         .stored = reader->scratch + first * from_bytes, .stored_pitch = slab->count * from_bytes,
         .into = (char *)slab->into + (slab->into_first + first) * to_bytes, .into_pitch = slab->into_axis * to_bytes,
     };
@@ -405,17 +413,14 @@ static void convert_part(const struct lw_reader *reader, int64_t part, int64_t f
 static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
-    const bool is_slow = is_time_slow(reader), is_zero = reader->request.gaps == LW_GAPS_ZERO;
-    const int64_t values = lw_view_row_length(longest(reader), &reader->view), n_rows = is_slow ? 1 : slab->n_channels;
-    const int64_t length = count * values * (is_slow ? slab->n_channels : 1), bytes = (int64_t)lw_type_bytes(reader->info.type);
+    const int64_t n_rows = count_rows(reader), values = values_of_sample(reader);
+    const int64_t bytes = values * (int64_t)lw_type_bytes(reader->info.type);
     for (int64_t r = 0; r < n_rows; r++) {
-        const int64_t at = is_slow ? (slab->into_first + first) * slab->n_channels
-                                   : r * slab->into_axis + slab->into_first + first;
-        char *const to = (char *)slab->into + at * values * bytes;
-        if (is_zero)
-            memset(to, 0, (size_t)(length * bytes));
+        char *const to = (char *)slab->into + (r * slab->into_axis + slab->into_first + first) * bytes;
+        if (reader->request.gaps == LW_GAPS_ZERO)
+            memset(to, 0, (size_t)(count * bytes));
         else
-            lw_convert_fill_nan(reader->info.type, length, to);
+            lw_convert_fill_nan(reader->info.type, count * values, to);
     }
 }
 
@@ -438,8 +443,6 @@ int lw_reader_end(struct lw_reader *reader, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int o = 0; o < reader->n_opened; o++) {
-        if (!reader->opened[o].is_busy)
-            continue;
         const int code = wait_for(&reader->opened[o], rc ? NULL : err);
         rc = rc ? rc : code;
     }

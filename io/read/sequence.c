@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/axis.h"
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>

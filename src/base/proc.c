@@ -98,18 +98,6 @@ static int64_t tree_room(const struct version *version, const char *mount, const
 }
 
 /* A line is "NUMBER:CONTROLLERS:GROUP"; that of version 2 has the number 0 and no controllers. */
-static int64_t line_room(char *line, const char *mount)
-{
-    line[strcspn(line, "\n")] = '\0';
-    char *const controllers = strchr(line, ':');
-    char *const group = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (group && strncmp(line, "0::", 3) == 0)
-        return tree_room(&version_2, mount, group + 1);
-    if (group && strncmp(controllers, ":memory:", 8) == 0)
-        return tree_room(&version_1, mount, group + 1);
-    return INT64_MAX;
-}
-
 int64_t lw_proc_group_room(const char *groups, const char *mount)
 {
     FILE *const file = fopen(groups, "r");
@@ -118,7 +106,11 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     char line[1024];
     int64_t room = INT64_MAX;
     while (fgets(line, sizeof line, file)) {
-        const int64_t here = line_room(line, mount);
+        line[strcspn(line, "\n")] = '\0';
+        const char *const controllers = strchr(line, ':'), *const group = controllers ? strchr(controllers + 1, ':') : NULL;
+        const struct version *const version = strncmp(line, "0::", 3) == 0 ? &version_2
+                                              : group && strncmp(controllers, ":memory:", 8) == 0 ? &version_1 : NULL;
+        const int64_t here = group && version ? tree_room(version, mount, group + 1) : INT64_MAX;
         room = here < room ? here : room;
     }
     fclose(file);

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/axis.h"
 #include "io/format.h"
 #include "io/list.h"
 #include "io/notes/recorder.h"

@@ -1,6 +1,6 @@
 #include "job/coordinates.h"
 
-#include "io/axis.h"
+#include "io/dataset.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "job/selection.h"
 
 #include "base/integers.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "options/parse.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "job/selection.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/notes/notes.h"
 #include "io/shield.h"
 

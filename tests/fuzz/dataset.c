@@ -1,7 +1,7 @@
 #include "dataset.h"
 
 #include "base/memory.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/read/box.h"
 #include "target.h"
 

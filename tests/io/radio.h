@@ -4,7 +4,6 @@
 
 #include "../check.h"
 #include "base/integers.h"
-#include "io/axis.h"
 #include "io/format.h"
 
 #include <stdbool.h>

@@ -4,7 +4,6 @@
 
 #include "../check.h"
 #include "base/memory.h"
-#include "io/axis.h"
 #include "io/format.h"
 #include "io/read/box.h"
 

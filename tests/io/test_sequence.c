@@ -2,7 +2,6 @@
  * sample by sample; and what does not fit. */
 #include "../check.h"
 #include "base/integers.h"
-#include "io/axis.h"
 #include "io/notes/recorder.h"
 #include "io/read/sequence.h"
 

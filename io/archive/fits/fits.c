@@ -7,7 +7,7 @@
 #include "io/archive/fits/image.h"
 #include "io/archive/fits/tiles.h"
 #include "io/archive/fits/unpacked.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/notes/notes.h"
 #include "io/notes/recorder.h"
 

@@ -1,7 +1,7 @@
 #include "io/hdf5/conventions/times.h"
 
 #include "base/memory.h"
-#include "io/axis.h"
+#include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/place.h"
 #include "io/hdf5/shape.h"
@@ -290,7 +290,7 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
         choose_step(list, span * 1e9, list->is_whole ? unit_s * 1e9 : resolution, out);
 }
 
-/* Short times since a date are left to those who know how to read decimal numbers (io/axis.h). */
+/* Short times since a date are left to those who know how to read decimal numbers (lw_sampling_settle). */
 static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
 {
     int64_t first;
