@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "io/shield.h"
 #include "resume/stop.h"
-#include "setup/timeline.h"
+#include "setup/report.h"
 
 #include <signal.h>
 #include <limits.h>
@@ -50,17 +50,12 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
     return code;
 }
 
-/* Whether archive files may be looked at: then in copies of this process as it is now. */
-static bool opens_files(const struct lw_cli *cli)
-{
-    return !lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
-           (cli->action != LW_ACTION_INFO || cli->file);
-}
-
 /* With MPI. @param code  whether the command line was understood, the error if not */
 static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
 {
-    if (code == LW_OK && opens_files(cli))
+    /* Whether archive files may be looked at: then in copies of this process as it is now. */
+    if (code == LW_OK && (!lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
+                          (cli->action != LW_ACTION_INFO || cli->file)))
         code = lw_shield_start(err);
     struct lw_comm *const comm = lw_comm_start(argc, argv);
     lw_timeline_end(LW_START_MPI);

@@ -33,16 +33,6 @@ static void library_name(char *text, size_t size)
     snprintf(text, size, "%.*s", (int)size - 1, version);
 }
 
-static void find_node(struct lw_comm *comm)
-{
-    MPI_Comm node;
-    MPI_Comm_split_type(comm->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &comm->node_rank);
-    MPI_Comm_size(node, &comm->node_size);
-    MPI_Comm_free(&node);
-    gethostname(comm->host, sizeof comm->host - 1);
-}
-
 /* Without a launcher there is a single rank. */
 static bool is_alone(void)
 {
@@ -149,17 +139,6 @@ static void start_library(int *argc, char ***argv)
 
 enum { LEAVE_TAG = 1, AGREE_TAG = 2, LEAVE_BYTES = 64 };
 
-/* The ranks that this one waits for. The messages are so short that they are on their way when this returns. */
-static void tell_to_leave(struct lw_comm *comm)
-{
-    char why[LEAVE_BYTES];
-    snprintf(why, sizeof why, "%s", lw_leave_reason());
-    for (int rank = 0; rank < comm->size; rank++)
-        if (rank != comm->rank)
-            MPI_Send(why, LEAVE_BYTES, MPI_CHAR, rank, LEAVE_TAG, comm->notices);
-    comm->has_told = true;
-}
-
 static MPI_Comm notices = MPI_COMM_NULL;        /* of the one struct lw_comm, for a function without argument */
 
 /* Messages that come when it is too late mean nothing any more, and are never taken. */
@@ -181,8 +160,14 @@ static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
     int is_done;
     MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
     while (!is_done) {
-        if (lw_leave_is_asked() && !comm->has_told)
-            tell_to_leave(comm);
+        if (lw_leave_is_asked() && !comm->has_told) {
+            char why[LEAVE_BYTES];      /* so short that it is on its way when the sending returns */
+            snprintf(why, sizeof why, "%s", lw_leave_reason());
+            for (int rank = 0; rank < comm->size; rank++)
+                if (rank != comm->rank)
+                    MPI_Send(why, LEAVE_BYTES, MPI_CHAR, rank, LEAVE_TAG, comm->notices);
+            comm->has_told = true;
+        }
         MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
     }
 }
@@ -220,7 +205,12 @@ struct lw_comm *lw_comm_start(int *argc, char ***argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm->notices);
     MPI_Comm_rank(comm->world, &comm->rank);
     MPI_Comm_size(comm->world, &comm->size);
-    find_node(comm);
+    MPI_Comm node;
+    MPI_Comm_split_type(comm->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &comm->node_rank);
+    MPI_Comm_size(node, &comm->node_size);
+    MPI_Comm_free(&node);
+    gethostname(comm->host, sizeof comm->host - 1);
     library_name(comm->library, sizeof comm->library);
     notices = comm->notices;
     lw_pool_meanwhile(comm->size > 1 ? look_for_notices : NULL);

@@ -170,15 +170,6 @@ static void post(struct lw_halo *halo, char *at, int64_t bytes, int peer, bool i
     }
 }
 
-static void post_tail(struct lw_halo *halo, int peer)
-{
-    const struct rows rows = slot_rows(halo);
-    assert(halo->block.count >= halo->length);
-    if (halo->outgoing)
-        pack_tail(halo, halo->outgoing);
-    post(halo, halo->outgoing ? halo->outgoing : halo->samples + rows.pitch - rows.bytes, rows.n * rows.bytes, peer, true);
-}
-
 void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
 {
     const int rank = lw_comm_rank(halo->comm);
@@ -195,8 +186,12 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
     const struct rows rows = slot_rows(halo);
     if (halo->source >= 0)
         post(halo, halo->incoming ? halo->incoming : halo->samples, rows.n * rows.bytes, halo->source, false);
-    if (works && rank < last)
-        post_tail(halo, rank + 1);
+    if (works && rank < last) {
+        assert(halo->block.count >= halo->length);
+        if (halo->outgoing)
+            pack_tail(halo, halo->outgoing);
+        post(halo, halo->outgoing ? halo->outgoing : halo->samples + rows.pitch - rows.bytes, rows.n * rows.bytes, rank + 1, true);
+    }
     if (!lw_rounds_starts_axis(halo->rounds, round) && rank > 0 && rank == last_worker(halo, round - 1)) {
         /* every block of a group has the same channels, so rank 0's say how much the carry holds */
         const int64_t n_channels = lw_rounds_block(halo->rounds, round, 0).n_channels;

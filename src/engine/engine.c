@@ -46,21 +46,6 @@ static void reach_beyond(const struct lw_search *search, int64_t n_outputs, stru
     plan->halo += plan->before + plan->after;
 }
 
-static void add_blocks(const struct lw_op_spec *spec, enum lw_scalar scalar, bool is_complex, struct lw_op_plan *plan)
-{
-    static const struct {
-        unsigned value;
-        enum lw_op_product_kind kind;
-    } all[] = {{LW_BLOCK_MAX, LW_OP_BLOCK_MAX}, {LW_BLOCK_MEAN, LW_OP_BLOCK_MEAN}, {LW_BLOCK_RMS, LW_OP_BLOCK_RMS}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (!(spec->ols.search.values & all[i].value))
-            continue;
-        struct lw_op_product product = array(all[i].kind, scalar, is_complex && all[i].value == LW_BLOCK_MEAN, spec->ols.n_filters);
-        product.every = spec->ols.search.every;
-        add(plan, product);
-    }
-}
-
 void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
@@ -79,8 +64,20 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
         add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
         add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
     }
-    if (wanted & LW_BLOCKS)
-        add_blocks(spec, scalar, is_complex, plan);
+    if (wanted & LW_BLOCKS) {
+        static const struct {
+            unsigned value;
+            enum lw_op_product_kind kind;
+        } all[] = {{LW_BLOCK_MAX, LW_OP_BLOCK_MAX}, {LW_BLOCK_MEAN, LW_OP_BLOCK_MEAN}, {LW_BLOCK_RMS, LW_OP_BLOCK_RMS}};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            if (!(spec->ols.search.values & all[i].value))
+                continue;
+            struct lw_op_product product =
+                array(all[i].kind, scalar, is_complex && all[i].value == LW_BLOCK_MEAN, spec->ols.n_filters);
+            product.every = spec->ols.search.every;
+            add(plan, product);
+        }
+    }
     reach_beyond(&ols->search, spec->n_outputs, plan);
 }
 

@@ -6,27 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Dates are written to the microsecond, which is as far as readers take them; the rest goes to the values. */
-static void start_at(const struct lw_axis_metadata *axis, struct lw_writer_scale *scale)
-{
-    const int64_t microsecond = LW_ATTOSECONDS / 1000000;
-    const struct lw_instant utc = axis->scale == LW_TIME_GPS ? lw_instant_from_gps(axis->instant) : axis->instant;
-    const int64_t rest = utc.attoseconds % microsecond;
-    char text[LW_INSTANT_TEXT];
-    lw_instant_text((struct lw_instant){utc.seconds, utc.attoseconds - rest}, text);
-    snprintf(scale->units, sizeof scale->units, "seconds since %s", text);
-    scale->origin = (double)rest / (double)LW_ATTOSECONDS;
-    scale->is_dated = true;
-    scale->start = utc;
-}
-
-/* Without a rate, the samples of the input are counted. */
-static struct lw_writer_scale scale_samples(struct lw_steps steps)
-{
-    return (struct lw_writer_scale){.kind = LW_SCALE_PLACES, .step = steps.every, .origin = (double)steps.first,
-                                    .distance = 1.0 / steps.rate, .units = "1", .long_name = "sample of the input"};
-}
-
 static struct lw_writer_scale scale_time(const struct lw_axis_metadata *axis, struct lw_steps steps)
 {
     struct lw_writer_scale scale = {.kind = LW_SCALE_TIMES, .step = steps.every, .units = "s", .long_name = "time"};
@@ -34,17 +13,24 @@ static struct lw_writer_scale scale_time(const struct lw_axis_metadata *axis, st
     if (axis->period.numerator == 0 || __builtin_mul_overflow(steps.first, (int64_t)steps.rate, &scale.first) ||
         __builtin_mul_overflow(axis->period.denominator, (int64_t)steps.rate, &denominator) ||
         !lw_period_make(axis->period.numerator, denominator, &scale.period))
-        return scale_samples(steps);
-    if (axis->scale != LW_TIME_UNKNOWN)
-        start_at(axis, &scale);
-    else if (axis->has_start && (!axis->start_unit[0] || lw_sampling_unit_seconds(axis->start_unit) == 1))
+        return (struct lw_writer_scale){        /* without a rate, the samples of the input are counted */
+            .kind = LW_SCALE_PLACES, .step = steps.every, .origin = (double)steps.first, .distance = 1.0 / steps.rate,
+            .units = "1", .long_name = "sample of the input",
+        };
+    if (axis->scale != LW_TIME_UNKNOWN) {
+        /* Dates are written to the microsecond, which is as far as readers take them; the rest goes to the values. */
+        const int64_t microsecond = LW_ATTOSECONDS / 1000000;
+        const struct lw_instant utc = axis->scale == LW_TIME_GPS ? lw_instant_from_gps(axis->instant) : axis->instant;
+        const int64_t rest = utc.attoseconds % microsecond;
+        char text[LW_INSTANT_TEXT];
+        lw_instant_text((struct lw_instant){utc.seconds, utc.attoseconds - rest}, text);
+        snprintf(scale.units, sizeof scale.units, "seconds since %s", text);
+        scale.origin = (double)rest / (double)LW_ATTOSECONDS;
+        scale.is_dated = true;
+        scale.start = utc;
+    } else if (axis->has_start && (!axis->start_unit[0] || lw_sampling_unit_seconds(axis->start_unit) == 1))
         scale.origin = axis->start;
     return scale;
-}
-
-static void scale_axis(const struct lw_job *job, struct lw_steps steps, struct lw_product *product)
-{
-    product->dataset.scales[product->axis_dim] = scale_time(&job->inputs[0].axis, steps);
 }
 
 void lw_coordinates_count(struct lw_product *product, int dimension, int64_t first, int64_t every, const char *what)
@@ -60,23 +46,11 @@ void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_w
     product->dataset.scales[dimension] = scale;
 }
 
-/* The dimension of the input that is neither axis nor, of images, the row of a sample; -1: none. */
-static int channel_dimension(const struct lw_job *job)
-{
-    const int n_dims = job->inputs[0].n_dims - (job->view.has_rows ? 1 : 0);
-    return n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0;
-}
-
-/* Names that HDF5 would take for a path, or netCDF for none. */
-static bool can_be_named(const char *name)
-{
-    const unsigned char first = (unsigned char)name[0];
-    return (isalnum(first) || first == '_' || first >= 128) && !strchr(name, '/');
-}
-
 static void scale_channels(const struct lw_job *job, struct lw_product *product)
 {
-    const int from = channel_dimension(job), to = product->channel_dim;
+    /* The dimension of the input that is neither axis nor, of images, the row of a sample; -1: none. */
+    const int n_dims = job->inputs[0].n_dims - (job->view.has_rows ? 1 : 0);
+    const int from = n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0, to = product->channel_dim;
     const struct lw_range *const channels = &job->view.channels;
     const struct lw_coordinate *const places = from >= 0 ? &job->inputs[0].coordinates[from] : NULL;
     lw_coordinates_count(product, to, channels->begin, channels->step, job->ops->channel);
@@ -88,7 +62,9 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     scale->distance = places->step;
     scale->long_name = NULL;
     snprintf(scale->units, sizeof scale->units, "%s", places->unit);
-    if (can_be_named(places->name))
+    /* Names that HDF5 would take for a path, or netCDF for none. */
+    const unsigned char first = (unsigned char)places->name[0];
+    if ((isalnum(first) || first == '_' || first >= 128) && !strchr(places->name, '/'))
         product->dataset.dim_names[to] = places->name;
 }
 
@@ -100,7 +76,7 @@ void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct 
         return;
     for (int d = 0; d < dataset->n_dims; d++)
         if (d == product->axis_dim)
-            scale_axis(job, steps, product);
+            product->dataset.scales[product->axis_dim] = scale_time(&job->inputs[0].axis, steps);
         else if (d == product->channel_dim)
             scale_channels(job, product);
         else

@@ -23,13 +23,6 @@ static const char *const noise_texts[] = {
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-static void list_words(const struct lw_search_word *words, char *text, size_t size)
-{
-    int used = 0;
-    for (int i = 0; words[i].word && (size_t)used < size; i++)
-        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
-}
-
 /* The words of a list, parted by commas. @return  their products; 0: the list is none */
 static unsigned parse_list(const struct lw_search_word *words, const char *list)
 {
@@ -56,7 +49,9 @@ static int choose_products(const struct lw_options *given, const struct lw_searc
     search->products = parse_list(words, list);
     if (search->products)
         return LW_OK;
-    list_words(words, text, sizeof text);
+    int used = 0;
+    for (int i = 0; words[i].word && (size_t)used < sizeof text; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
     return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
 }
 
@@ -168,27 +163,6 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
     return LW_OK;
 }
 
-/* [stretch][channel][filter], where a stretch has the time of the input's sample with which it begins. */
-static void shape_stretches(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)
-{
-    const double rate_hz = job->inputs[0].axis.sample_rate_hz;
-    const int64_t first = search->first_stretch - job->search.lead;
-    product->dataset.n_dims = 3;
-    product->dataset.dims[2] = product->dataset.dims[1];
-    product->dataset.dims[1] = product->dataset.dims[0];
-    product->dataset.dims[0] = search->n_stretches;
-    product->dataset.dim_names[0] = "stretch";
-    product->dataset.dim_names[1] = "channel";
-    product->dataset.dim_names[2] = "filter";
-    product->axis_dim = 0;
-    product->channel_dim = 1;
-    lw_coordinates_set(job, (struct lw_steps){.first = job->first_input + first, .every = search->stretch, .rate = 1}, product);
-    lw_product_note_int(product, "stretch_length", search->stretch);
-    if (rate_hz > 0)
-        lw_product_note_real(product, "stretch_s", (double)search->stretch / rate_hz);
-    lw_product_note_int(product, "first_output", first);
-}
-
 void lw_search_shape_noise(struct lw_job *job)
 {
     if (!job->noise)
@@ -202,9 +176,26 @@ void lw_search_shape_noise(struct lw_job *job)
     };
     product->axis_dim = -1;
     product->channel_dim = 0;
-    if (lw_op_search(&job->op)->stretch > 0)
-        shape_stretches(job, lw_op_search(&job->op), product);
-    else
+    if (lw_op_search(&job->op)->stretch > 0) {
+        /* [stretch][channel][filter], where a stretch has the time of the input's sample with which it begins. */
+        const struct lw_search *const search = lw_op_search(&job->op);
+        const double rate_hz = job->inputs[0].axis.sample_rate_hz;
+        const int64_t first = search->first_stretch - job->search.lead;
+        product->dataset.n_dims = 3;
+        product->dataset.dims[2] = product->dataset.dims[1];
+        product->dataset.dims[1] = product->dataset.dims[0];
+        product->dataset.dims[0] = search->n_stretches;
+        product->dataset.dim_names[0] = "stretch";
+        product->dataset.dim_names[1] = "channel";
+        product->dataset.dim_names[2] = "filter";
+        product->axis_dim = 0;
+        product->channel_dim = 1;
+        lw_coordinates_set(job, (struct lw_steps){.first = job->first_input + first, .every = search->stretch, .rate = 1}, product);
+        lw_product_note_int(product, "stretch_length", search->stretch);
+        if (rate_hz > 0)
+            lw_product_note_real(product, "stretch_s", (double)search->stretch / rate_hz);
+        lw_product_note_int(product, "first_output", first);
+    } else
         lw_coordinates_set(job, (struct lw_steps){0}, product);
     lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
 }
@@ -250,36 +241,24 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
     };
 }
 
-static struct lw_peak_row peak_row(const struct lw_search_request *request, const struct lw_peak *peak)
-{
-    return (struct lw_peak_row){
-        .channel = peak->channel, .filter = peak->filter, .index = peak->index - request->lead,
-        .time = request->first_time + (double)(peak->index - request->lead) * request->time_step,
-        .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
-    };
-}
-
-static struct lw_source_row source_row(const struct lw_search_request *request, const struct lw_peak *peak)
-{
-    return (struct lw_source_row){.image = peak->channel,
-                                  .row = peak->index - request->lead,
-                                  .column = peak->column,
-                                  .re = peak->re,
-                                  .im = peak->im,
-                                  .snr = peak->snr,
-                                  .cluster_size = peak->cluster_size};
-}
-
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)
 {
     struct lw_peak_row *const of_signal = rows;
     struct lw_source_row *const of_image = rows;
     const bool is_image = lw_op_has_pixels(&job->op);
+    const int64_t lead = job->search.lead;
     for (int64_t i = 0; i < n; i++)
         if (is_image)
-            of_image[i] = source_row(&job->search, &peaks[i]);
+            of_image[i] = (struct lw_source_row){
+                .image = peaks[i].channel, .row = peaks[i].index - lead, .column = peaks[i].column,
+                .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
+            };
         else
-            of_signal[i] = peak_row(&job->search, &peaks[i]);
+            of_signal[i] = (struct lw_peak_row){
+                .channel = peaks[i].channel, .filter = peaks[i].filter, .index = peaks[i].index - lead,
+                .time = job->search.first_time + (double)(peaks[i].index - lead) * job->search.time_step,
+                .re = peaks[i].re, .im = peaks[i].im, .snr = peaks[i].snr, .cluster_size = peaks[i].cluster_size,
+            };
 }
 
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)

@@ -59,12 +59,6 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
 /* A number that large is no time since the start of a file, but one of GPS: 1983 and later. */
 #define LEAST_GPS 1e8
 
-static int fail_unknown_start(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
-{
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say when it starts: give --start-time, or a time since the "
-                   "start such as 10s", option, text, lw_dataset_name(input).text);
-}
-
 /* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds
  * are counted from there */
 static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at,
@@ -84,12 +78,10 @@ static int read_time(const char *option, const char *text, const struct lw_datas
         return lw_fail(err, LW_EUSAGE, "--%s %s is neither a time in UTC such as 2015-09-14T09:50:45, nor seconds of GPS, nor a "
                        "time since the start such as 10s or 2min", option, text);
     }
-    return *is_since || scale != LW_TIME_UNKNOWN ? LW_OK : fail_unknown_start(option, text, input, err);
-}
-
-static double seconds_between(struct lw_instant from, struct lw_instant to)
-{
-    return (double)(to.seconds - from.seconds) + (double)(to.attoseconds - from.attoseconds) / (double)LW_ATTOSECONDS;
+    if (*is_since || scale != LW_TIME_UNKNOWN)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say when it starts: give --start-time, or a time since the "
+                   "start such as 10s", option, text, lw_dataset_name(input).text);
 }
 
 int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
@@ -98,8 +90,12 @@ int lw_job_read_time(const char *option, const char *text, const struct lw_datas
     struct lw_instant at;
     bool is_since;
     const int rc = read_time(option, text, input, &at, &is_since, err);
-    if (rc == LW_OK)
-        *since_start_s = is_since ? lw_instant_seconds(at) : seconds_between(input->axis.instant, at);
+    const struct lw_instant start = input->axis.instant;
+    if (rc == LW_OK && is_since)
+        *since_start_s = lw_instant_seconds(at);
+    else if (rc == LW_OK)
+        *since_start_s =
+            (double)(at.seconds - start.seconds) + (double)(at.attoseconds - start.attoseconds) / (double)LW_ATTOSECONDS;
     return rc;
 }
 
@@ -128,9 +124,16 @@ static int find_sample(const struct lw_options *given, const char *option, const
                    input->axis.scale == LW_TIME_UNKNOWN ? "" : " to ", lw_sampling_time_text(&input->axis, n, last));
 }
 
-static int take_times(const struct lw_options *given, const struct lw_dataset_info *input, int64_t n, struct lw_view_spec *view,
-                      struct lw_error *err)
+int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_info *input, int axis, struct lw_view_spec *view,
+                        struct lw_error *err)
 {
+    const int64_t n = input->dims[axis];
+    if (!lw_options_given(given, "from") && !lw_options_given(given, "to"))
+        return take_numbers(given, input, n, view, err);
+    const struct lw_stretch start = lw_options_stretch(given, "start");
+    if (start.is_time || start.samples != 0 || lw_options_given(given, "count"))
+        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
+                       "other");
     int64_t begin = 0, end = n;
     int rc = LW_OK;
     if (lw_options_given(given, "from"))
@@ -147,19 +150,6 @@ static int take_times(const struct lw_options *given, const struct lw_dataset_in
     view->start = begin;
     view->count = end - begin;
     return LW_OK;
-}
-
-int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_info *input, int axis, struct lw_view_spec *view,
-                        struct lw_error *err)
-{
-    const int64_t n = input->dims[axis];
-    if (!lw_options_given(given, "from") && !lw_options_given(given, "to"))
-        return take_numbers(given, input, n, view, err);
-    const struct lw_stretch start = lw_options_stretch(given, "start");
-    if (start.is_time || start.samples != 0 || lw_options_given(given, "count"))
-        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
-                       "other");
-    return take_times(given, input, n, view, err);
 }
 
 /* ---- channels by number ---------------------------------------------------------------------------------------------------- */
@@ -230,16 +220,6 @@ static bool read_interval(const char *text, const char *unit, double *low, doubl
     return (colon == text || read_value(first, unit, low)) && (!colon[1] || read_value(colon + 1, unit, high));
 }
 
-/* Channels first + i x step in [low, high]; a thousandth of a step does not matter. */
-static void find_channels(const struct lw_coordinate *coordinate, double low, double high, int64_t n, struct lw_range *channels)
-{
-    const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;
-    const double begin = ceil(fmin(a, b) - 1e-3), end = floor(fmax(a, b) + 1e-3) + 1;
-    channels->begin = begin <= 0 ? 0 : begin >= (double)n ? n : (int64_t)begin;
-    channels->end = end <= 0 ? 0 : end >= (double)n ? n : (int64_t)end;
-    channels->step = 1;
-}
-
 static int take_coordinate(const struct lw_options *given, const char *name, const struct lw_dataset_info *input, int dimension,
                            struct lw_range *channels, struct lw_error *err)
 {
@@ -252,12 +232,18 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
     if (!read_interval(text, coordinate->unit, &low, &high))
         return lw_fail(err, LW_EUSAGE, "--%s %s is no interval A:B in %s", name, text,
                        coordinate->unit[0] ? coordinate->unit : "the unit of the file");
-    find_channels(coordinate, low, high, input->dims[dimension], channels);
+    /* Channels first + i x step in [low, high]; a thousandth of a step does not matter. */
+    const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;
+    const double begin = ceil(fmin(a, b) - 1e-3), end = floor(fmax(a, b) + 1e-3) + 1;
+    const int64_t n = input->dims[dimension];
+    channels->begin = begin <= 0 ? 0 : begin >= (double)n ? n : (int64_t)begin;
+    channels->end = end <= 0 ? 0 : end >= (double)n ? n : (int64_t)end;
+    channels->step = 1;
     if (channels->begin < channels->end)
         return LW_OK;
     return lw_fail(err, LW_ECONFIG, "--%s %s: no channel lies there; those of %s are at %.9g to %.9g %s", name, text,
                    lw_dataset_name(input).text, coordinate->first,
-                   coordinate->first + (double)(input->dims[dimension] - 1) * coordinate->step, coordinate->unit);
+                   coordinate->first + (double)(n - 1) * coordinate->step, coordinate->unit);
 }
 
 int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels,

@@ -29,17 +29,6 @@ static void visit_option(const struct lw_option *option, const char *value, void
     visitor->take(visitor, key, value ? value : "");
 }
 
-static void visit_inputs(const struct lw_job *job, struct visitor *visitor)
-{
-    char value[LW_MAX_PATH + 128];
-    for (int i = 0; i < job->n_inputs; i++) {
-        const struct lw_dataset_info *const info = &job->inputs[i];
-        snprintf(value, sizeof value, "%.*s, %" PRId64 " bytes, modified %" PRId64 ".%09" PRId64, LW_MAX_PATH,
-                 lw_dataset_name(info).text, info->file_bytes, info->modified_ns / 1000000000, info->modified_ns % 1000000000);
-        visitor->take(visitor, job->input_names[i], value);
-    }
-}
-
 static void visit_all(const struct lw_setup *setup, struct visitor *visitor)
 {
     char architecture[128];
@@ -49,7 +38,13 @@ static void visit_all(const struct lw_setup *setup, struct visitor *visitor)
     visitor->take(visitor, "job", setup->job.ops->name);
     visitor->take(visitor, "processor or GPU", architecture);
     visitor->take(visitor, "algorithm", setup->algorithm);
-    visit_inputs(&setup->job, visitor);
+    char value[LW_MAX_PATH + 128];
+    for (int i = 0; i < setup->job.n_inputs; i++) {
+        const struct lw_dataset_info *const info = &setup->job.inputs[i];
+        snprintf(value, sizeof value, "%.*s, %" PRId64 " bytes, modified %" PRId64 ".%09" PRId64, LW_MAX_PATH,
+                 lw_dataset_name(info).text, info->file_bytes, info->modified_ns / 1000000000, info->modified_ns % 1000000000);
+        visitor->take(visitor, setup->job.input_names[i], value);
+    }
     lw_options_each(setup->options, visit_option, visitor);
 }
 

@@ -27,21 +27,17 @@ static void note(int signal)
     alarm(LW_STOP_ROUND_S);
 }
 
-static void end_at_once(void)
-{
-    static const char text[] =
-        "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
-    const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written;
-    _exit(LW_ESTOPPED);
-}
-
 /* What is to be left has not ended by itself. */
 static void lose_patience(int signal)
 {
     (void)signal;
-    if (lw_leave_is_asked())
-        end_at_once();
+    if (lw_leave_is_asked()) {
+        static const char text[] =
+            "lapwing: stopped at once, as the round that was to be left goes on; what was done since the last checkpoint is lost\n";
+        const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)written;
+        _exit(LW_ESTOPPED);
+    }
     const char *why = "the time limit is near";
     for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
         if (signals[s].number == received)
@@ -93,10 +89,7 @@ static void change_mask(int how)
 void lw_stop_hold(void) { change_mask(SIG_BLOCK); }
 void lw_stop_release(void) { change_mask(SIG_UNBLOCK); }
 
-int lw_stop_signal(void)
-{
-    return received;
-}
+int lw_stop_signal(void) { return received; }
 
 const char *lw_stop_signal_text(int signal)
 {
@@ -114,7 +107,4 @@ int lw_stop_check(struct lw_error *err)
                    lw_stop_signal_text(received));
 }
 
-double lw_stop_elapsed(void)
-{
-    return lw_now() - start;
-}
+double lw_stop_elapsed(void) { return lw_now() - start; }

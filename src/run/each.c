@@ -146,13 +146,6 @@ static bool is_given(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_option_find(ops->options, name) && lw_options_given(options, name);
 }
 
-/* A mask says nothing of other files than its own. */
-static bool reads_beside(const struct lw_job_ops *ops, const struct lw_options *options, const struct each *each)
-{
-    return lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
-           !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") && !is_given(ops, options, "good-data");
-}
-
 /* Of the filters that the job makes for the first file; 0 if it makes none, which its run will say. */
 static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options)
 {
@@ -196,7 +189,10 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
     if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
         rc = lw_fail(err, LW_EUSAGE, "--beside goes without --each, which finds the files beside each one by itself");
-    const bool is_beside = reads_beside(ops, options, each);
+    /* A mask says nothing of other files than its own. */
+    const bool is_beside = lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
+                           !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") &&
+                           !is_given(ops, options, "good-data");
     lw_options_clear(options, "each");
     lw_options_clear(options, "part");
     rc = lw_comm_agree(comm, rc, err);
@@ -254,12 +250,6 @@ static int choose_group(const struct each *each, const char *group, int64_t numb
     return lw_comm_agree(each->comm, rc, err);
 }
 
-/* What one input's fault may be leaves the others alone: it may be damaged, or too short for the filter. */
-static bool may_go_on(int code)
-{
-    return code == LW_EDATA || code == LW_EIO || code == LW_ECONFIG || code == LW_EUSAGE;
-}
-
 /* How many came to what. */
 struct tally {
     int64_t n, n_failed, n_misfits;
@@ -276,7 +266,9 @@ static int count_one(struct tally *tally, int rc, struct lw_error *err)
     tally->n_misfits += rc == LW_ECONFIG || rc == LW_EUSAGE;
     if (rc == LW_OK)
         return LW_OK;
-    if (!may_go_on(rc) || (tally->n_misfits == tally->n && tally->n == MOST_MISFITS))
+    /* What one input's fault may be leaves the others alone: it may be damaged, or too short for the filter. */
+    if (!(rc == LW_EDATA || rc == LW_EIO || rc == LW_ECONFIG || rc == LW_EUSAGE) ||
+        (tally->n_misfits == tally->n && tally->n == MOST_MISFITS))
         return rc;
     lw_log_error(err);
     tally->first = tally->first ? tally->first : rc;
@@ -493,18 +485,13 @@ static void print_totals(const struct totals *totals)
     (totals->largest.measured_seconds > 0 ? print_measured : print_estimate)(totals);
 }
 
-/* A trial is written into the folder of the results, which need not be there yet. */
-static bool makes_folder(const struct each *each, const struct lw_options *options)
-{
-    return lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
-           access(each->output, F_OK) != 0;
-}
-
 static int plan_part(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const double *bytes,
                      struct lw_error *err)
 {
     struct totals totals = {0};
-    const bool is_new = makes_folder(each, options);
+    /* A trial is written into the folder of the results, which need not be there yet. */
+    const bool is_new = lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
+                        access(each->output, F_OK) != 0;
     struct input *const inputs = list_inputs(each, bytes, err);
     int rc = inputs ? LW_OK : LW_ESYSTEM;
     rc = lw_comm_agree(each->comm, rc == LW_OK && is_new ? make_folder(each, err) : rc, err);

@@ -36,13 +36,6 @@ static struct rank_device describe(const struct lw_comm *comm, const struct lw_e
     return mine;
 }
 
-static void log_devices(const struct rank_device *all, int size)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (all[rank].id[0])
-            lw_log_info("rank %d (%s): %s", rank, all[rank].host, all[rank].text);
-}
-
 static int refuse_sharing(const struct rank_device *all, int first, int second, struct lw_error *err)
 {
     return lw_fail(err, LW_ECONFIG,
@@ -78,7 +71,9 @@ int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_s
             keep_near(engine, cores, sizeof cores);
         const struct rank_device mine = describe(comm, engine, cores);
         lw_comm_gather_all(comm, &mine, sizeof mine, all);
-        log_devices(all, size);
+        for (int rank = 0; rank < size; rank++)
+            if (all[rank].id[0])
+                lw_log_info("rank %d (%s): %s", rank, all[rank].host, all[rank].text);
         engine->device_ranks = 0;
         rc = engine->device_id[0] ? settle(engine, all, size, may_share, err) : LW_OK;
         rc = lw_comm_agree(comm, rc, err);

@@ -3,7 +3,9 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
                    struct lw_error *err)
@@ -46,18 +48,6 @@ static double log_stage(const struct lw_report *report, int stage)
     return column[size - 1];
 }
 
-/* A stage that was busy nearly all of the time is what a faster run needs to be faster. */
-static void log_limit(const char *stage, double seconds, double elapsed)
-{
-    static const double most_of_it = 0.7;
-    const double share = seconds / elapsed;
-    if (share >= most_of_it)
-        lw_log_info("%s limits this run: busy for %.0f%% of it", stage, 100 * share);
-    else
-        lw_log_info("no stage limits this run: %s was busy longest, for %.0f%% of it; the rest is start, end and waiting", stage,
-                    100 * share);
-}
-
 static int find_longest(const struct lw_report *report, const double seconds[LW_REPORT_STAGES])
 {
     int longest = 0;
@@ -97,7 +87,14 @@ void lw_report_stages(struct lw_report *report)
     for (int stage = 0; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
         seconds[stage] = log_stage(report, stage);
     const int longest = find_longest(report, seconds);
-    log_limit(report->stages[longest], seconds[longest], elapsed);
+    /* A stage that was busy nearly all of the time is what a faster run needs to be faster. */
+    static const double most_of_it = 0.7;
+    const double share = seconds[longest] / elapsed;
+    if (share >= most_of_it)
+        lw_log_info("%s limits this run: busy for %.0f%% of it", report->stages[longest], 100 * share);
+    else
+        lw_log_info("no stage limits this run: %s was busy longest, for %.0f%% of it; the rest is start, end and waiting",
+                    report->stages[longest], 100 * share);
 }
 
 void lw_report_memory(const struct lw_report *report)
@@ -105,4 +102,39 @@ void lw_report_memory(const struct lw_report *report)
     char resident[24];
     const int64_t peak = lw_comm_max(report->comm, lw_memory_peak_bytes());
     lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    double begun, last;
+    double seconds[LW_START_STAGES];
+    bool is_told;
+} timeline;
+
+void lw_timeline_begin(void) { timeline.begun = timeline.last = lw_now(); }
+
+void lw_timeline_end(enum lw_start_stage stage)
+{
+    const double now = lw_now();
+    if (timeline.begun == 0)
+        timeline.begun = timeline.last = now;
+    timeline.seconds[stage] += now - timeline.last;
+    timeline.last = now;
+}
+
+void lw_timeline_submitted(void)
+{
+    static const char *const names[LW_START_STAGES] = {
+        [LW_START_MPI] = "MPI", [LW_START_OPENING] = "opening", [LW_START_ENGINE] = "engine", [LW_START_PLANNING] = "planning",
+        [LW_START_RESULT] = "result", [LW_START_MEMORY] = "memory", [LW_START_READ] = "first read",
+    };
+    char text[256] = "";
+    if (timeline.is_told)
+        return;
+    timeline.is_told = true;
+    const double now = lw_now();
+    for (int stage = 0; stage < LW_START_STAGES; stage++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s %.3f, ", names[stage], timeline.seconds[stage]);
+    lw_log_detail("first block submitted after %.3f s: %ssubmitting %.3f", now - timeline.begun, text, now - timeline.last);
 }

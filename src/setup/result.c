@@ -4,46 +4,161 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/dataset.h"
+#include "io/hdf5/result/release.h"
 #include "io/notes/notes.h"
 #include "io/shield.h"
+#include "version.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* ---- attributes that only the end knows: placeholders at first ---- */
+enum { TEXTS_BYTES = 16384, MOST_LATE = 7, MOST_DAS = 3 };
 
-#define LATE_ATTRIBUTES (LW_PROVENANCE_END + 3)
+/* ---- where it comes from: the attributes of its root group ------------------------------------------------------------ */
 
-static struct lw_attribute late(const char *name, int64_t value)
+/* Attributes under collection and the free part of their text storage. */
+struct collector {
+    struct lw_result *result;
+    char *free;
+    size_t room;
+};
+
+static struct lw_attribute text_of(const char *name, const char *text)
 {
-    return (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value, .is_late = true};
+    return (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
 }
 
-/* @return  how many there are */
-static int list_flaws(const struct lw_result *result, const struct lw_flaws *flaws, struct lw_attribute *attributes)
+static struct lw_attribute int_of(const char *name, int64_t value)
 {
-    int count = 0;
+    return (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+}
+
+static void add(struct collector *c, struct lw_attribute attribute)
+{
+    assert(c->result->n_attributes < LW_RESULT_ATTRIBUTES);
+    c->result->attributes[c->result->n_attributes++] = attribute;
+}
+
+/* Keep the text just printed to the free room, `length` long before any cut; returns it. */
+static const char *keep(struct collector *c, int length)
+{
+    const char *const text = c->free;
+    const size_t used = (size_t)length + 1 < c->room ? (size_t)length + 1 : c->room - 1;
+    c->free += used;
+    c->room -= used;
+    return text;
+}
+
+__attribute__((format(printf, 3, 4)))
+static void add_format(struct collector *c, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(c->free, c->room, format, arguments);
+    va_end(arguments);
+    add(c, text_of(name, keep(c, length)));
+}
+
+/* ISO 8601, UTC */
+static const char *time_text(time_t when, char text[32])
+{
+    struct tm parts;
+    gmtime_r(&when, &parts);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+/* A name made of two parts, stored with the texts. */
+static const char *join(struct collector *c, const char *first, const char *second)
+{
+    return keep(c, snprintf(c->free, c->room, "%s%s", first, second));
+}
+
+static void add_inputs(struct collector *c, const struct lw_job *job)
+{
+    for (int i = 0; i < job->n_inputs; i++) {
+        const struct lw_dataset_info *const info = &job->inputs[i];
+        const char *const name = job->input_names[i];
+        char modified[32], packing[LW_PACKING_TEXT];
+        add_format(c, name, "%s", lw_dataset_name(info).text);
+        add(c, int_of(join(c, name, "_file_bytes"), info->file_bytes));
+        add_format(c, join(c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
+        if (info->packing.is_on)
+            add_format(c, join(c, name, "_packing"), "%s", lw_packing_text(&info->packing, packing));
+    }
+}
+
+static void add_machine(struct collector *c, const struct lw_setup *setup)
+{
+    const struct lw_comm *const comm = setup->comm;
+    add(c, text_of("mpi", lw_comm_library(comm)));
+    add(c, text_of("hdf5", lw_hdf5_text()));
+    add(c, int_of("ranks", lw_comm_size(comm)));
+    add(c, text_of("host", lw_comm_host(comm)));
+    add(c, text_of("engine", setup->engine->ops->name));
+    add(c, text_of("engine_runs_on", setup->engine_text));
+    add(c, text_of("algorithm", setup->algorithm));
+    static const char *const variables[][2] = {
+        {"slurm_job_id", "SLURM_JOB_ID"}, {"slurm_job_name", "SLURM_JOB_NAME"}, {"slurm_nodes", "SLURM_JOB_NODELIST"},
+        {"slurm_array_task_id", "SLURM_ARRAY_TASK_ID"},
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *const value = getenv(variables[i][1]);
+        if (value)
+            add_format(c, variables[i][0], "%.200s", value);
+    }
+}
+
+/* Attributes that only the end knows: placeholders at first. @return  how many there are */
+static int list_late(const struct lw_result *result, const char *end_time, int64_t n_runs, const char *written,
+                     const struct lw_flaws *flaws, struct lw_attribute attributes[MOST_LATE])
+{
+    int n = 0;
+    attributes[n++] = text_of("end_time_utc", end_time);
+    attributes[n++] = int_of("runs", n_runs);
+    attributes[n++] = int_of("samples_not_finite", flaws->n_not_finite);
+    attributes[n++] = text_of("written", written);
     if (result->has_range)
-        attributes[count++] = late("powers_out_of_range", flaws->n_out_of_range > 0);
+        attributes[n++] = int_of("powers_out_of_range", flaws->n_out_of_range > 0);
     if (result->saturates)
-        attributes[count++] = late("samples_saturated", flaws->loss.n_saturated);
+        attributes[n++] = int_of("samples_saturated", flaws->loss.n_saturated);
     if (result->has_no_nan)
-        attributes[count++] = late("samples_nan_stored_as_zero", flaws->loss.n_nan);
-    return count;
+        attributes[n++] = int_of("samples_nan_stored_as_zero", flaws->loss.n_nan);
+    for (int a = 0; a < n; a++)
+        attributes[a].is_late = true;
+    return n;
 }
 
-static void warn_of_loss(const struct lw_loss *loss, struct lw_type type)
+/* Program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and the time. */
+static int collect_provenance(struct lw_result *result, const char *command_line, struct lw_error *err)
 {
-    char text[40];
-    lw_type_text(type, text);
-    if (loss->n_saturated > 0)
-        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
-                    "store them with --output-type float32, or give a larger scale with it", loss->n_saturated, text);
-    if (loss->n_nan > 0)
-        lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
-                    "with --output-type float32", loss->n_nan, text);
+    static const struct lw_flaws none;
+    const struct lw_setup *const setup = result->setup;
+    char start[32];
+    if (!(result->texts = lw_alloc(TEXTS_BYTES, "the provenance", err)) ||
+        !(result->configuration = lw_options_resolved(setup->options, setup->job.defaults, err)))
+        return LW_ESYSTEM;
+    struct collector c = {result, result->texts, TEXTS_BYTES};
+    add(&c, text_of("program", "lapwing"));
+    add(&c, text_of("version", LW_VERSION));
+    add(&c, text_of("commit", LW_COMMIT));
+    add(&c, text_of("command_line", command_line));
+    add(&c, text_of("job", setup->job.ops->name));
+    add(&c, text_of("configuration", result->configuration));
+    add_inputs(&c, &setup->job);
+    add_machine(&c, setup);
+    add_format(&c, "start_time_utc", "%s", time_text(time(NULL), start));
+    result->n_attributes += list_late(result, "1970-01-01T00:00:00Z", 1, "unfinished", &none,
+                                      result->attributes + result->n_attributes);
+    return LW_OK;
 }
+
+/* ---- what was found wrong with its data ------------------------------------------------------------------------------- */
 
 /* "sample 500 (2015-09-14T09:50:45.39 UTC)"; in seconds from the start of the axis where nobody knows when that was. */
 static const char *place_text(const struct lw_job *job, int64_t index, char text[160])
@@ -59,30 +174,36 @@ static const char *place_text(const struct lw_job *job, int64_t index, char text
     return text;
 }
 
-static void warn_of_not_finite(const struct lw_job *job, const struct lw_flaws *flaws)
-{
-    char where[400] = "", first[160], last[160];
-    if (flaws->end > 0 && flaws->first + 1 == flaws->end)
-        snprintf(where, sizeof where, ": %s", place_text(job, flaws->first, first));
-    else if (flaws->end > 0)
-        snprintf(where, sizeof where, ": the first is %s, the last %s%s", place_text(job, flaws->first, first),
-                 flaws->is_rough ? "comes before " : "", place_text(job, flaws->end - (flaws->is_rough ? 0 : 1), last));
-    lw_log_warn("%" PRId64 " sample%s not finite%s", flaws->n_not_finite, flaws->n_not_finite == 1 ? " was" : "s were", where);
-}
-
 void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws)
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return;
-    if (flaws->n_not_finite > 0)
-        warn_of_not_finite(&result->setup->job, flaws);
+    if (flaws->n_not_finite > 0) {
+        char where[400] = "", first[160], last[160];
+        if (flaws->end > 0 && flaws->first + 1 == flaws->end)
+            snprintf(where, sizeof where, ": %s", place_text(&result->setup->job, flaws->first, first));
+        else if (flaws->end > 0)
+            snprintf(where, sizeof where, ": the first is %s, the last %s%s", place_text(&result->setup->job, flaws->first, first),
+                     flaws->is_rough ? "comes before " : "",
+                     place_text(&result->setup->job, flaws->end - (flaws->is_rough ? 0 : 1), last));
+        lw_log_warn("%" PRId64 " sample%s not finite%s", flaws->n_not_finite, flaws->n_not_finite == 1 ? " was" : "s were", where);
+    }
     if (flaws->n_out_of_range > 0)
         lw_log_warn("some powers are too small or too large for the result's type and have lost digits or are 0 or infinite: "
                     "store them with --output-type float64, or take --post amplitude");
-    warn_of_loss(&flaws->loss, (struct lw_type){.scalar = result->setup->job.op.output.scalar});
+    char text[40];
+    lw_type_text((struct lw_type){.scalar = result->setup->job.op.output.scalar}, text);
+    if (flaws->loss.n_saturated > 0)
+        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
+                    "store them with --output-type float32, or give a larger scale with it",
+                    flaws->loss.n_saturated, text);
+    if (flaws->loss.n_nan > 0)
+        lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
+                    "with --output-type float32",
+                    flaws->loss.n_nan, text);
 }
 
-/* ---- the file ---- */
+/* ---- the file --------------------------------------------------------------------------------------------------------- */
 
 int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_result *result, struct lw_error *err)
 {
@@ -94,40 +215,11 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
         .has_no_nan = !is_table && lw_scalar_is_integer(first->dataset.type.scalar),
     };
     const int rc = lw_setup_check_output(setup, err);
-    return rc ? rc : lw_comm_agree(setup->comm, lw_provenance_collect(setup, command_line, &result->provenance, err), err);
+    return rc ? rc : lw_comm_agree(setup->comm, collect_provenance(result, command_line, err), err);
 }
 
-/* All of it, for a FITS image. */
-static int carry_all(struct lw_result *result, struct lw_writer_dataset *first, struct lw_error *err)
-{
-    const int n = result->said->n;
-    if (first->n_columns > 0)
-        return LW_OK;
-    if (!(result->carried = lw_alloc_array(lw_max64(1, n), sizeof *result->carried, "the input's attributes", err)))
-        return LW_ESYSTEM;
-    for (int a = 0; a < n; a++)
-        result->carried[a] = lw_said_get(result->said, a);
-    first->carried = result->carried;
-    first->n_carried = n;
-    return LW_OK;
-}
-
-/* What is known of distributed acoustic sensing, in DASCore's names. @return  how many attributes there are then */
-enum { MOST_DAS = 3 };
-
-static int add_das(const struct lw_dataset_info *input, struct lw_attribute *attributes, int n)
-{
-    if (input->is_das)
-        attributes[n++] = (struct lw_attribute){.name = "data_category", .kind = LW_ATTRIBUTE_TEXT, .text = "DAS"};
-    if (input->gauge_length_m > 0) {
-        attributes[n++] = (struct lw_attribute){.name = "gauge_length", .kind = LW_ATTRIBUTE_REAL, .real = input->gauge_length_m};
-        attributes[n++] = (struct lw_attribute){.name = "gauge_length_units", .kind = LW_ATTRIBUTE_TEXT, .text = "m"};
-    }
-    return n;
-}
-
-/* By rank 0, which writes it: what the input says of itself. @param attributes  those of the first product, then those that it
- * keeps of the input's */
+/* By rank 0, which writes it: what the input says of itself, for a FITS image all of it. @param attributes  those of the first
+ * product, then what is known of distributed acoustic sensing, in DASCore's names, and those that it keeps of the input's */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
                       struct lw_error *err)
 {
@@ -138,10 +230,27 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
     const int rc = lw_notes_collect(&result->setup->job.inputs[0], result->said, err);
     if (rc)
         return rc;
-    if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)
-        return carry_all(result, first, err);
+    if (lw_setup_result_format(result->setup) == LW_RESULT_FITS) {
+        const int n = result->said->n;
+        if (first->n_columns > 0)
+            return LW_OK;
+        if (!(result->carried = lw_alloc_array(lw_max64(1, n), sizeof *result->carried, "the input's attributes", err)))
+            return LW_ESYSTEM;
+        for (int a = 0; a < n; a++)
+            result->carried[a] = lw_said_get(result->said, a);
+        first->carried = result->carried;
+        first->n_carried = n;
+        return LW_OK;
+    }
     memcpy(attributes, first->attributes, (size_t)first->n_attributes * sizeof *attributes);
-    first->n_attributes = add_das(&result->setup->job.inputs[0], attributes, first->n_attributes);
+    const struct lw_dataset_info *const input = &result->setup->job.inputs[0];
+    if (input->is_das)
+        attributes[first->n_attributes++] = text_of("data_category", "DAS");
+    if (input->gauge_length_m > 0) {
+        attributes[first->n_attributes++] =
+            (struct lw_attribute){.name = "gauge_length", .kind = LW_ATTRIBUTE_REAL, .real = input->gauge_length_m};
+        attributes[first->n_attributes++] = text_of("gauge_length_units", "m");
+    }
     first->n_attributes = lw_kept_add(result->said, attributes, first->n_attributes);
     first->attributes = attributes;
     return LW_OK;
@@ -153,14 +262,11 @@ typedef int open_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, str
 /* @param file  NULL: --output, which a later run may go on with */
 static int open_file(struct lw_result *result, open_fn *open, const char *file, struct lw_error *err)
 {
-    static const struct lw_flaws none;
     struct lw_setup *const setup = result->setup;
-    struct lw_provenance *const provenance = &result->provenance;
     struct lw_job *const job = &setup->job;
     struct lw_writer_dataset datasets[LW_JOB_PRODUCTS + LW_OP_PRODUCTS];
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + MOST_DAS + LW_KEPT_MOST];
     const int n_products = job->n_products + job->n_given, n_datasets = n_products + job->n_sums;
-    provenance->n_attributes += list_flaws(result, &none, provenance->attributes + provenance->n_attributes);
     for (int p = 0; p < n_datasets; p++) {
         const struct lw_product *const product = p < n_products ? &job->products[p] : &job->sums[p - n_products].product;
         datasets[p] = product->dataset;
@@ -174,7 +280,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     const struct lw_writer_spec spec = {
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),
-        .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
+        .attributes = result->attributes, .n_attributes = result->n_attributes,
         .datasets = datasets, .n_datasets = n_datasets, .can_resume = !file, .has_journal = result->has_journal,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
@@ -193,15 +299,15 @@ int lw_result_open(struct lw_result *result, struct lw_error *err)
 
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err)
 {
-    struct lw_attribute attributes[LATE_ATTRIBUTES];
+    struct lw_attribute attributes[MOST_LATE];
     char now[32];
     const int rc = lw_setup_check_inputs(result->setup, err);
     if (rc)
         return rc;
     lw_flaws_sum(result->setup->comm, flaws);
-    lw_provenance_end(flaws->n_not_finite, result->n_runs + 1, lw_writer_way(result->writer), now, attributes);
-    const int count = LW_PROVENANCE_END + list_flaws(result, flaws, attributes + LW_PROVENANCE_END);
-    return lw_writer_finish(result->writer, attributes, count, err);
+    const char *const way = lw_writer_way(result->writer);
+    const int n = list_late(result, time_text(time(NULL), now), result->n_runs + 1, way, flaws, attributes);
+    return lw_writer_finish(result->writer, attributes, n, err);
 }
 
 int lw_result_hold(struct lw_result *result, bool has_journal, struct lw_error *err)
@@ -209,7 +315,7 @@ int lw_result_hold(struct lw_result *result, bool has_journal, struct lw_error *
     const struct lw_setup *const setup = result->setup;
     const struct lw_writer_spec spec = {
         .file = lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
-        .attributes = result->provenance.attributes, .n_attributes = result->provenance.n_attributes, .has_journal = has_journal,
+        .attributes = result->attributes, .n_attributes = result->n_attributes, .has_journal = has_journal,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
     return lw_writer_create(setup->comm, &spec, &result->holder, err);
@@ -228,5 +334,6 @@ void lw_result_close(struct lw_result *result)
     lw_writer_destroy(result->writer);
     lw_free(result->carried);
     lw_free(result->said);
-    lw_provenance_release(&result->provenance);
+    lw_free(result->texts);
+    lw_free(result->configuration);
 }

@@ -6,12 +6,16 @@
 #include "io/notes/said.h"
 #include "io/write/writer.h"
 #include "setup/flaws.h"
-#include "setup/provenance.h"
 #include "setup/setup.h"
+
+#define LW_RESULT_ATTRIBUTES 48
 
 struct lw_result {
     struct lw_setup *setup;             /* borrowed */
-    struct lw_provenance provenance;
+    struct lw_attribute attributes[LW_RESULT_ATTRIBUTES];   /* where it comes from: those of its root group */
+    int n_attributes;
+    char *texts;                        /* owned: storage of the attributes' texts */
+    char *configuration;                /* owned: the resolved options as a job file */
     struct lw_said *said;               /* owned, on rank 0: what the input says of itself; NULL: not collected */
     struct lw_attribute *carried;       /* owned, the same for a FITS image; NULL: the result is none */
     struct lw_writer *holder;           /* of a file without datasets that holds the result's place; NULL: there is none */

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/proc.h"
 #include "engine/registry.h"
 #include "io/codecs/hash.h"
@@ -11,7 +12,6 @@
 #include "job/hints.h"
 #include "setup/devices.h"
 #include "setup/report.h"
-#include "setup/timeline.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -219,20 +219,33 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     return open_pool(setup, err);
 }
 
+/* What was asked for; by default the base and a share of what the tightest node has, less a fifth for the page cache, and what is
+ * free on the fullest device, which is also the most that may be asked for. Collective. */
 static void find_limits(struct lw_setup *setup)
 {
-    lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
-                   lw_options_int(setup->options, "gpu-memory"), &setup->limits);
-}
-
-/* Ranks share the looking at the input's files. What is looked at later, rank 0 looks at, or, in further runs, one rank of a
- * node. */
-static void stop_guards(const struct lw_comm *comm)
-{
-    if (lw_comm_node_rank(comm) > 0)
-        lw_shield_stop();
-    else if (lw_comm_rank(comm) > 0)
-        lw_shield_rest();
+    struct lw_comm *const comm = setup->comm;
+    struct lw_limits *const limits = &setup->limits;
+    const int64_t memory = lw_options_int(setup->options, "memory"), gpu_memory = lw_options_int(setup->options, "gpu-memory");
+    const struct lw_memory_limit node = lw_memory_available();
+    const int ranks = lw_comm_node_size(comm);
+    limits->base = lw_comm_max(comm, lw_memory_resident_bytes());
+    const int64_t share = lw_comm_min(comm, node.bytes / 5 * 4 / ranks);
+    limits->host = memory > 0 ? memory : limits->base + share;
+    if (memory > 0)
+        snprintf(limits->host_source, sizeof limits->host_source, "--memory");
+    else
+        snprintf(limits->host_source, sizeof limits->host_source, "%s on the node, %d rank%s there", node.source, ranks,
+                 ranks == 1 ? "" : "s");
+    const int64_t free_bytes = lw_comm_min(comm, setup->engine->device_bytes);
+    const int sharing = (int)lw_comm_max(comm, setup->engine->device_ranks);
+    const bool is_asked = gpu_memory > 0 && gpu_memory < free_bytes;
+    limits->device = is_asked ? gpu_memory : free_bytes;
+    if (is_asked)
+        snprintf(limits->device_source, sizeof limits->device_source, "--gpu-memory");
+    else if (sharing > 1)
+        snprintf(limits->device_source, sizeof limits->device_source, "free on the GPU, %d ranks share it", sharing);
+    else
+        snprintf(limits->device_source, sizeof limits->device_source, "free on the GPU");
 }
 
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -245,7 +258,11 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
-    stop_guards(comm);
+    /* Ranks share the looking at the input's files. What comes later rank 0 looks at, or, in further runs, one of a node. */
+    if (lw_comm_node_rank(comm) > 0)
+        lw_shield_stop();
+    else if (lw_comm_rank(comm) > 0)
+        lw_shield_rest();
     if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
         return rc;

@@ -6,9 +6,20 @@
 #include "comm/comm.h"
 #include "engine/warm_up.h"
 #include "job/job.h"
-#include "setup/limits.h"
 
 struct lw_mask;
+
+/* What HDF5, the MPI file layer and messages were seen to take beyond the program's own buffers, with a margin. */
+#define LW_FILE_LAYER_BYTES ((int64_t)24 << 20)
+
+/* The memory that each rank of a run may use: the same on every rank. */
+struct lw_limits {
+    int64_t base;               /* resident already, on the rank where most is: after MPI, engine and files have started */
+    int64_t host;               /* host memory of a rank, the base included */
+    int64_t device;             /* device memory of a rank; 0: the engine has no device */
+    char host_source[160];      /* "--memory", "available memory on the node, 4 ranks there" */
+    char device_source[64];     /* "--gpu-memory", "free on the GPU, 2 ranks share it" */
+};
 
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */

@@ -15,7 +15,6 @@
 #include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
-#include "setup/timeline.h"
 #include "stream/pipeline.h"
 #include "stream/search/candidates.h"
 #include "stream/search/mask.h"

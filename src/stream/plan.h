@@ -5,7 +5,6 @@
 #include "comm/halo.h"
 #include "engine/engine.h"
 #include "job/job.h"
-#include "setup/limits.h"
 #include "setup/setup.h"
 #include "signal/rounds.h"
 #include "stream/window.h"

@@ -3,7 +3,6 @@
 #include "base/leave.h"
 #include "base/memory.h"
 #include "resume/stop.h"
-#include "setup/timeline.h"
 #include "stream/loop.h"
 #include "stream/measure.h"
 #include "stream/plan.h"
