@@ -32,42 +32,26 @@ static int64_t grid_points(int64_t n_taps)
 /* Doubles of work space: one filter, and its response. */
 static int64_t work_doubles(int64_t n_taps) { return 2 * n_taps + lw_response_work(grid_points(n_taps)); }
 
-/* Add the energy of filter i at all frequencies, and at those beyond 1 / (2 every) of the sampling rate. */
-static void add_energy(const struct filters *f, int64_t i, double *work, double *all, double *beyond)
-{
-    const int64_t points = grid_points(f->n_taps);
-    double *const response = work + 2 * f->n_taps;
-    for (int64_t m = 0; m < f->n_taps; m++)
-        memcpy(work + m * f->parts, f->taps + (i * f->step + m * f->stride) * f->parts, (size_t)f->parts * sizeof *work);
-    lw_response_magnitudes(work, f->n_taps, f->parts, points, response);
-    for (int64_t k = 0; k < points; k++) {
-        const double frequency = (double)lw_min64(k, points - k) / (double)points, energy = response[k] * response[k];
-        *all += energy;
-        *beyond += 2 * f->every * frequency > 1 ? energy : 0;
-    }
-}
-
 /* The part of the energy of filters [begin, end) that lies beyond; 0 for filters of zeros. */
 static double part_beyond(const struct filters *f, int64_t begin, int64_t end, double *work)
 {
     double all = 0, beyond = 0;
-    for (int64_t i = begin; i < end; i++)
-        add_energy(f, i, work, &all, &beyond);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t points = grid_points(f->n_taps);
+        double *const response = work + 2 * f->n_taps;
+        for (int64_t m = 0; m < f->n_taps; m++)
+            memcpy(work + m * f->parts, f->taps + (i * f->step + m * f->stride) * f->parts, (size_t)f->parts * sizeof *work);
+        lw_response_magnitudes(work, f->n_taps, f->parts, points, response);
+        for (int64_t k = 0; k < points; k++) {
+            const double frequency = (double)lw_min64(k, points - k) / (double)points, energy = response[k] * response[k];
+            all += energy;
+            beyond += 2 * f->every * frequency > 1 ? energy : 0;
+        }
+    }
     return all > 0 ? beyond / all : 0;
 }
 
 /* ---- banks ----------------------------------------------------------------------------------------------------------- */
-
-static void warn(const struct lw_ols_spec *ols, double rate_hz, int worst, double part, int n_wide)
-{
-    char nyquist[40] = "", all[80] = "";
-    if (rate_hz > 0)
-        snprintf(nyquist, sizeof nyquist, " (%.6g Hz)", rate_hz / 2 / lw_post_every(ols->post));
-    if (n_wide > 1)
-        snprintf(all, sizeof all, ", and %d of %d filters have more than %g%%", n_wide, ols->n_filters, 100 * most_beyond);
-    lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: it is folded back into the result; "
-                "decimate by less, or filter more narrowly", worst, 100 * part, nyquist, all);
-}
 
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err)
 {
@@ -87,8 +71,16 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
         most = fmax(most, part);
     }
     lw_free(work);
-    if (n_wide > 0)
-        warn(ols, rate_hz, worst, most, n_wide);
+    if (n_wide > 0) {
+        char nyquist[40] = "", all[80] = "";
+        if (rate_hz > 0)
+            snprintf(nyquist, sizeof nyquist, " (%.6g Hz)", rate_hz / 2 / lw_post_every(ols->post));
+        if (n_wide > 1)
+            snprintf(all, sizeof all, ", and %d of %d filters have more than %g%%", n_wide, ols->n_filters, 100 * most_beyond);
+        lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: it is folded back into the result; "
+                    "decimate by less, or filter more narrowly",
+                    worst, 100 * most, nyquist, all);
+    }
     return LW_OK;
 }
 

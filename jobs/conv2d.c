@@ -1,16 +1,18 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
+#include "base/memory.h"
+#include "design/taps.h"
 #include "job/choose.h"
 #include "job/coordinates.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "jobs/aliasing.h"
-#include "jobs/conv2d_kernel.h"
 #include "jobs/jobs.h"
 #include "jobs/synth/synth.h"
 #include "options/parse.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
+#include <complex.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +20,17 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    LW_CONV2D_KERNEL_OPTIONS,
+    {.name = "kernel", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
+     .help = "Kernel [rows x columns], real or complex, of any size, also larger than the image. Or give --gaussian."},
+    {.name = "gaussian", .kind = LW_OPTION_REAL, .argument = "PIXELS", .minimum = 0.5, .maximum = 500,
+     .help = "Instead of --kernel: a Gaussian of this full width at half maximum, out to 5 standard deviations, with the sum 1; "
+             "it is stored in the result as /kernel."},
+    {.name = "background", .kind = LW_OPTION_INT, .argument = "PIXELS", .minimum = 3, .maximum = 2047,
+     .help = "With --gaussian, to find sources: the kernel is a square of so many rows and columns, an odd number, and its "
+             "mean is taken away, so that it gives 0 on a constant background. It is scaled such that the result is the "
+             "height, above the background, of the Gaussian that fits best, by least squares, around each pixel (as DAOFIND's "
+             "density enhancement). Give --boundary edge or reflect with it, as zeros beyond the sides would be a step. "
+             "Default: nothing is taken away."},
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 that "
              "need no pixel beyond the sides."},
@@ -69,6 +81,8 @@ static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 &
               LW_CONV2D_ALGORITHM_FULL == 3 &&
               LW_CONV2D_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
 
+#define REACH 5     /* standard deviations of a Gaussian, where it has fallen to 4e-6 */
+
 /* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
@@ -91,6 +105,126 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     job->window_count = view->count;
     job->op.conv2d.columns = input->dims[n_dims - 1];
     return LW_OK;
+}
+
+/* ---- the kernel: from a file -------------------------------------------------------------------------------------- */
+
+/* What needs a sum that is not only rounding: --normalize sum, and weights by the part of the kernel that is left. */
+static int treat_sum(const struct lw_options *given, const char *source, double *kernel, int64_t n, int parts, struct lw_error *err)
+{
+    const bool normalizes = lw_options_choice(given, "normalize") == 1;
+    const bool interpolates = lw_options_choice(given, "nan") == LW_NAN_INTERPOLATE;
+    double complex sum = 0;
+    double magnitudes = 0;
+    if (!normalizes && !interpolates)
+        return LW_OK;
+    if (interpolates && parts == 2)
+        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that %s is complex",
+                       source);
+    for (int64_t i = 0; i < n; i++) {
+        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
+        sum += h;
+        magnitudes += cabs(h);
+    }
+    if (cabs(sum) <= 1e-12 * magnitudes)
+        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel %s sum up to %g, as good as zero",
+                       normalizes ? "--normalize sum" : "--nan interpolate", source, cabs(sum));
+    for (int64_t i = 0; normalizes && i < n; i++) {
+        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / sum;
+        kernel[i * parts] = creal(h);
+        if (parts == 2)
+            kernel[2 * i + 1] = cimag(h);
+    }
+    return LW_OK;
+}
+
+static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
+    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), 2, info, &job->taps, err);
+    if (rc)
+        return rc;
+    job->input_names[job->n_inputs++] = "kernel";
+    if (info->n_dims != 2)
+        return lw_fail(err, LW_EDATA, "%s has one dimension: a kernel has two; store a row as [1 x n]", lw_dataset_name(info).text);
+
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    c->kernel_rows = info->dims[0];
+    c->kernel_columns = info->dims[1];
+    c->kernel_complex = info->type.is_complex;
+    const int parts = c->kernel_complex ? 2 : 1;
+    const int64_t n = c->kernel_rows * c->kernel_columns;
+    char source[sizeof(struct lw_name) + 4];
+    snprintf(source, sizeof source, "in %s", lw_dataset_name(info).text);
+    for (int64_t i = 0; i < n * parts; i++)
+        if (!isfinite(job->taps[i]))
+            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s is %f: kernels must be finite",
+                           i / parts / c->kernel_columns, i / parts % c->kernel_columns, lw_dataset_name(info).text, job->taps[i]);
+    if ((rc = treat_sum(given, source, job->taps, n, parts, err)))
+        return rc;
+    if (lw_options_flag(given, "correlate"))
+        lw_taps_reverse(job->taps, n, parts);
+    return LW_OK;
+}
+
+/* ---- the kernel: a Gaussian made here ----------------------------------------------------------------------------- */
+
+/* G = exp(-r^2 / (2 sigma^2)). With a background the height a of a G + b that fits pixels x best is the sum of k x / |k|^2, where k
+ * is G less its mean: P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square. Rows and columns are an odd number. */
+static int make_gaussian(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const double fwhm = lw_options_real(given, "gaussian"), sigma = fwhm / (2 * sqrt(2 * log(2)));
+    const bool has_background = lw_options_given(given, "background");
+    const int64_t background = lw_options_int(given, "background");
+    if (has_background && background % 2 == 0)
+        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is even: the source's middle would lie between two pixels; give %"
+                       PRId64 " or %" PRId64, background, background - 1, background + 1);
+    if (has_background && (double)background < 2 * fwhm)
+        return lw_fail(err, LW_EUSAGE, "--background %" PRId64 " is not wider than twice --gaussian %g: nearly nothing but source "
+                       "would be taken for background; give more", background, fwhm);
+    const int64_t size = has_background ? background : 2 * (int64_t)ceil(REACH * fwhm / (2 * sqrt(2 * log(2)))) + 1;
+    const int64_t n = size * size;
+    double sum = 0;
+    double *const profile = lw_alloc_array(size, sizeof *profile, "a kernel", err);
+    double *const kernel = job->taps = lw_alloc_array(n, sizeof *job->taps, "a kernel", err);
+    int rc = LW_ESYSTEM;
+    if (profile && kernel) {
+        lw_taps_gaussian(sigma, size, profile);
+        for (int64_t i = 0; i < n; i++)
+            kernel[i] = profile[i / size] * profile[i % size];
+        if (has_background)
+            lw_taps_remove_mean(n, kernel);
+        for (int64_t i = 0; i < n; i++)
+            sum += kernel[i];
+        lw_taps_scale(1 / (has_background ? lw_taps_energy(kernel, n) : sum), kernel, n);
+        c->kernel_rows = c->kernel_columns = size;
+        rc = treat_sum(given, "of --gaussian", kernel, n, 1, err);
+    }
+    lw_free(profile);
+    return rc;
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+static int get_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const bool reads = lw_options_given(given, "kernel"), makes = lw_options_given(given, "gaussian");
+    int rc;
+    if (reads && makes)
+        return lw_fail(err, LW_EUSAGE, "--kernel and --gaussian exclude each other: give one of them");
+    if (!reads && !makes)
+        return lw_fail(err, LW_EUSAGE, "--kernel is missing: give --kernel FILE:/dataset, or have one made with --gaussian PIXELS");
+    if (reads && lw_options_given(given, "background"))
+        return lw_fail(err, LW_EUSAGE, "--background goes with --gaussian, not with --kernel");
+    if (reads)
+        rc = read_kernel(given, comm, job, err);
+    else if ((rc = lw_comm_agree(comm, make_gaussian(given, job, err), err)) == LW_OK)
+        lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* bit by bit */
+    c->kernel = job->taps;
+    c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
+    return rc;
 }
 
 /* ---- sides and output ----------------------------------------------------------------------------------------------- */
@@ -202,39 +336,50 @@ static int64_t first_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
     return c->look_ahead_columns - origin_column(mode, c);
 }
 
-/* Which pixel of the input each one of the result stands for, for the coordinates of the sky. */
-static void map_pixels(enum lw_mode mode, struct lw_job *job)
+/* The image, and which pixel of the input each of its pixels stands for, for the coordinates of the sky. */
+static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, struct lw_job *job)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    struct lw_product *const product = &job->products[0];
-    struct lw_pixel_map *const map = &product->dataset.map;
-    const int row = product->axis_dim, column = row + 1;
-    if (product->channel_dim >= 0) {
-        map->first[product->channel_dim] = (double)job->view.channels.begin;
-        map->every[product->channel_dim] = (double)job->view.channels.step;
+    struct lw_product *const product = &job->products[job->n_products++];
+    struct lw_writer_dataset *const result = &product->dataset;
+    *result = (struct lw_writer_dataset){.path = "/convolved", .type = job->op.output};
+    struct lw_pixel_map *const map = &result->map;
+    product->channel_dim = -1;
+    if (input->n_dims == 3) {
+        product->channel_dim = 0;
+        map->first[0] = (double)job->view.channels.begin;
+        map->every[0] = (double)job->view.channels.step;
+        result->dim_names[0] = "image";
+        result->dims[result->n_dims++] = job->op.n_channels;
     }
+    const int row = product->axis_dim = result->n_dims, column = row + 1;
+    result->dim_names[row] = "row";
+    result->dims[row] = lw_post_length(thinned(job), job->n_outputs);
+    result->dim_names[column] = "column";
+    result->dims[column] = lw_post_length(thinned(job), c->output_columns);
+    result->n_dims += 2;
     map->first[row] = (double)job->first_input;
     map->first[column] = (double)first_column(mode, c);
     map->every[row] = map->every[column] = c->every;
 }
 
-static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, struct lw_job *job)
+/* The dataset of a kernel that is in no file yet, behind all products. */
+static void shape_kernel(const struct lw_options *given, struct lw_job *job)
 {
-    struct lw_product *const product = &job->products[job->n_products++];
-    struct lw_writer_dataset *const result = &product->dataset;
-    *result = (struct lw_writer_dataset){.path = "/convolved", .type = job->op.output};
-    product->channel_dim = -1;
-    if (input->n_dims == 3) {
-        product->channel_dim = result->n_dims;
-        result->dim_names[result->n_dims] = "image";
-        result->dims[result->n_dims++] = job->op.n_channels;
-    }
-    product->axis_dim = result->n_dims;
-    result->dim_names[result->n_dims] = "row";
-    result->dims[result->n_dims++] = lw_post_length(thinned(job), job->n_outputs);
-    result->dim_names[result->n_dims] = "column";
-    result->dims[result->n_dims++] = lw_post_length(thinned(job), job->op.conv2d.output_columns);
-    map_pixels(mode, job);
+    if (!lw_options_given(given, "gaussian"))
+        return;
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
+    product->values = job->taps;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/kernel", .type = {.scalar = LW_FLOAT64}, .n_dims = 2, .dims = {c->kernel_rows, c->kernel_columns},
+        .dim_names = {"kernel_row", "kernel_column"},
+    };
+    product->axis_dim = product->channel_dim = -1;
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    lw_product_note_real(product, "fwhm_pixels", lw_options_real(given, "gaussian"));
+    if (lw_options_given(given, "background"))
+        lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
 }
 
 static void shape_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -248,7 +393,7 @@ static void shape_result(const struct lw_options *given, const struct lw_dataset
         lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
     }
     lw_search_shape_noise(job);
-    lw_conv2d_shape_kernel(given, job);
+    shape_kernel(given, job);
 }
 
 /* The pixel of the input that row 0, column 0 stands for. The table of sources counts rows and columns before --decimate. */
@@ -310,7 +455,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     job->op.input = input->type;
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
-        (rc = lw_conv2d_get_kernel(given, comm, job, err)) ||
+        (rc = get_kernel(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||

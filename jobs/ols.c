@@ -1,6 +1,7 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
 #include "base/integers.h"
 #include "job/choose.h"
+#include "job/coordinates.h"
 #include "job/search.h"
 #include "job/selection.h"
 #include "jobs/aliasing.h"
@@ -8,7 +9,6 @@
 #include "jobs/filters/whitening.h"
 #include "jobs/jobs.h"
 #include "jobs/ols_filters.h"
-#include "jobs/ols_result.h"
 #include "jobs/synth/synth.h"
 #include "signal/convolution.h"
 
@@ -127,12 +127,6 @@ static int check_post(const struct lw_ols_spec *ols, struct lw_error *err)
     return LW_OK;
 }
 
-/* Whether what is sought adds to the data: to powers, which are never negative, or above the mean around. */
-static bool adds_to_data(const struct lw_options *given, const struct lw_job *job)
-{
-    return (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
-}
-
 static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     static const struct lw_search_word words[] = {
@@ -143,8 +137,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) ||
         (rc = lw_search_choose_blocks(given, &ols->search, err)) || (rc = check_post(ols, err)))
         return rc;
-    if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds_to_data(given, job), job,
-                                    &ols->search, err)))
+    /* Whether what is sought adds to the data: to powers, which are never negative, or above the mean around. */
+    const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
+    if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
         return rc;
     ols->search.clusters_filters = lw_options_flag(given, "cluster-filters");
     job->search.mask = lw_options_text(given, "mask");
@@ -163,22 +158,6 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 #define LEAST_STRETCH ((int64_t)1 << 12)
 #define MOST_SIGMAS ((int64_t)1 << 27)
 
-static int check_stretches(const struct lw_options *given, const struct lw_job *job, int64_t length, struct lw_error *err)
-{
-    const char *const text = lw_options_text(given, "noise-every");
-    if (length < LEAST_STRETCH)
-        return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
-                       " is uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
-    const int64_t most = lw_max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)),
-                  all = lw_divide_up(job->n_outputs, length);
-    if (all > most)
-        return lw_fail(err, LW_ECONFIG,
-                       "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more than "
-                       "%" PRId64 " numbers: give a time %" PRId64 " times as long",
-                       text, all, job->op.n_channels, job->op.ols.n_filters, MOST_SIGMAS, lw_divide_up(all, most));
-    return LW_OK;
-}
-
 static int choose_stretches(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     int64_t length;
@@ -190,24 +169,169 @@ static int choose_stretches(const struct lw_options *given, struct lw_job *job, 
     if (job->search.noise != LW_NOISE_MEASURED)
         return lw_fail(err, LW_EUSAGE, "--noise measured,every=TIME goes with --noise measured only%s",
                        job->whitening ? "; behind --whiten say --noise measured, too" : "");
-    if ((rc = lw_job_count_samples(given, "noise-every", &job->inputs[0], &length, err)) ||
-        (rc = check_stretches(given, job, length, err)))
+    if ((rc = lw_job_count_samples(given, "noise-every", &job->inputs[0], &length, err)))
         return rc;
+    const char *const text = lw_options_text(given, "noise-every");
+    if (length < LEAST_STRETCH)
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s is %" PRId64 " sample%s, and the noise of fewer than %" PRId64
+                       " is uncertain: give a longer time", text, length, length == 1 ? "" : "s", LEAST_STRETCH);
+    const int64_t most = lw_max64(1, MOST_SIGMAS / (job->op.n_channels * job->op.ols.n_filters)),
+                  all = lw_divide_up(job->n_outputs, length);
+    if (all > most)
+        return lw_fail(err, LW_ECONFIG, "--noise every=%s makes %" PRId64 " stretches of %" PRId64 " channels and %d filters, more "
+                       "than %" PRId64 " numbers: give a time %" PRId64 " times as long",
+                       text, all, job->op.n_channels, job->op.ols.n_filters, MOST_SIGMAS, lw_divide_up(all, most));
     lw_search_part(&job->op.ols.search, length, job->first_input - job->search.lead, job->n_outputs);
     return LW_OK;
 }
 
-static int choose_noise(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+/* ---- result -------------------------------------------------------------------------------------------------------- */
+
+/* An array [filter,] and the input's dimensions, the axis `length` long. */
+static struct lw_product *add_array(const struct lw_dataset_info *input, const char *path, struct lw_type type, bool has_filter_dim,
+                                    int64_t length, struct lw_job *job)
 {
-    struct lw_ols_spec *const ols = &job->op.ols;
-    const int rc = choose_stretches(given, job, err);
-    return rc ? rc
-              : lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err);
+    struct lw_product *const product = &job->products[job->n_products++];
+    struct lw_writer_dataset *const result = &product->dataset;
+    *result = (struct lw_writer_dataset){.path = path, .type = type};
+    if (has_filter_dim) {
+        result->dim_names[result->n_dims] = "filter";
+        result->dims[result->n_dims++] = job->op.ols.n_filters;
+    }
+    product->channel_dim = -1;
+    for (int d = 0; d < input->n_dims; d++) {
+        const bool is_axis = d == job->view.axis;
+        *(is_axis ? &product->axis_dim : &product->channel_dim) = result->n_dims;
+        result->dim_names[result->n_dims] = is_axis ? "time" : "channel";
+        result->dims[result->n_dims++] = is_axis ? length : job->op.n_channels;
+    }
+    return product;
 }
 
-static const char *real_text(const struct lw_ols_spec *ols)
+/* Of the outputs, "" where it is not known. Whitened, they are signal-to-noise ratios. */
+static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
+
+/* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
+static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every,
+                          struct lw_product *product)
 {
-    return ols->taps_complex ? "complex" : "real";
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
+    const int64_t first = job->first_input;
+
+    lw_coordinates_set(job, (struct lw_steps){.first = first, .every = every, .rate = rate}, product);
+    if (job->whitening)
+        lw_product_note_real(product, "whitened_by_segments_s", (double)job->whitening->segment / job->whitening->rate_hz);
+    lw_product_note_text(product, "mode", lw_mode_text(mode));
+    lw_product_note_text(product, "boundary", lw_boundary_text(job->boundary));
+    lw_product_note_int(product, "filter_taps", job->op.ols.n_taps);
+    /* beside a causal convolution, whose output has the time of its newest input sample */
+    lw_product_note_int(product, "group_delay_removed_samples", job->reference_tap);
+    lw_product_note_int(product, "first_input_sample", first);
+    if (axis->sample_rate_hz > 0)
+        lw_product_note_real(product, "sample_rate_hz", axis->sample_rate_hz * rate / (double)every);
+    if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {
+        lw_product_note_real(product, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
+        lw_product_note_text(product, "start_unit", axis->start_unit);
+    }
+    if (job->inputs[0].n_dims > 1) {
+        lw_product_note_int(product, "first_channel", job->view.channels.begin);
+        lw_product_note_int(product, "channel_step", job->view.channels.step);
+    }
+}
+
+static void describe_series(const struct lw_options *given, struct lw_job *job, struct lw_product *product)
+{
+    const struct lw_post post = job->op.ols.post;
+    describe_axis(given, job, lw_post_rate(post), lw_post_every(post), product);
+    lw_product_note_text(product, "post", lw_post_operations[post.kind].name);
+    lw_product_note_int(product, "interpolate", post.rate);
+    lw_product_note_int(product, "decimate", post.every);
+    lw_job_note_scale(job);
+    if (!unit_of(job)[0])
+        return;
+    snprintf(job->unit, sizeof job->unit, lw_post_operations[post.kind].unit, unit_of(job));
+    lw_product_note_unit(&job->products[0], job->unit);
+}
+
+static void note_unit(const struct lw_job *job, struct lw_product *product)
+{
+    if (unit_of(job)[0])
+        lw_product_note_unit(product, unit_of(job));
+}
+
+/* Time of the first output, and from one to the next. */
+static void find_times(struct lw_job *job)
+{
+    const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
+    if (axis->sample_rate_hz <= 0)
+        return;
+    job->search.time_step = 1 / axis->sample_rate_hz;
+    job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
+}
+
+static void add_blocks(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_type type,
+                       bool has_filter_dim, struct lw_job *job)
+{
+    static const struct {
+        const char *path;
+        unsigned value;
+    } all[] = {{"/blocks/max", LW_BLOCK_MAX}, {"/blocks/mean", LW_BLOCK_MEAN}, {"/blocks/rms", LW_BLOCK_RMS}};
+    const struct lw_search *const search = &job->op.ols.search;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!(search->values & all[i].value))
+            continue;
+        const struct lw_type its = {.scalar = type.scalar, .is_complex = type.is_complex && all[i].value == LW_BLOCK_MEAN};
+        struct lw_product *const product =
+            add_array(input, all[i].path, its, has_filter_dim, (job->n_outputs - 1) / search->every + 1, job);
+        describe_axis(given, job, 1, search->every, product);
+        lw_product_note_int(product, "block_length", search->every);
+        note_unit(job, product);
+    }
+}
+
+static void shape_result(const struct lw_options *given, struct lw_job *job)
+{
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const unsigned wanted = lw_search_products(&ols->search);
+    const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+                                     .is_complex = input->type.is_complex || ols->taps_complex};
+    find_times(job);
+    if (wanted & LW_FILTERED)
+        describe_series(given, job, add_array(input, "/filtered", job->op.output, job->has_filter_dim,
+                                              lw_post_length(ols->post, job->n_outputs), job));
+    if (wanted & LW_PEAKS) {
+        struct lw_product *const peaks = &job->products[job->n_products++];
+        lw_search_shape_peaks(job, peaks);
+        describe_axis(given, job, 1, 1, peaks);
+        note_unit(job, peaks);
+        lw_search_describe_peaks(job, &ols->search, peaks);
+        lw_product_note_int(peaks, "cluster_filters", ols->search.clusters_filters);
+    }
+    if (wanted & LW_BEST) {
+        static const struct lw_type number = {.scalar = LW_INT32};
+        struct lw_product *const value = add_array(input, "/best/value", computed, false, job->n_outputs, job);
+        describe_axis(given, job, 1, 1, value);
+        note_unit(job, value);
+        lw_product_note_text(value, "sign", lw_sign_text(job->op.ols.search.sign));
+        describe_axis(given, job, 1, 1, add_array(input, "/best/filter", number, false, job->n_outputs, job));
+    }
+    if (wanted & LW_BLOCKS)
+        add_blocks(given, input, computed, job->has_filter_dim, job);
+    lw_search_shape_noise(job);
+    lw_ols_shape_filters(job);
+}
+
+static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
+{
+    return lw_ols_warn_of_aliasing(&job->op.ols, job->inputs[0].axis.sample_rate_hz, err);
+}
+
+static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
+{
+    const int rc = lw_whitening_make(job, n_threads, err);
+    return rc ? rc : warn_of_aliasing(job, err);
 }
 
 static void summarize(const struct lw_options *given, struct lw_job *job)
@@ -221,33 +345,11 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
     snprintf(job->summary, sizeof job->summary,
              "%d filter%s of %" PRId64 " %s taps%s, mode %s, boundary %s%s, times of the samples under "
              "tap %" PRId64,
-             ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), whitened, lw_mode_text(mode),
-             lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "", job->reference_tap);
+             ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, ols->taps_complex ? "complex" : "real", whitened,
+             lw_mode_text(mode), lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "",
+             job->reference_tap);
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
     lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
-}
-
-/* Whether the result is. */
-static bool is_complex(const struct lw_op_spec *op)
-{
-    return lw_op_is_complex(op) && !lw_post_has(op->ols.post, LW_POST_REAL);
-}
-
-static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
-{
-    return lw_ols_warn_of_aliasing(&job->op.ols, job->inputs[0].axis.sample_rate_hz, err);
-}
-
-static int warn(const struct lw_job *job, struct lw_error *err)
-{
-    lw_job_warn_if_long(job, "the filters are", job->op.ols.n_taps, job->n_samples);
-    return job->whitening ? LW_OK : warn_of_aliasing(job, err);
-}
-
-static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
-{
-    const int rc = lw_whitening_make(job, n_threads, err);
-    return rc ? rc : warn_of_aliasing(job, err);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -256,15 +358,23 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     *job = (struct lw_job){.ops = &lw_job_ols, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_OLS;
     job->op.input = input->type;
+    struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
     if ((rc = lw_job_choose_view(given, input, job, err)) ||
         (rc = lw_ols_get_filters(given, comm, job, err)) ||
-        (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
+        (rc = lw_job_choose_output_type(given, lw_op_is_complex(&job->op) && !lw_post_has(ols->post, LW_POST_REAL), &job->op,
+                                        err)) ||
         (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
-        (rc = choose_noise(given, job, err)) || (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
+        (rc = choose_stretches(given, job, err)) ||
+        (rc = lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err)))
         return rc;
+    if (lw_comm_rank(comm) == 0) {
+        lw_job_warn_if_long(job, "the filters are", ols->n_taps, job->n_samples);
+        if (!job->whitening && (rc = warn_of_aliasing(job, err)))
+            return rc;
+    }
     job->can_leave_range = lw_post_has(job->op.ols.post, LW_POST_SQUARES);
-    lw_ols_shape_result(given, job);
+    shape_result(given, job);
     summarize(given, job);
     return LW_OK;
 }

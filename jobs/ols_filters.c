@@ -27,16 +27,6 @@ static int parts_of(const struct lw_ols_spec *ols) { return ols->taps_complex ? 
 
 /* ---- from a file ----------------------------------------------------------------------------------------------------- */
 
-static int check_finite(const struct lw_dataset_info *info, const double *taps, int64_t n_taps, int parts, int64_t count,
-                        struct lw_error *err)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(taps[i]))
-            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
-                           i / parts % n_taps, i / parts / n_taps, lw_dataset_name(info).text, taps[i]);
-    return LW_OK;
-}
-
 /* A filter's frequencies are fractions of the rate it was made for. */
 static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
                       struct lw_error *err)
@@ -70,18 +60,6 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
     return rc;
 }
 
-/* A record of many channels would be as many filters. */
-static void warn_of_data(const struct lw_dataset_info *info, const struct lw_ols_spec *ols)
-{
-    const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
-    if (ols->n_filters == 1 || (!has_time && ols->n_filters <= ols->n_taps))
-        return;
-    lw_log_warn(
-        "--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of %" PRId64
-        " taps",
-        lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns", ols->n_filters, ols->n_taps);
-}
-
 /* @param reference  see find_reference; the same on every rank */
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference,
                         struct lw_error *err)
@@ -102,12 +80,19 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;
     job->has_filter_dim = info->n_dims == 2;
-    if (lw_comm_rank(comm) == 0)
-        warn_of_data(info, ols);
+    const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
+    if (lw_comm_rank(comm) == 0 && n_filters > 1 && (has_time || n_filters > ols->n_taps))
+        lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of "
+                    "%" PRId64 " taps", lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns",
+                    ols->n_filters, ols->n_taps);
     const int64_t n_values = n_filters * ols->n_taps * parts_of(ols);
-    if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
-        (rc = check_finite(info, job->taps, ols->n_taps, parts_of(ols), n_values, err)))
+    if ((rc = check_rate(given, &job->inputs[0], info, err)))
         return rc;
+    for (int64_t i = 0; i < n_values; i++)
+        if (!isfinite(job->taps[i]))
+            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
+                           i / parts_of(ols) % ols->n_taps, i / parts_of(ols) / ols->n_taps, lw_dataset_name(info).text,
+                           job->taps[i]);
     rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? find_reference(info, ols->n_taps, reference, err) : LW_OK, err);
     lw_comm_broadcast(comm, reference, sizeof *reference);
     return rc;
@@ -136,16 +121,6 @@ static int make_filters(const struct lw_options *given, const char *way, struct 
 
 /* ---- both ------------------------------------------------------------------------------------------------------------ */
 
-static int choose_post(const struct lw_options *given, struct lw_post *post, struct lw_error *err)
-{
-    post->kind = (enum lw_post_kind)lw_options_choice(given, "post");
-    post->rate = (int)lw_options_int(given, "interpolate");
-    post->every = (int)lw_options_int(given, "decimate");
-    if (post->rate > 1 && post->every > 1)
-        return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", post->rate, post->every);
-    return LW_OK;
-}
-
 /* @param own  the bank's, -1: it names none */
 static int choose_reference(const struct lw_options *given, int64_t own, struct lw_job *job, struct lw_error *err)
 {
@@ -171,8 +146,15 @@ int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, str
     const char *way;
     int64_t own = -1;
     int rc;
-    if ((rc = lw_asked_find(given, &way, err)) || (rc = choose_post(given, &ols->post, err)) ||
-        (rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, &own, err) : make_filters(given, way, comm, job, err)) ||
+    if ((rc = lw_asked_find(given, &way, err)))
+        return rc;
+    ols->post = (struct lw_post){
+        .kind = (enum lw_post_kind)lw_options_choice(given, "post"), .rate = (int)lw_options_int(given, "interpolate"),
+        .every = (int)lw_options_int(given, "decimate"),
+    };
+    if (ols->post.rate > 1 && ols->post.every > 1)
+        return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", ols->post.rate, ols->post.every);
+    if ((rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, &own, err) : make_filters(given, way, comm, job, err)) ||
         (rc = choose_reference(given, own, job, err)))
         return rc;
     ols->segment = (int)lw_options_int(given, "segment");

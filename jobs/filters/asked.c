@@ -10,19 +10,6 @@
 
 /* ---- which ----------------------------------------------------------------------------------------------------------- */
 
-static int check_companions(const struct lw_options *given, const char *name, struct lw_error *err)
-{
-    static const char *const companions[] = {"taps", "transition", "attenuation"};
-    const bool is_boxcar = strcmp(name, "boxcar") == 0, is_band = strcmp(name, "filters") != 0 && !is_boxcar;
-    if (!is_boxcar && lw_options_given(given, "baseline"))
-        return lw_fail(err, LW_EUSAGE, "baseline= goes with widths of --boxcar, not with --%s", name);
-    for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
-        if (lw_options_given(given, companions[i]))
-            return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],
-                           name);
-    return LW_OK;
-}
-
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err)
 {
     static const char *const ways[] = {"filters", "bandpass", "lowpass", "highpass", "boxcar"};
@@ -39,7 +26,15 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
         return lw_fail(err, LW_EUSAGE, "--filters is missing: give --filters FILE:/dataset, or have the filters made with "
                        "--bandpass LOW:HIGH, --lowpass HZ, --highpass HZ or --boxcar WIDTH,...");
     *name = found;
-    return check_companions(given, found, err);
+    static const char *const companions[] = {"taps", "transition", "attenuation"};
+    const bool is_boxcar = strcmp(found, "boxcar") == 0, is_band = strcmp(found, "filters") != 0 && !is_boxcar;
+    if (!is_boxcar && lw_options_given(given, "baseline"))
+        return lw_fail(err, LW_EUSAGE, "baseline= goes with widths of --boxcar, not with --%s", found);
+    for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
+        if (lw_options_given(given, companions[i]))
+            return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],
+                           found);
+    return LW_OK;
 }
 
 /* ---- bands ------------------------------------------------------------------------------------------------------------- */
@@ -61,17 +56,23 @@ int lw_asked_read_pair(const char *option, const char *text, double *low_hz, dou
     return LW_OK;
 }
 
-static int read_edges(const char *option, const char *item, struct lw_band *band, struct lw_error *err)
+static int read_band(const char *option, const char *text, int length, double rate_hz, struct lw_band *band, struct lw_error *err)
 {
-    if (band->has_low && band->has_high)
-        return lw_asked_read_pair(option, item, &band->low_hz, &band->high_hz, err);
-    if (!is_frequency(item, band->has_low ? &band->low_hz : &band->high_hz))
+    char item[48];
+    *band = (struct lw_band){
+        .has_low = strcmp(option, "lowpass") != 0, .has_high = strcmp(option, "highpass") != 0, .high_hz = rate_hz / 2,
+    };
+    snprintf(item, sizeof item, "%.*s", length, text);
+    int rc;
+    if ((size_t)length >= sizeof item)
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s...' is too long for a frequency or two", option, item);
+    if (band->has_low && band->has_high) {
+        if ((rc = lw_asked_read_pair(option, item, &band->low_hz, &band->high_hz, err)))
+            return rc;
+    } else if (!is_frequency(item, band->has_low ? &band->low_hz : &band->high_hz))
         return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no frequency such as 50 or 1.2kHz", option, item);
-    return LW_OK;
-}
-
-static int check_band(const char *option, const char *item, double rate_hz, const struct lw_band *band, struct lw_error *err)
-{
+    snprintf(band->low_text, sizeof band->low_text, "--%s %s", option, item);
+    snprintf(band->high_text, sizeof band->high_text, "--%s %s", option, item);
     const double edges[2] = {band->low_hz, band->high_hz};
     for (int i = 0; i < 2; i++) {
         if (edges[i] < 0)
@@ -83,96 +84,56 @@ static int check_band(const char *option, const char *item, double rate_hz, cons
     return LW_OK;
 }
 
-static int read_band(const char *option, const char *text, int length, double rate_hz, struct lw_band *band, struct lw_error *err)
-{
-    char item[48];
-    *band = (struct lw_band){
-        .has_low = strcmp(option, "lowpass") != 0, .has_high = strcmp(option, "highpass") != 0, .high_hz = rate_hz / 2,
-    };
-    snprintf(item, sizeof item, "%.*s", length, text);
-    int rc;
-    if ((size_t)length >= sizeof item)
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s...' is too long for a frequency or two", option, item);
-    if ((rc = read_edges(option, item, band, err)))
-        return rc;
-    snprintf(band->low_text, sizeof band->low_text, "--%s %s", option, item);
-    snprintf(band->high_text, sizeof band->high_text, "--%s %s", option, item);
-    return check_band(option, item, rate_hz, band, err);
-}
-
-static int read_bands(const struct lw_options *given, const char *option, double rate_hz, struct lw_band **bands, int *count,
-                      struct lw_error *err)
-{
-    const char *at = lw_options_text(given, option);
-    int rc = lw_bank_count_items(option, at, count, err);
-    if (rc)
-        return rc;
-    if (!(*bands = lw_alloc_array(*count, sizeof **bands, "bands", err)))
-        return LW_ESYSTEM;
-    for (int f = 0; rc == LW_OK && f < *count; f++) {
-        const int length = (int)strcspn(at, ",");
-        rc = read_band(option, at, length, rate_hz, &(*bands)[f], err);
-        at += length + 1;
-    }
-    return rc;
-}
-
 static int make_bands(const struct lw_options *given, const char *option, struct lw_bank *bank, struct lw_error *err)
 {
-    struct lw_band *bands = NULL;
+    const char *at = lw_options_text(given, option);
+    struct lw_band *bands;
     struct lw_band_length length;
-    int count = 0, rc;
+    int count, rc;
     bank->norm = "gain";
-    if ((rc = read_bands(given, option, bank->rate_hz, &bands, &count, err)) ||
-        (rc = lw_band_read_length(given, bands, count, &length, err)))
-        goto done;
-    if (length.n_taps == 0 && length.transition_hz == 0)
+    if ((rc = lw_bank_count_items(option, at, &count, err)))
+        return rc;
+    if (!(bands = lw_alloc_array(count, sizeof *bands, "bands", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; rc == LW_OK && f < count; f++) {
+        const int n = (int)strcspn(at, ",");
+        rc = read_band(option, at, n, bank->rate_hz, &bands[f], err);
+        at += n + 1;
+    }
+    rc = rc ? rc : lw_band_read_length(given, bands, count, &length, err);
+    if (rc == LW_OK && length.n_taps == 0 && length.transition_hz == 0)
         length.transition_hz = lw_band_widest_transition(bank->rate_hz, bands, count) / 4;
-    rc = lw_band_design(bands, count, &length, bank, err);
-done:
+    rc = rc ? rc : lw_band_design(bands, count, &length, bank, err);
     lw_free(bands);
     return rc;
 }
 
 /* ---- boxcars ----------------------------------------------------------------------------------------------------------- */
 
-static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
+static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
     const char *at = lw_options_text(given, "boxcar");
-    int rc = lw_bank_count_items("boxcar", at, count, err);
-    if (rc)
+    int64_t baseline;
+    int count, rc;
+    bank->norm = "energy";
+    if ((rc = lw_bank_count_items("boxcar", at, &count, err)))
         return rc;
-    if (!(bank->parameters = lw_alloc_array(*count, sizeof *bank->parameters, "widths", err)))
+    if (!(bank->parameters = lw_alloc_array(count, sizeof *bank->parameters, "widths", err)))
         return LW_ESYSTEM;
-    for (int f = 0; rc == LW_OK && f < *count; f++) {
+    for (int f = 0; f < count; f++) {
         char item[48];
         const int length = (int)strcspn(at, ",");
         snprintf(item, sizeof item, "%.*s", length, at);
-        rc = lw_boxcar_read_width("boxcar", item, bank->rate_hz, &bank->parameters[f], err);
+        if ((rc = lw_boxcar_read_width("boxcar", item, bank->rate_hz, &bank->parameters[f], err)))
+            return rc;
         at += length + 1;
     }
-    return rc;
-}
-
-static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
-{
-    int count, rc;
-    int64_t baseline;
-    bank->norm = "energy";
-    if ((rc = read_widths(given, bank, &count, err)) || (rc = lw_boxcar_read_baseline(given, bank->rate_hz, &baseline, err)))
+    if ((rc = lw_boxcar_read_baseline(given, bank->rate_hz, &baseline, err)))
         return rc;
     return lw_boxcar_design(count, baseline, bank, err);
 }
 
 /* ---- the bank ---------------------------------------------------------------------------------------------------------- */
-
-static const struct lw_filter_kind *find_kind(const char *name)
-{
-    int k = 0;
-    while (strcmp(lw_filter_kinds[k]->name, name) != 0)
-        k++;
-    return lw_filter_kinds[k];
-}
 
 /* Whether some width is a time: widths in samples are the same at any rate. */
 static bool has_times(const char *text)
@@ -203,7 +164,10 @@ static int check_rate(const struct lw_options *given, const char *name, const st
 
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
 {
-    bank->kind = find_kind(name);
+    int k = 0;
+    while (strcmp(lw_filter_kinds[k]->name, name) != 0)
+        k++;
+    bank->kind = lw_filter_kinds[k];
     int rc;
     if ((rc = strcmp(name, "boxcar") == 0 ? make_boxcars(given, bank, err) : make_bands(given, name, bank, err)) ||
         (rc = lw_bank_scale(bank, err)) || (rc = lw_bank_measure(bank, err)))

@@ -86,15 +86,6 @@ double lw_band_widest_transition(double rate_hz, const struct lw_band *bands, in
     return widest;
 }
 
-static int check_transition(double rate_hz, const struct lw_band *band, double transition_hz, struct lw_error *err)
-{
-    const double widest = widest_transition(rate_hz, band);
-    if (transition_hz >= widest)
-        return lw_fail(err, LW_EUSAGE, "--transition %.12g Hz is too wide: it must be below %.12g Hz to leave a pass band, and a "
-                       "stop band on the other side of each edge", transition_hz, widest);
-    return LW_OK;
-}
-
 int lw_band_read_length(const struct lw_options *given, const struct lw_band *bands, int count, struct lw_band_length *length,
                         struct lw_error *err)
 {
@@ -125,46 +116,33 @@ struct request {
 /* A Kaiser window made for so much attenuation. */
 struct trial {
     double attenuation_db;
-    double n_taps;
     double transition;              /* fraction of the rate */
 };
 
-static struct trial plan_trial(const struct request *request, double attenuation_db)
+static int fill(const struct request *request, struct trial *trial, struct lw_bank *bank, struct lw_error *err)
 {
+    const struct lw_band *const band = request->band;
     const struct lw_band_length *const length = request->length;
-    struct trial trial = {.attenuation_db = attenuation_db, .n_taps = length->n_taps};
+    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
+    double n_taps = length->n_taps;
     if (length->transition_hz > 0) {
-        trial.transition = length->transition_hz / request->rate_hz;
-        trial.n_taps = fmax(3, 2 * floor(lw_kaiser_length(attenuation_db, trial.transition) / 2) + 1);
+        trial->transition = length->transition_hz / request->rate_hz;
+        n_taps = fmax(3, 2 * floor(lw_kaiser_length(trial->attenuation_db, trial->transition) / 2) + 1);
     } else {
-        trial.transition = lw_kaiser_transition(attenuation_db, (int64_t)length->n_taps);
+        trial->transition = lw_kaiser_transition(trial->attenuation_db, (int64_t)n_taps);
     }
-    return trial;
-}
-
-static struct lw_filter_bands find_bands(const struct request *request, double transition)
-{
-    const struct lw_band *const band = request->band;
-    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
-    return (struct lw_filter_bands){
-        .pass_low = band->has_low ? low + transition / 2 : 0,
-        .pass_high = band->has_high ? high - transition / 2 : 0.5,
-        .stop_low = band->has_low ? low - transition / 2 : -1,
-        .stop_high = band->has_high ? high + transition / 2 : 1,
-    };
-}
-
-static int fill(const struct request *request, const struct trial *trial, struct lw_bank *bank, struct lw_error *err)
-{
-    const struct lw_band *const band = request->band;
-    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
-    const int rc = lw_bank_shape(bank, 1, trial->n_taps, false, "a wider --transition or less --attenuation", err);
+    const int rc = lw_bank_shape(bank, 1, n_taps, false, "a wider --transition or less --attenuation", err);
     if (rc)
         return rc;
     lw_taps_band(band->has_low ? low : 0, band->has_high ? high : 0.5, lw_kaiser_beta(trial->attenuation_db), bank->n_taps,
                  bank->taps);
     bank->references[0] = !band->has_low ? 0 : !band->has_high ? 0.5 : (low + high) / 2;
-    bank->bands[0] = find_bands(request, trial->transition);
+    bank->bands[0] = (struct lw_filter_bands){
+        .pass_low = band->has_low ? low + trial->transition / 2 : 0,
+        .pass_high = band->has_high ? high - trial->transition / 2 : 0.5,
+        .stop_low = band->has_low ? low - trial->transition / 2 : -1,
+        .stop_high = band->has_high ? high + trial->transition / 2 : 1,
+    };
     bank->has_bands = true;
     return lw_bank_measure(bank, err);
 }
@@ -177,7 +155,7 @@ static int search(const struct request *request, struct lw_bank *bank, struct tr
     const double wanted_db = request->length->attenuation_db;
     double attenuation_db = wanted_db;
     for (int i = 0; i < MOST_TRIALS; i++) {
-        *trial = plan_trial(request, attenuation_db);
+        trial->attenuation_db = attenuation_db;
         const int rc = fill(request, trial, bank, err);
         const double lacking_db = rc ? 0 : wanted_db - bank->figures[0].attenuation_db;
         if (rc || !(lacking_db > 0))
@@ -187,27 +165,24 @@ static int search(const struct request *request, struct lw_bank *bank, struct tr
     return LW_OK;
 }
 
-/* The taps that --taps gives may be too few for the edges. */
-static void warn_if_short(const struct request *request, double transition_hz)
+static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     const struct lw_band_length *const length = request->length;
     const double widest = widest_transition(request->rate_hz, request->band);
-    if (length->transition_hz == 0 && transition_hz >= widest)
-        lw_log_warn(
-            "%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
-            "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
-            "%.0f taps",
-            length->n_taps, transition_hz, widest, lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
-}
-
-static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
-{
     int rc;
-    if ((rc = check_edges(request->rate_hz, request->band, err)) ||
-        (rc = check_transition(request->rate_hz, request->band, request->length->transition_hz, err)) ||
-        (rc = search(request, bank, trial, err)))
+    if ((rc = check_edges(request->rate_hz, request->band, err)))
         return rc;
-    warn_if_short(request, trial->transition * request->rate_hz);
+    if (length->transition_hz >= widest)
+        return lw_fail(err, LW_EUSAGE, "--transition %.12g Hz is too wide: it must be below %.12g Hz to leave a pass band, and a "
+                       "stop band on the other side of each edge", length->transition_hz, widest);
+    if ((rc = search(request, bank, trial, err)))
+        return rc;
+    const double transition_hz = trial->transition * request->rate_hz;
+    if (length->transition_hz == 0 && transition_hz >= widest)      /* the taps that --taps gives may be too few for the edges */
+        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
+                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
+                    "%.0f taps", length->n_taps, transition_hz, widest,
+                    lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
     return LW_OK;
 }
 
@@ -233,14 +208,6 @@ static int make_parts(double rate_hz, const struct lw_band *bands, const struct 
         rc = make_one(&request, &parts->banks[f], &parts->trials[f], err);
     }
     return rc;
-}
-
-static void release_parts(struct parts *parts)
-{
-    for (int f = 0; parts->banks && f < parts->count; f++)
-        lw_bank_release(&parts->banks[f]);
-    lw_free(parts->banks);
-    lw_free(parts->trials);
 }
 
 /* Filters found from a transition have odd lengths, all others one length: shorter ones fit into the middle. */
@@ -292,36 +259,31 @@ int lw_band_design(const struct lw_band *bands, int count, const struct lw_band_
     int rc;
     (void)((rc = make_parts(bank->rate_hz, bands, length, &parts, err)) || (rc = join(&parts, bank, err)) ||
            (rc = describe(bands, length, &parts, bank, err)));
-    release_parts(&parts);
+    for (int f = 0; parts.banks && f < parts.count; f++)
+        lw_bank_release(&parts.banks[f]);
+    lw_free(parts.banks);
+    lw_free(parts.trials);
     return rc;
 }
 
 /* ---- lapwing filters ----------------------------------------------------------------------------------------------- */
 
-static int read_edges(const struct lw_options *given, const struct lw_bank *bank, struct lw_band *band, struct lw_error *err)
-{
-    int rc = LW_OK;
-    if (band->has_low)
-        rc = lw_bank_read_frequency(bank, given, "from", &band->low_hz, err);
-    if (rc == LW_OK && band->has_high)
-        rc = lw_bank_read_frequency(bank, given, "to", &band->high_hz, err);
-    if (rc)
-        return rc;
-    snprintf(band->low_text, sizeof band->low_text, "--from %.12g", band->low_hz);
-    snprintf(band->high_text, sizeof band->high_text, "--to %.12g", band->high_hz);
-    if ((rc = check_edges(bank->rate_hz, band, err)))
-        return rc;
-    if (band->low_hz >= band->high_hz)
-        return lw_fail(err, LW_EUSAGE, "%s is not below %s: the pass band lies between them", band->low_text, band->high_text);
-    return LW_OK;
-}
-
 static int design(const struct lw_options *given, bool has_low, bool has_high, struct lw_bank *bank, struct lw_error *err)
 {
     struct lw_band band = {.has_low = has_low, .has_high = has_high, .high_hz = bank->rate_hz / 2};
     struct lw_band_length length;
-    int rc;
-    if ((rc = read_edges(given, bank, &band, err)) || (rc = lw_band_read_length(given, &band, 1, &length, err)))
+    int rc = has_low ? lw_bank_read_frequency(bank, given, "from", &band.low_hz, err) : LW_OK;
+    if (rc == LW_OK && has_high)
+        rc = lw_bank_read_frequency(bank, given, "to", &band.high_hz, err);
+    if (rc)
+        return rc;
+    snprintf(band.low_text, sizeof band.low_text, "--from %.12g", band.low_hz);
+    snprintf(band.high_text, sizeof band.high_text, "--to %.12g", band.high_hz);
+    if ((rc = check_edges(bank->rate_hz, &band, err)))
+        return rc;
+    if (band.low_hz >= band.high_hz)
+        return lw_fail(err, LW_EUSAGE, "%s is not below %s: the pass band lies between them", band.low_text, band.high_text);
+    if ((rc = lw_band_read_length(given, &band, 1, &length, err)))
         return rc;
     if (length.n_taps == 0 && length.transition_hz == 0)
         return lw_fail(err, LW_EUSAGE, "--taps is missing: give --taps M, or --transition HZ to have the length found");

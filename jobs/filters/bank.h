@@ -138,9 +138,5 @@ int lw_boxcar_read_baseline(const struct lw_options *given, double rate_hz, int6
     "samples of a running mean around it. For powers, whose mean is not 0, and with --boundary edge or reflect, as zeros "      \
     "beyond the ends would be a step. It must be longer than the widest boxcar. Default: nothing is taken away."
 
-/** Write the finished bank to --output. Collective; the bank is rank 0's. */
-int lw_bank_write(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
-                  struct lw_error *err);
-
 /** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
 void lw_bank_report(const struct lw_bank *bank, bool is_single);

@@ -76,18 +76,6 @@ static int make_orbit(const struct lw_options *given, double rate_hz, double fro
     return LW_OK;
 }
 
-static int make_orbits(const struct lw_options *given, const struct lw_bank *bank, struct orbit *orbits, int count, double *from_hz,
-                       struct lw_error *err)
-{
-    double to_hz = 0;
-    int rc = lw_bank_read_frequency(bank, given, "from", from_hz, err);
-    if (rc == LW_OK && lw_options_given(given, "to"))
-        rc = lw_bank_read_frequency(bank, given, "to", &to_hz, err);
-    for (int f = 0; rc == LW_OK && f < count; f++)
-        rc = make_orbit(given, bank->rate_hz, *from_hz, to_hz, &orbits[f], err);
-    return rc;
-}
-
 static int fill(const struct orbit *orbits, int count, double from_hz, struct lw_bank *bank, struct lw_error *err)
 {
     double longest = 0;
@@ -127,7 +115,7 @@ static int describe(const struct orbit *orbits, int count, double from_hz, struc
 
 static int design(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
-    double *masses[2] = {NULL, NULL}, from_hz = 0;
+    double *masses[2] = {NULL, NULL}, from_hz = 0, to_hz = 0;
     struct orbit *orbits = NULL;
     int count = 0;
     int rc = read_masses(given, masses, &count, err);
@@ -135,9 +123,13 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
         rc = LW_ESYSTEM;
     for (int f = 0; rc == LW_OK && f < count; f++)
         orbits[f] = (struct orbit){.mass_1 = masses[0][f], .mass_2 = masses[1][f]};
-    if (rc == LW_OK)
-        (void)((rc = make_orbits(given, bank, orbits, count, &from_hz, err)) || (rc = fill(orbits, count, from_hz, bank, err)) ||
-               (rc = describe(orbits, count, from_hz, bank, err)));
+    rc = rc ? rc : lw_bank_read_frequency(bank, given, "from", &from_hz, err);
+    if (rc == LW_OK && lw_options_given(given, "to"))
+        rc = lw_bank_read_frequency(bank, given, "to", &to_hz, err);
+    for (int f = 0; rc == LW_OK && f < count; f++)
+        rc = make_orbit(given, bank->rate_hz, from_hz, to_hz, &orbits[f], err);
+    rc = rc ? rc : fill(orbits, count, from_hz, bank, err);
+    rc = rc ? rc : describe(orbits, count, from_hz, bank, err);
     lw_free(orbits);
     lw_free(masses[0]);
     lw_free(masses[1]);

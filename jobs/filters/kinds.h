@@ -19,7 +19,7 @@ struct lw_filter_kind {
     int (*design)(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err);
 };
 
-/** The kinds, NULL-ended. A further one is a further line in kinds.c. */
+/** The kinds, NULL-ended. A further one is a further line in command.c. */
 extern const struct lw_filter_kind *const lw_filter_kinds[];
 extern const struct lw_filter_kind lw_filter_bandpass, lw_filter_lowpass, lw_filter_highpass, lw_filter_boxcar,
     lw_filter_gaussian, lw_filter_ricker, lw_filter_chirp, lw_filter_inspiral;

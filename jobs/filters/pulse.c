@@ -237,17 +237,6 @@ const struct lw_filter_kind lw_filter_gaussian = {
 
 /* ---- Ricker -------------------------------------------------------------------------------------------------------- */
 
-/* Its spectrum goes as a exp(-a) with a = (f / peak)^2: what is left of it at half the rate is folded back. */
-static void warn_if_coarse(const struct lw_bank *bank, double peak_hz)
-{
-    const double ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio, left = a * exp(1 - a);
-    if (left > 0.01)
-        lw_log_warn(
-            "--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its samples "
-            "do not describe it well; frequencies up to a sixth of the rate are safe",
-            peak_hz, bank->rate_hz, 100 * left);
-}
-
 static int design_ricker(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
     int count, rc;
@@ -262,7 +251,12 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
         bank->references[f] = bank->parameters[f] / bank->rate_hz;
         lw_taps_ricker(bank->references[f], bank->n_taps, bank->taps + f * bank->n_taps);
     }
-    warn_if_coarse(bank, largest(bank->parameters, count));
+    /* A wavelet's spectrum goes as a exp(-a) with a = (f / peak)^2: what is left of it at half the rate is folded back. */
+    const double peak_hz = largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
+    const double left = a * exp(1 - a);
+    if (left > 0.01)
+        lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its "
+                    "samples do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz, 100 * left);
     bank->parameter_name = "frequency_hz";
     bank->parameter_text = "peak at %.6g Hz";
     bank->design = "samples of (1 - 2 a) exp(-a), a = (pi f t)^2";

@@ -39,38 +39,6 @@ static void add_numbers(struct lw_bank_attributes *notes, const char *name, cons
         : (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REALS, .reals = numbers, .n_reals = count};
 }
 
-static bool has_any(const double *numbers, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!isnan(numbers[i]))
-            return true;
-    return false;
-}
-
-/* Figures that the kind does not have are NaN for all filters, and stay away; so do frequencies where no rate is known. */
-static void add_figures(const struct lw_bank *bank, struct lw_bank_attributes *notes)
-{
-    for (int i = 0; i < LW_BANK_FIGURES; i++) {
-        double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
-        for (int f = 0; f < bank->n_filters; f++) {
-            memcpy(&numbers[f], (const char *)&bank->figures[f] + figures[i].offset, sizeof *numbers);
-            numbers[f] *= figures[i].is_frequency ? bank->rate_hz : 1;
-        }
-        if (has_any(numbers, bank->n_filters) && (!figures[i].is_frequency || bank->rate_hz > 0))
-            add_numbers(notes, figures[i].name, numbers, bank->n_filters);
-    }
-}
-
-/* Those of the kind. */
-static void add_notes(const struct lw_bank *bank, struct lw_bank_attributes *notes)
-{
-    for (int i = 0; i < bank->n_notes; i++)
-        if (bank->notes[i].kind == LW_ATTRIBUTE_REALS)
-            add_numbers(notes, bank->notes[i].name, bank->notes[i].reals, bank->notes[i].n_reals);
-        else
-            notes->list[notes->count++] = bank->notes[i];
-}
-
 int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *notes, struct lw_error *err)
 {
     *notes = (struct lw_bank_attributes){0};
@@ -81,11 +49,26 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
     add_text(notes, "kind", bank->kind->name);
     add_text(notes, "design", bank->design);
     add_text(notes, "norm", bank->norm);
-    add_notes(bank, notes);
+    for (int i = 0; i < bank->n_notes; i++)
+        if (bank->notes[i].kind == LW_ATTRIBUTE_REALS)
+            add_numbers(notes, bank->notes[i].name, bank->notes[i].reals, bank->notes[i].n_reals);
+        else
+            notes->list[notes->count++] = bank->notes[i];
     if (bank->parameter_name)
         add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
     add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
-    add_figures(bank, notes);
+    /* Figures that the kind does not have are NaN for all filters, and stay away; so do frequencies where no rate is known. */
+    for (int i = 0; i < LW_BANK_FIGURES; i++) {
+        bool has_any = false;
+        double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
+        for (int f = 0; f < bank->n_filters; f++) {
+            memcpy(&numbers[f], (const char *)&bank->figures[f] + figures[i].offset, sizeof *numbers);
+            numbers[f] *= figures[i].is_frequency ? bank->rate_hz : 1;
+            has_any = has_any || !isnan(numbers[f]);
+        }
+        if (has_any && (!figures[i].is_frequency || bank->rate_hz > 0))
+            add_numbers(notes, figures[i].name, numbers, bank->n_filters);
+    }
     return LW_OK;
 }
 
@@ -99,8 +82,7 @@ void lw_bank_attributes_release(struct lw_bank_attributes *notes)
 
 enum { MOST_SAID = 64, LINE_SIZE = 400 };
 
-static void append(char line[LINE_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
-
+__attribute__((format(printf, 2, 3)))
 static void append(char line[LINE_SIZE], const char *format, ...)
 {
     va_list arguments;
@@ -121,20 +103,6 @@ static const char *unit(const struct lw_bank *bank)
     return bank->rate_hz > 0 ? "Hz" : "cycles per sample";
 }
 
-static void append_bands(const struct lw_bank *bank, const struct lw_filter_figures *figure, char line[LINE_SIZE])
-{
-    if (!bank->has_bands)
-        return;
-    if (isnan(figure->ripple_db))
-        append(line, ", no flat pass band");
-    else
-        append(line, ", ripple %.2g dB", figure->ripple_db);
-    if (isnan(figure->attenuation_db))
-        append(line, ", no stop band");
-    else
-        append(line, ", attenuation %.1f dB", figure->attenuation_db);
-}
-
 static void report_filter(const struct lw_bank *bank, int f)
 {
     const struct lw_filter_figures *const figure = &bank->figures[f];
@@ -144,23 +112,19 @@ static void report_filter(const struct lw_bank *bank, int f)
     append(line, "filter %d: %s%s%s, %" PRId64 " %s taps, gain %.6g at %.6g %s, energy %.6g", f, bank->kind->name,
            parameter[0] ? " " : "", parameter, bank->n_taps, bank->is_complex ? "complex" : "real", figure->gain,
            shown(bank, bank->references[f]), unit(bank), figure->energy);
-    append_bands(bank, figure, line);
+    if (bank->has_bands && isnan(figure->ripple_db))
+        append(line, ", no flat pass band");
+    else if (bank->has_bands)
+        append(line, ", ripple %.2g dB", figure->ripple_db);
+    if (bank->has_bands && isnan(figure->attenuation_db))
+        append(line, ", no stop band");
+    else if (bank->has_bands)
+        append(line, ", attenuation %.1f dB", figure->attenuation_db);
     append(line, ", within 3 dB from %.6g to %.6g %s, delay %.12g samples", shown(bank, figure->edge_low),
            shown(bank, figure->edge_high), unit(bank), bank->delays[f]);
     if (bank->rate_hz > 0)
         append(line, " (%.6g s)", bank->delays[f] / bank->rate_hz);
     lw_log_info("%s", line);
-}
-
-static void warn_if_weak(const struct lw_bank *bank, bool is_single)
-{
-    double reached = INFINITY;
-    const double wanted = bank->attenuation_wanted_db;
-    for (int f = 0; f < bank->n_filters; f++)
-        reached = fmin(reached, bank->figures[f].attenuation_db);
-    if (bank->has_bands && reached < wanted - 0.5)
-        lw_log_warn("the attenuation is %.1f dB, %.1f dB less than asked for: %s", reached, wanted - reached,
-                    is_single ? "float32 has no better taps, --type float64 does" : "give more --taps or a wider --transition");
 }
 
 void lw_bank_report(const struct lw_bank *bank, bool is_single)
@@ -169,5 +133,11 @@ void lw_bank_report(const struct lw_bank *bank, bool is_single)
         report_filter(bank, f);
     if (bank->n_filters > MOST_SAID)
         lw_log_info("and %d more: the attributes of the taps tell of all", bank->n_filters - MOST_SAID);
-    warn_if_weak(bank, is_single);
+    double reached = INFINITY;
+    const double wanted = bank->attenuation_wanted_db;
+    for (int f = 0; f < bank->n_filters; f++)
+        reached = fmin(reached, bank->figures[f].attenuation_db);
+    if (bank->has_bands && reached < wanted - 0.5)
+        lw_log_warn("the attenuation is %.1f dB, %.1f dB less than asked for: %s", reached, wanted - reached,
+                    is_single ? "float32 has no better taps, --type float64 does" : "give more --taps or a wider --transition");
 }

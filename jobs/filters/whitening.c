@@ -18,22 +18,6 @@ static int parts_of(const struct lw_job *job) { return job->op.ols.taps_complex 
 
 /* ---- options --------------------------------------------------------------------------------------------------------- */
 
-static int check_input(const struct lw_job *job, struct lw_error *err)
-{
-    const struct lw_dataset_info *const input = &job->inputs[0];
-    char text[40];
-    if (job->op.input.is_complex)
-        return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.600s has %s", lw_dataset_name(input).text,
-                       lw_type_text(job->op.input, text));
-    if (job->op.n_channels > 1)
-        return lw_fail(err, LW_ECONFIG, "--whiten takes one channel, whose spectrum it divides by; of %" PRId64 " choose one with "
-                       "--channels C", job->op.n_channels);
-    if (input->axis.sample_rate_hz <= 0)
-        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.600s, which the file does not say: give "
-                       "--sample-rate", lw_dataset_name(input).text);
-    return LW_OK;
-}
-
 /* An even number of samples. */
 static int choose_segment(const struct lw_options *given, const struct lw_job *job, int64_t *segment, struct lw_error *err)
 {
@@ -94,16 +78,26 @@ int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, stru
 {
     int64_t segment = 0;
     int rc;
+    if (!lw_options_given(given, "whiten") && lw_options_given(given, "whiten-band"))
+        return lw_fail(err, LW_EUSAGE, "--whiten band= goes with a length of segments only, as in --whiten 4s,band=15:1700");
     if (!lw_options_given(given, "whiten"))
-        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE,
-                                                                "--whiten band= goes with a length of segments only, as in "
-                                                                "--whiten 4s,band=15:1700")
-                                                      : LW_OK;
-    if ((rc = check_input(job, err)) || (rc = choose_segment(given, job, &segment, err)))
+        return LW_OK;
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    char text[40];
+    if (job->op.input.is_complex)
+        return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.600s has %s", lw_dataset_name(input).text,
+                       lw_type_text(job->op.input, text));
+    if (job->op.n_channels > 1)
+        return lw_fail(err, LW_ECONFIG, "--whiten takes one channel, whose spectrum it divides by; of %" PRId64 " choose one with "
+                       "--channels C", job->op.n_channels);
+    if (input->axis.sample_rate_hz <= 0)
+        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.600s, which the file does not say: give "
+                       "--sample-rate", lw_dataset_name(input).text);
+    if ((rc = choose_segment(given, job, &segment, err)))
         return rc;
     if (!(job->whitening = lw_alloc(sizeof *job->whitening, "whitening", err)))
         return LW_ESYSTEM;
-    *job->whitening = (struct lw_whitening){.segment = segment, .rate_hz = job->inputs[0].axis.sample_rate_hz};
+    *job->whitening = (struct lw_whitening){.segment = segment, .rate_hz = input->axis.sample_rate_hz};
     rc = choose_band(given, job->whitening, err);
     return rc ? rc : make_room(job, err);
 }
@@ -120,12 +114,6 @@ void lw_whitening_release(struct lw_job *job)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-static void note_band(const struct lw_whitening *whitening, struct lw_product *product)
-{
-    lw_product_note_real(product, "whitened_from_hz", whitening->low_hz);
-    lw_product_note_real(product, "whitened_to_hz", whitening->high_hz);
-}
-
 void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *product)
 {
     lw_product_note_real(product, "sample_rate_hz", job->whitening->rate_hz);
@@ -133,27 +121,27 @@ void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *pro
     lw_product_note_text(product, "design", "the filters asked for, convolved with the transform of the inverse of /psd, which a "
                          "Hann window truncates, and scaled so that noise of that spectrum gets a standard deviation of 1");
     lw_product_note_int(product, "taps_before", job->whitening->n_taps);
-    note_band(job->whitening, product);
+    lw_product_note_real(product, "whitened_from_hz", job->whitening->low_hz);
+    lw_product_note_real(product, "whitened_to_hz", job->whitening->high_hz);
 }
 
 void lw_whitening_shape_spectrum(struct lw_job *job)
 {
     const struct lw_whitening *const whitening = job->whitening;
     const char *const unit = job->inputs[0].axis.unit;
+    const double step_hz = whitening->rate_hz / (double)whitening->segment;
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = whitening->spectrum;
     product->dataset = (struct lw_writer_dataset){
         .path = "/psd", .type = {.scalar = LW_FLOAT64}, .n_dims = 1, .dims = {lw_welch_frequencies(whitening->segment)},
         .dim_names = {"frequency"},
     };
-    lw_coordinates_place(
-        product, 0,
-        (struct lw_writer_scale){
-            .step = 1, .distance = whitening->rate_hz / (double)whitening->segment, .units = "Hz", .long_name = "frequency"});
+    const struct lw_writer_scale scale = {.step = 1, .distance = step_hz, .units = "Hz", .long_name = "frequency"};
+    lw_coordinates_place(product, 0, scale);
     lw_product_note_text(product, "method", "Welch: median over segments that overlap by half, divided by its bias; Hann window; "
                          "one-sided");
     lw_product_note_real(product, "first_frequency_hz", 0);
-    lw_product_note_real(product, "frequency_step_hz", whitening->rate_hz / (double)whitening->segment);
+    lw_product_note_real(product, "frequency_step_hz", step_hz);
     lw_product_note_int(product, "segment_samples", whitening->segment);
     if (unit[0]) {
         snprintf(job->psd_unit, sizeof job->psd_unit, "(%s)^2/Hz", unit);

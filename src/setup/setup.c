@@ -219,13 +219,9 @@ static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *
     return open_pool(setup, err);
 }
 
-/* What was asked for; by default the base and a share of what the tightest node has, less a fifth for the page cache, and what is
- * free on the fullest device, which is also the most that may be asked for. Collective. */
-static void find_limits(struct lw_setup *setup)
+void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_t memory, int64_t gpu_memory,
+                    struct lw_limits *limits)
 {
-    struct lw_comm *const comm = setup->comm;
-    struct lw_limits *const limits = &setup->limits;
-    const int64_t memory = lw_options_int(setup->options, "memory"), gpu_memory = lw_options_int(setup->options, "gpu-memory");
     const struct lw_memory_limit node = lw_memory_available();
     const int ranks = lw_comm_node_size(comm);
     limits->base = lw_comm_max(comm, lw_memory_resident_bytes());
@@ -236,8 +232,8 @@ static void find_limits(struct lw_setup *setup)
     else
         snprintf(limits->host_source, sizeof limits->host_source, "%s on the node, %d rank%s there", node.source, ranks,
                  ranks == 1 ? "" : "s");
-    const int64_t free_bytes = lw_comm_min(comm, setup->engine->device_bytes);
-    const int sharing = (int)lw_comm_max(comm, setup->engine->device_ranks);
+    const int64_t free_bytes = lw_comm_min(comm, engine->device_bytes);
+    const int sharing = (int)lw_comm_max(comm, engine->device_ranks);
     const bool is_asked = gpu_memory > 0 && gpu_memory < free_bytes;
     limits->device = is_asked ? gpu_memory : free_bytes;
     if (is_asked)
@@ -266,7 +262,8 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
         return rc;
-    find_limits(setup);
+    lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
+                   lw_options_int(setup->options, "gpu-memory"), &setup->limits);
     lw_timeline_end(LW_START_ENGINE);
     return LW_OK;
 }

@@ -49,6 +49,12 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
+/** The memory that was asked for; by default the base and a share of what the tightest node has, less a fifth for the page cache,
+ * and what is free on the fullest device, which is also the most that may be asked for. Collective.
+ * @param memory, gpu_memory  what was asked for, bytes; 0: nothing */
+void lw_limits_find(struct lw_comm *comm, const struct lw_engine *engine, int64_t memory, int64_t gpu_memory,
+                    struct lw_limits *limits);
+
 /** The format of the result: what the name of --output ends with. */
 enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
 
