@@ -180,8 +180,8 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
     const double transition_hz = trial->transition * request->rate_hz;
     if (length->transition_hz == 0 && transition_hz >= widest)      /* the taps that --taps gives may be too few for the edges */
         lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
-                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
-                    "%.0f taps", length->n_taps, transition_hz, widest,
+                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, "
+                    "above %.0f taps", length->n_taps, transition_hz, widest,
                     lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
     return LW_OK;
 }

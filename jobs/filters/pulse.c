@@ -256,7 +256,8 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
     const double left = a * exp(1 - a);
     if (left > 0.01)
         lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its "
-                    "samples do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz, 100 * left);
+                    "samples do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz,
+                    100 * left);
     bank->parameter_name = "frequency_hz";
     bank->parameter_text = "peak at %.6g Hz";
     bank->design = "samples of (1 - 2 a) exp(-a), a = (pi f t)^2";
