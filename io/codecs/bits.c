@@ -155,7 +155,4 @@ void lw_bits_restore_blocks(const char *restrict from, int64_t bytes, int64_t si
     memcpy(to + end, from + end, (size_t)(bytes - end));
 }
 
-int64_t lw_bits_default_block(int64_t size)
-{
-    return lw_max64(8192 / size / 8 * 8, 128);
-}
+int64_t lw_bits_default_block(int64_t size) { return lw_max64(8192 / size / 8 * 8, 128); }

@@ -17,10 +17,7 @@ struct lw_filter_tools {
 
 static bool has_codec(const struct lw_filter *filter) { return filter->kind >= LW_FILTER_CODEC; }
 
-bool lw_filter_is_built_in(const struct lw_filter *filter)
-{
-    return !has_codec(filter) || lw_codec_find(filter->codec);
-}
+bool lw_filter_is_built_in(const struct lw_filter *filter) { return !has_codec(filter) || lw_codec_find(filter->codec); }
 
 /* What cannot be compressed grows by an eighth at most; in blocks, by less than 32 bytes for each. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes)
@@ -100,25 +97,16 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
 /* ---- Fletcher's checksum, as HDF5 puts it behind the bytes that it is of --------------------------------------------- */
 
 /* Sums in ones' complement: only of zeros alone is the sum 0. */
-static uint64_t fold(uint64_t sum)
-{
-    return sum == 0 ? 0 : 1 + (sum - 1) % 65535;
-}
+static uint64_t fold(uint64_t sum) { return sum == 0 ? 0 : 1 + (sum - 1) % 65535; }
 
-static uint32_t word(const unsigned char *data)
-{
-    return (uint32_t)data[0] << 8 | data[1];
-}
+static uint32_t word(const unsigned char *data) { return (uint32_t)data[0] << 8 | data[1]; }
 
 /* Fletcher's sums: of the words, and of these sums after every word. */
 struct sums {
     uint64_t first, second;
 };
 
-static struct sums fold_sums(uint64_t first, uint64_t second)
-{
-    return (struct sums){fold(first), fold(second)};
-}
+static struct sums fold_sums(uint64_t first, uint64_t second) { return (struct sums){fold(first), fold(second)}; }
 
 /* The words of a block, in lanes side by side: with a[j] and b[j] the two sums of lane j, those of all words are the sum of
  * a[j], and of LANES b[j] - j a[j]. A lane has few enough words for 32 bits. */

@@ -193,9 +193,7 @@ static int describe_files(struct lw_reader *reader, struct lw_error *err)
 
 /* ---- pieces: what files hold without a gap: each file, or each of the stretches that it is made of --------------------------- */
 
-static bool is_whole(const struct lw_dataset_info *info) { return info->n_stretches <= 1; }
-
-static int64_t count_pieces(const struct lw_dataset_info *info) { return is_whole(info) ? 1 : info->n_stretches; }
+static int64_t count_pieces(const struct lw_dataset_info *info) { return lw_max64(1, info->n_stretches); }
 
 /* Of a file with several, which this rank looks at. */
 static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_piece *pieces, struct lw_error *err)
@@ -220,7 +218,7 @@ static int find_share(const struct lw_reader *reader, const struct lw_infos *inf
     for (int64_t f = 0; f < reader->n_files && rc == LW_OK; f++) {
         struct lw_dataset_info info, shown;
         lw_infos_get(&reader->infos, f, &info);
-        if (is_whole(&info))
+        if (count_pieces(&info) == 1)
             *pieces = (struct lw_piece){f, 0, 0, lw_infos_get(infos, f, &shown)->dims[reader->axis], info.axis.instant};
         else if (n_broken++ % size == rank)
             rc = find_own(&info, f, pieces, err);
@@ -230,13 +228,11 @@ static int find_share(const struct lw_reader *reader, const struct lw_infos *inf
 }
 
 /* One rank has looked at each file with several pieces: the others' are all zero. */
-static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces, struct lw_error *err)
+static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_piece *pieces, struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm);
-    int64_t most = 1, n_broken = 0;
+    int64_t n_broken = 0;
     struct lw_dataset_info info;
-    for (int64_t f = 0; f < reader->n_files; f++)
-        most = lw_max64(most, count_pieces(lw_infos_get(&reader->infos, f, &info)));
     const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
     struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
     int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1)
@@ -245,7 +241,7 @@ static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces,
     rc = lw_comm_agree(reader->comm, rc, err);
     for (int64_t f = 0, n; f < reader->n_files && rc == LW_OK; pieces += n, f++) {
         n = count_pieces(lw_infos_get(&reader->infos, f, &info));
-        if (is_whole(&info))
+        if (n == 1)
             continue;
         lw_comm_gather_all(reader->comm, pieces, (int)(n * (int64_t)sizeof *pieces), all);
         memcpy(pieces, all + n_broken++ % size * n, (size_t)n * sizeof *pieces);
@@ -260,13 +256,17 @@ static int find_pieces(const struct lw_reader *reader, const struct lw_infos *in
                        struct lw_error *err)
 {
     struct lw_dataset_info info;
+    int64_t most = 1;           /* that a file has */
     *n = 0;
-    for (int64_t f = 0; f < reader->n_files; f++)
-        *n += count_pieces(lw_infos_get(&reader->infos, f, &info));
+    for (int64_t f = 0; f < reader->n_files; f++) {
+        const int64_t its = count_pieces(lw_infos_get(&reader->infos, f, &info));
+        most = lw_max64(most, its);
+        *n += its;
+    }
     struct lw_piece *const pieces = lw_alloc_array(*n, sizeof *pieces, "the stretches of files", err);
     int rc = pieces ? find_share(reader, infos, pieces, err) : LW_ESYSTEM;
     if ((rc = lw_comm_agree(reader->comm, rc, err)) == LW_OK && *n > reader->n_files)
-        rc = share_pieces(reader, pieces, err);
+        rc = share_pieces(reader, most, pieces, err);
     if (rc)
         lw_free(pieces);
     else

@@ -15,11 +15,10 @@
  *
  *     source    one dataset of one file, open; boxes of it by its format
  *     cells     the same by a pool's threads: read, decode, copy
- *     view      which part of it is shown: arithmetic
- *     slabs     a slab of that, by calls of the format or by cells
- *     infos, sequence      what many files hold, and the axis that they make; overlap, describe: found by looking at them
+ *     view      which part of it is shown, and a slab of that, by calls of the format or by cells
+ *     sequence  what many files hold, and the axis that they make; overlap, describe: found by looking at them
  *     reader    a slab of all files, converted, with gaps filled; stretches: which files go together
- *     box       any boxes of all files as real numbers, many at a time; numbers: all of a small dataset
+ *     box       any boxes of all files as real numbers, many at a time; all of a small dataset
  *
  * Each rank reads by itself. Where it has a pool, and samples lie as they are or in chunks whose filters io/bytes/decode.h undoes,
  * the pool's threads read. Else HDF5 does, through a plain handle of its own, which reports every failed read. MPI-IO does not:

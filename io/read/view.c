@@ -1,9 +1,12 @@
 #include "io/read/view.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
 #include "base/proc.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* Assumed, for estimates: what the format's library decodes, what a pool's thread decodes, what is read in place. */
 static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
@@ -36,8 +39,24 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
     return rc ? rc : check_range(info, "channels", view->channels.begin, view->channels.end, n_channels, err);
 }
 
-/* In dimensions that are neither axis nor channels nor rows of pixels there is one sample. */
-struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
+/* Dimensions that are axis or channels. */
+static int count_dims(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return source->info.n_dims - (view->has_rows ? 1 : 0);
+}
+
+/* Whether channels are picked out of rows of all. */
+static bool picks_channels(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    return lw_view_is_time_slow(source, view) && view->channels.step > 1;
+}
+
+/* Channels of the file from the first to the last of `n` of the view. */
+static int64_t extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
+
+/* Where the samples of a slab lie, and where they go. In dimensions that are neither axis nor channels nor rows of pixels there is
+ * one sample. */
+static struct lw_target target_of(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
 {
     const int64_t bytes = lw_view_sample_bytes(source, spec);
     const bool is_slow = lw_view_is_time_slow(source, spec);
@@ -46,7 +65,7 @@ struct lw_target lw_view_target(const struct lw_source *source, const struct lw_
     target.first[axis] = spec->start + slab->first;
     target.count[axis] = slab->count;
     target.pitch[axis] = is_slow ? slab->n_channels * bytes : bytes;
-    if (lw_view_dims(source, spec) == 2) {
+    if (count_dims(source, spec) == 2) {
         const int channel = source->described_dim[1 - spec->axis];
         target.first[channel] = spec->channels.begin + slab->channel * spec->channels.step;
         target.step[channel] = spec->channels.step;
@@ -64,10 +83,15 @@ struct lw_target lw_view_target(const struct lw_source *source, const struct lw_
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------------ */
 
+static bool is_chunked(const struct lw_source *source) { return source->info.chunk[0] > 0; }
+
+/* Samples of the axis in a chunk. */
+static int64_t height(const struct lw_source *source, const struct lw_view_spec *view) { return source->info.chunk[view->axis]; }
+
 /* Channels of the file in a chunk. */
 static int64_t width(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return lw_view_dims(source, view) == 2 ? source->info.chunk[1 - view->axis] : 1;
+    return count_dims(source, view) == 2 ? source->info.chunk[1 - view->axis] : 1;
 }
 
 /* Chunks side by side in one row of pixels. */
@@ -82,32 +106,36 @@ static int64_t touched(int64_t length, int64_t size, int64_t all)
     return lw_min64(lw_divide_up(length, size) + 1, lw_divide_up(all, size));
 }
 
-int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view)
+/* Chunks that one read touches at most. */
+static int64_t chunks_touched(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const struct lw_dataset_info *const info = &source->info;
-    int64_t n = columns(source, view) * touched(view->max_axis, lw_view_chunk_height(source, view), info->dims[view->axis]);
-    if (lw_view_dims(source, view) == 2)
-        n *= touched(lw_view_extent(view, view->max_channels), width(source, view), info->dims[1 - view->axis]);
+    int64_t n = columns(source, view) * touched(view->max_axis, height(source, view), info->dims[view->axis]);
+    if (count_dims(source, view) == 2)
+        n *= touched(extent(view, view->max_channels), width(source, view), info->dims[1 - view->axis]);
     return n;
 }
 
-bool lw_view_takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view)
+/* Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
+static bool takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view)
 {
     if (source->info.is_compressed)
         return true;
-    return lw_view_is_chunked(source) && !source->is_pooled && view->chunks != LW_CHUNKS_IN_PLACE &&
+    return is_chunked(source) && !source->is_pooled && view->chunks != LW_CHUNKS_IN_PLACE &&
            lw_dataset_chunk_bytes(&source->info) <= source->format->library->most_whole_bytes;
 }
 
-bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view)
+/* Whether a row of them stays from one read to the next. */
+static bool keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return view->chunks == LW_CHUNKS_KEPT && lw_view_takes_chunks_whole(source, view);
+    return view->chunks == LW_CHUNKS_KEPT && takes_chunks_whole(source, view);
 }
 
-int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view)
+/* Decoders that a pool's threads use at the same time, for a view whose chunks they decode. */
+static int count_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const int64_t room = lw_max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
-    return (int)lw_min64(lw_pool_threads(source->pool), lw_min64(room, lw_view_chunks_touched(source, view)));
+    return (int)lw_min64(lw_pool_threads(source->pool), lw_min64(room, chunks_touched(source, view)));
 }
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
@@ -126,12 +154,12 @@ static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t 
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
                                         const struct lw_reads *reads)
 {
-    if (!lw_view_takes_chunks_whole(source, view))
+    if (!takes_chunks_whole(source, view))
         return (struct lw_chunk_cost){0};
     const int64_t step = view->channels.step, channels = view->channels.end - view->channels.begin;
-    const int64_t a = lw_view_chunk_height(source, view), w = width(source, view);
+    const int64_t a = height(source, view), w = width(source, view);
     double on_axis = pieces_of_chunk(a, reads->axis, view->count, 1);
-    if (lw_view_keeps_chunks(source, view) && on_axis > reads->n_axis_ranks)
+    if (keeps_chunks(source, view) && on_axis > reads->n_axis_ranks)
         on_axis = reads->n_axis_ranks;
     const double times = on_axis * pieces_of_chunk(w, reads->channels * step, channels, view->channels.begin);
     const double n_chunks = (double)(columns(source, view) * lw_divide_up(view->start % a + view->count, a)) *
@@ -140,12 +168,420 @@ struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const st
     if (!source->info.is_compressed)
         return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
     const double rate = lw_source_decodes(source)
-                            ? thread_bytes_per_second * (double)lw_min64(lw_view_decoders(source, view), lw_proc_cores())
+                            ? thread_bytes_per_second * (double)lw_min64(count_decoders(source, view), lw_proc_cores())
                             : library_bytes_per_second;
     return (struct lw_chunk_cost){times, times * bytes / rate / reads->n_ranks};
 }
 
 int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return lw_view_takes_chunks_whole(source, view) ? lw_max64(1, width(source, view) / view->channels.step) : 0;
+    return takes_chunks_whole(source, view) ? lw_max64(1, width(source, view) / view->channels.step) : 0;
+}
+
+/* ---- the row of chunks that is kept from one read to the next -------------------------------------------------------------- */
+
+/* As a slab of its own. */
+static struct lw_slab kept_slab(const struct lw_view *view)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    return (struct lw_slab){.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
+                            .into = row->memory, .into_axis = row->count};
+}
+
+/* Whether it holds sample `first` of the channels of a slab. */
+static bool holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    return row->first <= first && first < row->first + row->count && row->channel == slab->channel &&
+           row->n_channels == slab->n_channels;
+}
+
+/* To the part of a slab that is all in it, where its samples lie as they do in a slab. */
+static void copy_kept(const struct lw_view *view, const struct lw_slab *part)
+{
+    const struct lw_chunk_row *const row = &view->row;
+    const int64_t bytes = lw_view_sample_bytes(view->source, &view->spec), from = part->first - row->first;
+    const bool is_slow = lw_view_is_time_slow(view->source, &view->spec);
+    const int64_t n_rows = is_slow ? 1 : part->n_channels, pitch = (is_slow ? part->n_channels : 1) * bytes;
+    for (int64_t r = 0; r < n_rows; r++)
+        memcpy((char *)part->into + (r * part->into_axis + part->into_first) * pitch, row->memory + (r * row->count + from) * pitch,
+               (size_t)(part->count * pitch));
+}
+
+static int64_t kept_bytes(const struct lw_source *source, const struct lw_view_spec *view)
+{
+    if (!is_chunked(source) || !keeps_chunks(source, view))
+        return 0;
+    const bool has_others = picks_channels(source, view) && !source->is_pooled;
+    const int64_t channels = has_others ? extent(view, view->max_channels) : view->max_channels;
+    return lw_min64(height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
+}
+
+/* ---- by the library, on the caller's thread ---------------------------------------------------------------------------------- */
+
+/* The library hands out any part of a chunk, but to do so it reads and decodes the chunk whole, each time anew.
+ *
+ *     axis       |       chunks       |       chunks       |       chunks       |
+ *     reads       |  0  |  1  |  2  |  3  |  4  |  5  | ...
+ *     row kept    decoded once for reads 0 to 3, then the next one for 3 to ..., parts copied from there
+ *
+ * A row of chunks is all of them at one place of the axis, over the channels of a read. */
+
+/* File bytes of one read where every so many channels are picked out of contiguous rows. */
+#define PICKED_BYTES ((int64_t)32 << 20)
+
+/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer,
+ * unless there is a row of chunks to pick them from: as many rows of the channels as fit; where not one does, parts of a row. */
+static struct lw_calls plan_calls(const struct lw_source *source, const struct lw_view_spec *spec)
+{
+    if (source->is_pooled || !picks_channels(source, spec) || keeps_chunks(source, spec))
+        return (struct lw_calls){INT64_MAX, INT64_MAX, 0};
+    struct lw_calls calls = {.slow = spec->max_axis, .fast = spec->max_channels};
+    const int64_t limit = PICKED_BYTES / lw_view_sample_bytes(source, spec);
+    const int64_t fast = lw_min64(calls.fast, (limit - 1) / spec->channels.step + 1);
+    const int64_t row = extent(spec, fast);
+    calls.slow = lw_min64(calls.slow, fast < calls.fast ? 1 : limit / row);
+    calls.fast = fast;
+    calls.bounce_bytes = calls.slow * row * lw_view_sample_bytes(source, spec);
+    return calls;
+}
+
+static int select_library(struct lw_view *view, struct lw_error *err)
+{
+    const struct lw_source *const source = view->source;
+    view->calls = plan_calls(source, &view->spec);
+    if (view->calls.bounce_bytes > 0 &&
+        !(view->bounce = lw_alloc((size_t)view->calls.bounce_bytes, "channels read with a step", err)))
+        return LW_ESYSTEM;
+    return is_chunked(source)
+               ? source->format->library->prepare_chunks(source->dataset, takes_chunks_whole(source, &view->spec), err)
+               : LW_OK;
+}
+
+static int read_part(const struct lw_view *view, const struct lw_view_spec *spec, const struct lw_slab *slab, struct lw_error *err)
+{
+    const struct lw_target target = target_of(view->source, spec, slab);
+    struct lw_error reason;
+    if (lw_source_read(view->source, &target, &reason) == LW_OK)
+        return LW_OK;
+    return lw_source_fail(view->source, spec->start + slab->first, spec->start + slab->first + slab->count, &reason, err);
+}
+
+/* Part of a view of time slow as it lies in the file: with the channels between picked ones. */
+static int read_all_between(const struct lw_view *view, const struct lw_slab *slab, char *into, struct lw_error *err)
+{
+    struct lw_view_spec spec = view->spec;
+    spec.channels = (struct lw_range){spec.channels.begin + slab->channel * spec.channels.step, spec.channels.end, 1};
+    const struct lw_slab all = {.first = slab->first,
+                                .count = slab->count,
+                                .n_channels = extent(&view->spec, slab->n_channels),
+                                .into = into,
+                                .into_axis = slab->count};
+    return read_part(view, &spec, &all, err);
+}
+
+/* Copy every `step`-th sample of rows, as long as the channels of `part` are apart, to their place in a slab of time slow. */
+static void pick(const struct lw_view *view, const char *rows, const struct lw_slab *part, const struct lw_slab *slab)
+{
+    const size_t bytes = (size_t)lw_view_sample_bytes(view->source, &view->spec);
+    const size_t step = (size_t)view->spec.channels.step * bytes;
+    const size_t row_bytes = (size_t)extent(&view->spec, part->n_channels) * bytes;
+    char *const into = (char *)slab->into + (size_t)((slab->into_first + part->first - slab->first) * slab->n_channels +
+                                                     part->channel - slab->channel) * bytes;
+    for (int64_t r = 0; r < part->count; r++) {
+        const char *from = rows + (size_t)r * row_bytes;
+        char *to = into + (size_t)(r * slab->n_channels) * bytes;
+        for (int64_t c = 0; c < part->n_channels; c++, from += step, to += bytes)
+            memcpy(to, from, bytes);
+    }
+}
+
+static int read_slab(const struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
+{
+    const struct lw_calls *const calls = &view->calls;
+    const int64_t end = slab->first + slab->count, channel_end = slab->channel + slab->n_channels;
+    int rc = LW_OK;
+    if (!view->bounce)
+        return slab->count > 0 && slab->n_channels > 0 ? read_part(view, &view->spec, slab, err) : LW_OK;
+    for (int64_t first = slab->first; rc == LW_OK && first < end; first += calls->slow)
+        for (int64_t channel = slab->channel; rc == LW_OK && channel < channel_end; channel += calls->fast) {
+            const struct lw_slab part = {.first = first, .count = lw_min64(calls->slow, end - first), .channel = channel,
+                                         .n_channels = lw_min64(calls->fast, channel_end - channel)};
+            if ((rc = read_all_between(view, &part, view->bounce, err)) == LW_OK)
+                pick(view, view->bounce, &part, slab);
+        }
+    return rc;
+}
+
+/* Make the row the one with sample `first` of the view, for the channels of a slab; where channels will be picked, with all those
+ * between them. */
+static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t first, struct lw_error *err)
+{
+    if (holds(view, slab, first))
+        return LW_OK;
+    const struct lw_view_spec *const spec = &view->spec;
+    const int64_t a = height(view->source, spec), begin = (spec->start + first) / a * a - spec->start;
+    struct lw_chunk_row *const row = &view->row;
+    row->first = lw_max64(begin, 0);
+    row->count = lw_min64(begin + a, spec->count) - row->first;
+    row->channel = slab->channel;
+    row->n_channels = slab->n_channels;
+    const struct lw_slab kept = kept_slab(view);
+    const int rc =
+        picks_channels(view->source, spec) ? read_all_between(view, &kept, row->memory, err) : read_part(view, spec, &kept, err);
+    if (rc)
+        row->count = 0;
+    return rc;
+}
+
+/* From the row that is held. */
+static void copy_row(const struct lw_view *view, const struct lw_slab *part)
+{
+    const int64_t row_bytes = extent(&view->spec, part->n_channels) * lw_view_sample_bytes(view->source, &view->spec);
+    if (picks_channels(view->source, &view->spec))
+        pick(view, view->row.memory + (part->first - view->row.first) * row_bytes, part, part);
+    else
+        copy_kept(view, part);
+}
+
+/* The end of the part of a slab that begins at `first` and is read in one way; how. Whole rows of chunks go straight to where
+ * they belong. Of the others, at both ends of a slab, a copy is kept. */
+static int64_t end_of_part(const struct lw_view *view, const struct lw_slab *slab, int64_t first, bool *is_straight)
+{
+    const struct lw_view_spec *const spec = &view->spec;
+    const int64_t a = height(view->source, spec), end = slab->first + slab->count;
+    const int64_t next = (spec->start + first) / a * a + a - spec->start;
+    const int64_t whole = end == spec->count ? end : (spec->start + end) / a * a - spec->start;
+    const bool is_whole = (first == 0 || (spec->start + first) % a == 0) && whole > first;
+    *is_straight = is_whole && !picks_channels(view->source, spec) && !holds(view, slab, first);
+    return *is_straight ? whole : lw_min64(next, end);
+}
+
+static int read_by_library(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
+{
+    int rc = LW_OK;
+    if (!view->row.memory)
+        return read_slab(view, slab, err);
+    for (int64_t first = slab->first; rc == LW_OK && first < slab->first + slab->count; ) {
+        bool is_straight;
+        struct lw_slab part = *slab;
+        part.first = first;
+        part.count = end_of_part(view, slab, first, &is_straight) - first;
+        part.into_first = slab->into_first + first - slab->first;
+        if (is_straight)
+            rc = read_slab(view, &part, err);
+        else if ((rc = hold_row(view, slab, first, err)) == LW_OK)
+            copy_row(view, &part);
+        first += part.count;
+    }
+    return rc;
+}
+
+/* ---- by the threads of a pool (cells.h) -------------------------------------------------------------------------------------- */
+
+/*   axis      |       chunks       |       chunks       |       chunks       |
+ *   reads     |       0       |       1       |       2       |
+ *   row       .               |kept|          .               that of read 0 goes to read 1, which decodes the second chunks
+ *                                                             and keeps the rest of them for read 2
+ *
+ * The main thread looks up where the chunks of a slab are, copies what is kept, and starts the batch. */
+
+#define MIB ((int64_t)1 << 20)
+
+/* What one thread reads at a time: several pieces of a read for each, as long as no storage needs them longer; where it goes
+ * through a buffer, no more than a cache holds. */
+#define LEAST_CELL_BYTES (MIB / 4)
+#define MOST_CELL_BYTES (4 * MIB)
+#define BOUNCE_BYTES MIB
+enum { PIECES_PER_THREAD = 4 };
+
+/* Whether short pieces are read, for a slab that is longer than the read. */
+static bool needs_bounce(const struct lw_source *source, const struct lw_view_spec *spec)
+{
+    const struct lw_slab largest = {.count = spec->max_axis, .n_channels = spec->max_channels, .into_axis = spec->max_axis + 1};
+    struct lw_target target = target_of(source, spec, &largest);
+    struct lw_bytes_box box;
+    int64_t begin[LW_MAX_DIMS] = {0}, end[LW_MAX_DIMS], from, to;
+    memset(target.first, 0, sizeof target.first);
+    for (int d = 0; d < LW_MAX_DIMS; d++)
+        end[d] = lw_cells_tile(source, d);
+    lw_cells_box(source, &target, begin, begin, end, &box, &from, &to);
+    return lw_bytes_box_bounces(&box);
+}
+
+/* What does not depend on the read. */
+static struct lw_cells plan_cells(const struct lw_source *source, const struct lw_view_spec *spec)
+{
+    struct lw_cells cells = {.source = source, .axis = spec->axis};
+    if (lw_source_decodes(source))
+        return cells;
+    const int64_t samples = spec->max_axis * spec->max_channels, pieces = PIECES_PER_THREAD * lw_pool_threads(source->pool);
+    cells.bounce_bytes = !source->is_by_format && needs_bounce(source, spec) ? BOUNCE_BYTES : 0;
+    cells.most_bytes = lw_max64(LEAST_CELL_BYTES, lw_min64(MOST_CELL_BYTES, samples / pieces * lw_view_sample_bytes(source, spec)));
+    if (cells.bounce_bytes > 0)
+        cells.most_bytes = lw_min64(cells.most_bytes, BOUNCE_BYTES);
+    return cells;
+}
+
+static int64_t count_tiles(const struct lw_source *source, const struct lw_view_spec *spec)
+{
+    return source->stored.is_chunked ? chunks_touched(source, spec) : 1;
+}
+
+static int select_pooled(struct lw_view *view, struct lw_error *err)
+{
+    const struct lw_source *const source = view->source;
+    view->cells = plan_cells(source, &view->spec);
+    if (source->stored.is_chunked && !(view->read.chunks = lw_alloc_array(count_tiles(source, &view->spec),
+                                                                          sizeof *view->read.chunks, "the places of chunks", err)))
+        return LW_ESYSTEM;
+    return lw_cells_create(&view->cells, lw_source_decodes(source) ? count_decoders(source, &view->spec) : 0, err);
+}
+
+/* Take the beginning of a slab from the row, should it be there. */
+static void take_kept(const struct lw_view *view, struct lw_slab *slab)
+{
+    struct lw_slab part = *slab;
+    if (!holds(view, slab, slab->first))
+        return;
+    part.count = lw_min64(slab->count, view->row.first + view->row.count - slab->first);
+    copy_kept(view, &part);
+    slab->first += part.count;
+    slab->into_first += part.count;
+    slab->count -= part.count;
+}
+
+/* Make the row that of what is behind the end of a slab in its last chunks; nothing, should it end where they do. */
+static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
+{
+    const struct lw_view_spec *const spec = &view->spec;
+    const int64_t end = slab->first + slab->count;
+    const int64_t next = lw_round_up(spec->start + end, height(view->source, spec)) - spec->start;
+    view->row = (struct lw_chunk_row){.memory = view->row.memory, .first = end, .count = lw_min64(next, spec->count) - end,
+                                      .channel = slab->channel, .n_channels = slab->n_channels};
+    const struct lw_slab row = kept_slab(view);
+    if (row.count > 0)
+        view->read.targets[view->read.n_targets++] = target_of(view->source, spec, &row);
+}
+
+static int begin_pooled(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
+{
+    struct lw_slab rest = *slab;
+    if (rest.count > 0 && view->row.memory)
+        take_kept(view, &rest);
+    if (rest.count == 0 || rest.n_channels == 0)
+        return LW_OK;
+    view->read.targets[0] = target_of(view->source, &view->spec, &rest);
+    view->read.n_targets = 1;
+    if (view->row.memory)
+        keep_rest(view, &rest);
+    const int rc = lw_cells_begin(&view->cells, &view->read, err);
+    if (rc)
+        view->row.count = 0;
+    return rc;
+}
+
+/* ---- in either way ----------------------------------------------------------------------------------------------------------- */
+
+int lw_view_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool, struct lw_view **out,
+                 struct lw_error *err)
+{
+    struct lw_view *const view = lw_alloc(sizeof *view, "the reader", err);
+    if (!view)
+        return LW_ESYSTEM;
+    *view = (struct lw_view){0};
+    const int rc = lw_source_open(described, least_dims, most_dims, pool, &view->source, err);
+    if (rc)
+        lw_view_close(view);
+    else
+        *out = view;
+    return rc;
+}
+
+/* What select has made; a read under way is waited for. */
+static void release(struct lw_view *view)
+{
+    if (view->read.cells)
+        lw_cells_end(&view->read, NULL);
+    lw_cells_release(&view->cells);
+    lw_free(view->read.chunks);
+    lw_free(view->row.memory);
+    lw_free(view->bounce);
+    view->read = (struct lw_cells_read){0};
+    view->row = (struct lw_chunk_row){0};
+    view->bounce = NULL;
+}
+
+void lw_view_close(struct lw_view *view)
+{
+    if (!view)
+        return;
+    release(view);
+    lw_source_close(view->source);
+    lw_free(view);
+}
+
+int64_t lw_view_bytes(const struct lw_source *source, const struct lw_view_spec *spec)
+{
+    const int64_t bytes = source->described.opened_bytes + kept_bytes(source, spec);
+    const int64_t places = count_tiles(source, spec) * (int64_t)sizeof(struct lw_stored_chunk);
+    if (lw_source_decodes(source))
+        return bytes + places + lw_decoders_bytes(&source->stored.filters, count_decoders(source, spec));
+    if (source->is_pooled)
+        return bytes + places + plan_cells(source, spec).bounce_bytes * lw_pool_threads(source->pool);
+    const int64_t bounce = plan_calls(source, spec).bounce_bytes;
+    if (!is_chunked(source))
+        return bytes + bounce;
+    const bool whole = takes_chunks_whole(source, spec);
+    return bytes + bounce + source->format->library->chunks_bytes(&source->described, whole, chunks_touched(source, spec));
+}
+
+int lw_view_select(struct lw_view *view, const struct lw_view_spec *spec, struct lw_error *err)
+{
+    const struct lw_source *const source = view->source;
+    const int rc = lw_view_check(&source->info, spec, err);
+    if (rc)
+        return rc;
+    assert(spec->max_axis > 0 && spec->max_channels > 0);
+    release(view);
+    view->spec = *spec;
+    const int64_t kept = kept_bytes(source, spec);
+    if (kept > 0 && !(view->row.memory = lw_alloc((size_t)kept, "a row of chunks", err)))
+        return LW_ESYSTEM;
+    return source->is_pooled ? select_pooled(view, err) : select_library(view, err);
+}
+
+bool lw_view_locate(const struct lw_view *view, struct lw_reader_place *place)
+{
+    const struct lw_source *const source = view->source;
+    const struct lw_view_spec *const spec = &view->spec;
+    int64_t pitch[LW_MAX_DIMS];
+    if (!source->is_pooled || source->stored.is_chunked || source->is_by_format)
+        return false;
+    lw_cells_pitch(source, pitch);
+    const int64_t axis = pitch[source->described_dim[spec->axis]];
+    const int64_t channel = count_dims(source, spec) == 2 ? pitch[source->described_dim[1 - spec->axis]] : 0;
+    *place = (struct lw_reader_place){
+        .fd = source->stored.fd, .axis_bytes = axis, .channel_bytes = channel * spec->channels.step,
+        .offset = source->stored.offset + spec->start * axis + spec->channels.begin * channel,
+        .type = source->info.type, .packing = source->info.packing,
+    };
+    return true;
+}
+
+int lw_view_begin(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
+{
+    assert(slab->count <= view->spec.max_axis && slab->n_channels <= view->spec.max_channels);
+    assert(slab->count == 0 || slab->first + slab->count <= view->spec.count);
+    return view->source->is_pooled ? begin_pooled(view, slab, err) : read_by_library(view, slab, err);
+}
+
+int lw_view_end(struct lw_view *view, struct lw_error *err)
+{
+    if (!view->source->is_pooled)
+        return LW_OK;
+    const int rc = lw_cells_end(&view->read, err);
+    if (rc)
+        view->row.count = 0;
+    return rc;
 }

@@ -36,18 +36,10 @@ struct lw_view {
 /** lw_reader_check, of the dataset that `info` tells of. */
 int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec *view, struct lw_error *err);
 
-/** Where the samples of a slab lie, and where they go. */
-struct lw_target lw_view_target(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab);
-
-/* Dimensions that are axis or channels. */
-static inline int lw_view_dims(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    return source->info.n_dims - (view->has_rows ? 1 : 0);
-}
-
+/* Whether there are channels, which lie side by side. */
 static inline bool lw_view_is_time_slow(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return lw_view_dims(source, view) == 2 && view->axis == 0;
+    return source->info.n_dims - (view->has_rows ? 1 : 0) == 2 && view->axis == 0;
 }
 
 /* Values in one sample of the view. */
@@ -61,42 +53,7 @@ static inline int64_t lw_view_sample_bytes(const struct lw_source *source, const
     return lw_view_row_length(source, view) * (int64_t)lw_type_bytes(source->info.type);
 }
 
-/* Whether channels are picked out of rows of all. */
-static inline bool lw_view_picks(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    return lw_view_is_time_slow(source, view) && view->channels.step > 1;
-}
-
-/* Channels of the file from the first to the last of `n` of the view. */
-static inline int64_t lw_view_extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
-
-/* ---- of datasets in chunks ---- */
-
-/** Whether there are any; samples of the axis in one. */
-static inline bool lw_view_is_chunked(const struct lw_source *source) { return source->info.chunk[0] > 0; }
-static inline int64_t lw_view_chunk_height(const struct lw_source *source, const struct lw_view_spec *view)
-{
-    return source->info.chunk[view->axis];
-}
-
-/** Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
-bool lw_view_takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view);
-
-/** Whether a row of them stays from one read to the next. */
-bool lw_view_keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view);
-
-/** Chunks that one read touches at most. */
-int64_t lw_view_chunks_touched(const struct lw_source *source, const struct lw_view_spec *view);
-
-/** Decoders that a pool's threads use at the same time, for a view whose chunks they decode. */
-int lw_view_decoders(const struct lw_source *source, const struct lw_view_spec *view);
-
-/** lw_reader_chunk_width and lw_reader_chunk_cost. */
-int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
-struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
-                                        const struct lw_reads *reads);
-
-/* ---- reads: slabs.c. Those that are called as functions of io/read/reader.h are do the same ---- */
+/* ---- open, choose, read: as the functions of io/read/reader.h that are called alike ---- */
 
 /** Open what was described. Errors are those of lw_source_open. */
 int lw_view_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool, struct lw_view **out,
@@ -109,3 +66,7 @@ bool lw_view_locate(const struct lw_view *view, struct lw_reader_place *place);
 
 int lw_view_begin(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err);
 int lw_view_end(struct lw_view *view, struct lw_error *err);
+
+int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view_spec *view);
+struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
+                                        const struct lw_reads *reads);

@@ -259,10 +259,7 @@ static const struct {
 };
 enum { N_LEAPS = sizeof leaps / sizeof *leaps };
 
-static int64_t leap_second(int l)
-{
-    return days_of_date(leaps[l].year, leaps[l].month, 1) * DAY;
-}
+static int64_t leap_second(int l) { return days_of_date(leaps[l].year, leaps[l].month, 1) * DAY; }
 
 struct lw_instant lw_instant_to_gps(struct lw_instant utc)
 {

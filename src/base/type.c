@@ -22,15 +22,9 @@ bool lw_scalar_is_integer(enum lw_scalar scalar) { return scalars[scalar].is_int
 
 bool lw_scalar_is_signed(enum lw_scalar scalar) { return scalars[scalar].is_signed; }
 
-bool lw_scalar_saturates(enum lw_scalar scalar)
-{
-    return scalars[scalar].is_integer || scalar == LW_FLOAT16;
-}
+bool lw_scalar_saturates(enum lw_scalar scalar) { return scalars[scalar].is_integer || scalar == LW_FLOAT16; }
 
-size_t lw_type_bytes(struct lw_type type)
-{
-    return scalars[type.scalar].bytes * (type.is_complex ? 2 : 1);
-}
+size_t lw_type_bytes(struct lw_type type) { return scalars[type.scalar].bytes * (type.is_complex ? 2 : 1); }
 
 const char *lw_type_text(struct lw_type type, char text[40])
 {
