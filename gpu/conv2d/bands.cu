@@ -5,7 +5,6 @@
 #include "base/integers.h"
 #include "gpu/conv2d/spectrum.cuh"
 #include "gpu/device/dependent.cuh"
-#include "gpu/device/fft_powers.cuh"
 
 /* The kernels for tiles of one precision, of each length; or the three for a tile of some size. */
 struct BandKernels {

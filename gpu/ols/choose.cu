@@ -6,7 +6,7 @@
  * (tests/bench/results); other architectures take the same choice, less the kernels that need more shared memory than they have. */
 #include "gpu/ols/choose.h"
 
-#include "gpu/device/fft_powers.cuh"
+#include "gpu/device/fft.cuh"
 #include "gpu/ols/compiled.h"
 #include "gpu/ols/direct/direct.h"
 

@@ -4,7 +4,7 @@
 #include "gpu/ols/kernels/launch.h"
 
 /* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see
- * gpu/ols/kernels/bank.cuh. */
+ * gpu/ols/kernels/kernels.cu. */
 struct OlsBankLayout {
     int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
     int spectra;                    /* first value of the spectra, after those of the twiddle powers */

@@ -15,7 +15,7 @@
 #include "gpu/host/op.h"
 #include "gpu/ols/choose.h"
 #include "gpu/ols/ends.h"
-#include "gpu/ols/long/bank.h"
+#include "gpu/ols/long/long.h"
 #include "gpu/ols/search.h"
 
 #include <assert.h>
@@ -168,7 +168,7 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_ols_
 {
     struct lw_arena arena = {.base = memory};
     setup->taps = lw_arena_take(&arena, taps_bytes(spec));
-    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_bank_setup_bytes(&resolved->long_plan) : 0);
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_setup_bytes(&resolved->long_plan) : 0);
     return arena.used;
 }
 

@@ -15,7 +15,7 @@
 #include "cufft_ols.cuh"
 #include "direct_steps.cuh"
 #include "gpu/ols/choose.h"
-#include "gpu/ols/long/bank.h"
+#include "gpu/ols/long/long.h"
 #include "gpu/ols/long/method.h"
 #include "gpu_bench.cuh"
 #include "rivals/library.h"
@@ -275,7 +275,7 @@ static void prepare(Ours *ours, const Pool &p)
     }
     void *work;
     CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->long_plan)));
-    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_bank_setup_bytes(&ours->long_plan)));
+    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_setup_bytes(&ours->long_plan)));
     CHECK_CUDA(lw_long_ols_create(&ours->long_plan, p.taps, ours->memory, work, p.stream, &ours->long_ols, nullptr));
     CHECK_CUDA(cudaStreamSynchronize(p.stream));
     cudaFree(work);

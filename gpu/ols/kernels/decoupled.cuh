@@ -32,7 +32,7 @@
 #pragma once
 
 #include "gpu/device/fft_24.cuh"
-#include "gpu/device/ptx_cluster.cuh"
+#include "gpu/device/ptx.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 
 /* BLOCKS of a cluster hold a segment. T, P: of all of them. */
@@ -125,7 +125,7 @@ template <class D> struct DecoupledSets {
 #pragma unroll
         for (int m = 0; m < 32; ++m)
             mix ^= __float_as_uint(v[m].x);
-        wait_for_loads(mix);
+        need(mix);
         let_peer_send();
     }
 

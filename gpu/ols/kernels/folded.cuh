@@ -18,7 +18,6 @@
  * spectrum stays in registers meanwhile (KEEP). */
 #pragma once
 
-#include "gpu/device/fft_powers.cuh"
 #include "gpu/ols/kernels/thinned.cuh"
 
 /* F: the transform forward, of the whole block; B: that back, of one of its teams. */

@@ -202,6 +202,17 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
+/* Bin of thread t's first spectral value, see gpu/device/fft.cuh. */
+template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
+
+/* Bin of value i of a spectrum in the order that `multiply` reads: single, two values of a thread side by side. */
+template <class F> LW_DEVICE int bin_of(int i)
+{
+    constexpr int EACH = 16 / (int)sizeof(typename F::C);
+    const int m = i / (EACH * F::T) * EACH + i % EACH, t = i / EACH % F::T;
+    return first_bin<F>(t) + F::T * m;
+}
+
 /* What is dropped beyond the M - 1 outputs that must be: less than a row where the least is dropped. */
 template <class F> __host__ __device__ constexpr int lead_of(int discard) { return discard < 0 ? F::T : discard; }
 

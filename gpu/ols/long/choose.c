@@ -12,7 +12,7 @@ static const struct lw_long_method *method_for(const struct lw_cuda_ols_spec *sp
                                                int64_t segment)
 {
     int i = 0;
-    while (!methods[i]->exists(arch, spec->precision, segment))
+    while (methods[i]->exists && !methods[i]->exists(arch, spec->precision, segment))
         i++;
     return methods[i];
 }

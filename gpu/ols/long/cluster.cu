@@ -1,7 +1,289 @@
-/* cluster.cu - the kernels of gpu/ols/long/cluster.cuh that there are, and their launcher. */
-#include "gpu/ols/long/cluster.h"
+/* cluster.cu - long segments spread over the shared memory of a cluster of blocks: segment, transform, then per filter multiply,
+ * transform back, store, without anything but samples, filters and outputs in global memory.
+ *
+ *     N = WIDTH L points, n = n0 + L n1, k = r + WIDTH k'; a block transforms L points
+ *     forward    block b has the samples of its n0 (L / WIDTH of them, all n1): radix WIDTH over n1, twiddles,
+ *                exchange: block r has all n0 of the bins r (mod WIDTH), and transforms over n0
+ *     backward   its mirror image, with re and im swapped as in gpu/device/fft.cuh
+ *
+ * Thread t of a block holds the n0 = t + T m, m < E, of which block m / Q owns Q = E / WIDTH: in an exchange, thread t
+ * of block a sends its values m = b Q + q to thread t of block b, which keeps them as m = a Q + q. They travel as 16-byte
+ * stores to the other block's inbox, where a barrier counts the bytes, one barrier a warp: a warp waits for the warps
+ * of its number alone. Before the next exchange all blocks must have read their inboxes: that is the cluster's barrier, at
+ * which hardly anyone waits, as a transform lies between its halves.
+ *
+ * Shared memory: Transform's, the inbox (L values), the warps' barriers. */
+#include "gpu/device/ptx.cuh"
+#include "gpu/host/error.h"
+#include "gpu/ols/kernels/time_fast.cuh"
+#include "gpu/ols/long/access.cuh"
+#include "gpu/ols/long/method.h"
 
-#include "gpu/ols/long/cluster.cuh"
+#include <cinttypes>
+
+/* Samples and outputs must lie one after the other on the axis; where they do not, or something is made of the series, kernels of
+ * gpu/ols/long/steps.h cut `segments` first and store from `products`. */
+struct ClusterArgs {
+    lw_long_geometry geometry;
+    const void *table, *bank;           /* the bank: spectra of the filters, [n_filters][N] */
+    const void *input;                  /* stored samples; NULL: `segments` */
+    const void *segments;               /* [n][N], which lw_long_load has cut */
+    void *output;                       /* planes of the filters; NULL: `products` */
+    void *products;                     /* [n_filters][n][N], for lw_long_store or lw_long_post */
+    int64_t plane;                      /* reals from filter to filter */
+    int64_t first;                      /* item */
+    unsigned *not_finite;
+    int n, n_filters;                   /* items; n n_filters fits an int */
+};
+
+/* Blocks of transform F that share a segment; an SM holds RESIDENT of them. */
+template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {
+    using F = F_;
+    using C = typename F::C;
+    static constexpr int WIDTH = WIDTH_, RESIDENT = RESIDENT_, L = F::N, N = WIDTH * L, Q = F::E / WIDTH;
+    static constexpr int EACH = 16 / (int)sizeof(C);            /* values of a store */
+    static constexpr int INBOX = F::SHARED_BYTES, BARRIERS = INBOX + L * (int)sizeof(C);
+    static constexpr int SHARED_BYTES = BARRIERS + 8 * (F::T / 32);
+    static constexpr int LEVELS = log2_of(WIDTH);
+    static constexpr int LOCAL_TABLE = powers_of(F::E, F::P);  /* values, before those of the radix-WIDTH stage */
+    static constexpr int TABLE = LOCAL_TABLE + LEVELS * L;
+    static_assert(Q >= EACH && Q % EACH == 0, "whole stores");
+};
+
+#ifdef LW_HAS_CLUSTERS
+
+/* Exchange between the blocks of a cluster. */
+template <class S> struct Exchange {
+    using C = typename S::C;
+    unsigned char *memory;
+    int rank, t, parity;
+
+    LW_DEVICE void *barrier() const { return memory + S::BARRIERS + t / 32 * 8; }
+
+    LW_DEVICE void begin()
+    {
+        parity = 0;
+        if (t % 32 == 0)
+            begin_arrivals(barrier());
+        __syncwarp();
+        cluster_barrier();
+        cluster_arrive();
+    }
+
+    LW_DEVICE void end()
+    {
+        __syncwarp();
+        cluster_wait();
+    }
+
+    LW_DEVICE static float4 packed(const float2 *v) { return make_float4(v[0].x, v[0].y, v[1].x, v[1].y); }
+    LW_DEVICE static double2 packed(const double2 *v) { return v[0]; }
+    LW_DEVICE static unsigned word_of(float2 v) { return (unsigned)__float_as_int(v.x); }
+    LW_DEVICE static unsigned word_of(double2 v) { return (unsigned)__double_as_longlong(v.x); }
+    LW_DEVICE static void unpack(float4 p, float2 *v) { v[0] = {p.x, p.y}; v[1] = {p.z, p.w}; }
+    LW_DEVICE static void unpack(double2 p, double2 *v) { v[0] = p; }
+
+    /* v[b Q + q] to block b, where it is v[rank Q + q] */
+    LW_DEVICE void send_all(const C (&v)[S::F::E])
+    {
+        constexpr int EACH_BLOCK = S::Q / S::EACH;
+        const int from = S::INBOX + (rank * EACH_BLOCK * S::F::T + t) * 16, counter = S::BARRIERS + t / 32 * 8;
+        __syncwarp();
+        cluster_wait();
+#pragma unroll
+        for (int b = 0; b < S::WIDTH; ++b) {
+            const PeerMemory peer = peer_memory(memory, b);
+#pragma unroll
+            for (int i = 0; i < EACH_BLOCK; ++i)
+                send(peer, from + i * S::F::T * 16, counter, packed(v + (b * EACH_BLOCK + i) * S::EACH));
+        }
+        if (t % 32 == 0)
+            expect_arrivals(barrier(), 32 * S::F::E * (int)sizeof(C));
+    }
+
+    LW_DEVICE void receive(C (&v)[S::F::E])
+    {
+        wait_for_arrivals(barrier(), parity);
+        parity ^= 1;
+        using Packed = decltype(packed(v));
+        const Packed *const inbox = (const Packed *)(memory + S::INBOX) + t;
+#pragma unroll
+        for (int i = 0; i < S::F::E / S::EACH; ++i)
+            unpack(inbox[i * S::F::T], v + i * S::EACH);
+        unsigned mix = 0;
+#pragma unroll
+        for (int i = 0; i < S::F::E; i += S::EACH)
+            mix ^= word_of(v[i]);
+        need(mix);
+        __syncwarp();
+        cluster_arrive();
+    }
+};
+
+/* w, w^2, w^4 .. of the n0 = t + T q of this block */
+template <class S> struct WidePowers {
+    Powers<typename S::C, S::WIDTH> of[S::Q];
+
+    LW_DEVICE void load(const typename S::C *table)
+    {
+#pragma unroll
+        for (int q = 0; q < S::Q; ++q)
+            of[q].load(table, S::F::T * q, S::L);
+    }
+};
+
+/* radix-WIDTH over v[q + Q j], then the twiddles w^r */
+template <class S> LW_DEVICE void split_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
+{
+    using C = typename S::C;
+#pragma unroll
+    for (int q = 0; q < S::Q; ++q) {
+        C b[S::WIDTH], u[S::WIDTH];
+#pragma unroll
+        for (int j = 0; j < S::WIDTH; ++j)
+            b[j] = v[q + j * S::Q];
+        dft<S::WIDTH, false>(b, (const C *)nullptr);
+        v[q] = b[0];
+#pragma unroll
+        for (int r = 1; r < S::WIDTH; ++r) {
+            const int l = log2_of(r), rest = r - (1 << l);
+            u[r] = rest == 0 ? w.of[q].p[l] : product(u[rest], w.of[q].p[l]);
+            v[q + r * S::Q] = product(b[r], u[r]);
+        }
+    }
+}
+
+/* radix-WIDTH over v[q + Q j] with weights w^j */
+template <class S> LW_DEVICE void join_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
+{
+    using C = typename S::C;
+#pragma unroll
+    for (int q = 0; q < S::Q; ++q) {
+        C b[S::WIDTH];
+#pragma unroll
+        for (int j = 0; j < S::WIDTH; ++j)
+            b[j] = v[q + j * S::Q];
+        dft<S::WIDTH, true>(b, w.of[q].p);
+#pragma unroll
+        for (int j = 0; j < S::WIDTH; ++j)
+            v[q + j * S::Q] = b[j];
+    }
+}
+
+/* Where samples and outputs are: the block's, or one item after the other in work space. */
+LW_DEVICE ItemPlace where(const ClusterArgs &a, int item)
+{
+    const int n = (int)a.geometry.segment;
+    ItemPlace p = item_place(a.geometry, a.first + item);
+    if (!a.input) {
+        p.input[0] = (int64_t)item * n;
+        p.have[0] = n;
+    }
+    if (!a.output) {
+        p.output[0] = (int64_t)item * n;
+        p.want[0] = n;
+        p.want[1] = p.discard = 0;
+    }
+    return p;
+}
+
+/* Value m of a thread stands this far from its n0. */
+template <class S> struct Spread {
+    LW_DEVICE constexpr int operator()(int m) const { return S::F::T * (m % S::Q) + S::L * (m / S::Q); }
+};
+
+template <class S>
+LW_DEVICE bool load_spread(typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int n0)
+{
+    if (!a.input)
+        return load_item<typename S::F::Real, true>(v, a.segments, p, n0, Spread<S>{});
+    return load_item(v, a.geometry, a.input, p, n0, Spread<S>{});
+}
+
+template <class S>
+LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int filter,
+                            int n0)
+{
+    using Real = typename S::F::Real;
+    Real *const plane = (Real *)(a.output ? a.output : a.products) + filter * a.plane;
+    if (!a.output || a.geometry.output_complex)
+        store_item<true>(v, plane, p, n0, Spread<S>{});
+    else
+        store_item<false>(v, plane, p, n0, Spread<S>{});
+}
+
+#endif
+
+/* Each cluster takes an even share of the (item, filter) pairs, so that all end together; an item that two of them
+ * share is transformed twice. */
+template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
+{
+#ifdef LW_HAS_CLUSTERS
+    using F = typename S::F;
+    using C = typename S::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    const int t = threadIdx.x, rank = blockIdx.x % S::WIDTH, cluster = blockIdx.x / S::WIDTH;
+    const int n0 = rank * (S::L / S::WIDTH) + t;
+    C *const shared = (C *)memory;
+    const C *const wide = (const C *)a.table + S::LOCAL_TABLE + n0;
+    F fft;
+    fft.load((const C *)a.table, t);
+    Exchange<S> exchange = {memory, rank, t, 0};
+    exchange.begin();
+    C v[F::E], kept[F::E];
+    const int n_pairs = a.n * a.n_filters, n_clusters = gridDim.x / S::WIDTH;
+    int pair = (int)((int64_t)n_pairs * cluster / n_clusters);
+    const int pair_end = (int)((int64_t)n_pairs * (cluster + 1) / n_clusters);
+    while (pair < pair_end) {
+        const int item = pair / a.n_filters, begin = pair - item * a.n_filters;
+        const int end = min(a.n_filters, begin + pair_end - pair);
+        const ItemPlace p = where(a, item);
+        if (load_spread<S>(v, a, p, n0))
+            *a.not_finite = 1;
+        WidePowers<S> w;
+        w.load(wide);
+        split_wide<S>(v, w);
+        exchange.send_all(v);
+        exchange.receive(v);
+        fft.forward(v, shared, t);
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            kept[m] = v[m];
+#pragma unroll 1
+        for (int f = begin; f < end; ++f) {
+            fft.pin();
+            multiply<F>(v, kept, (const C *)a.bank + (int64_t)f * S::N + rank * S::L, t);
+            fft.backward(v, shared, t);
+            exchange.send_all(v);
+            w.load(wide);           /* while what was sent is under way, and registers are free */
+            exchange.receive(v);
+            join_wide<S>(v, w);
+            store_spread<S>(v, a, p, f, n0);
+        }
+        pair += end - begin;
+    }
+    exchange.end();
+#endif
+}
+
+/* The powers of exp(-2 pi i n0 / N), [level][n0]; one thread each. */
+template <class C> static __global__ void cluster_powers(C *table, int local, int levels, int64_t n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < levels * local)
+        table[i] = exact_root<C>((int64_t)(i % local) << i / local, n);
+}
+
+/* One filter's spectrum in the order that the kernel reads, divided by N. */
+template <class S> static __global__ void cluster_order(const double2 *padded, typename S::C *spectrum)
+{
+    using Real = typename S::F::Real;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, rank = i / S::L;
+    const double2 h = padded[rank + S::WIDTH * bin_of<typename S::F>(i % S::L)];
+    spectrum[i] = {(Real)(h.x / S::N), (Real)(h.y / S::N)};
+}
+
+/* ---- the method ---------------------------------------------------------------------------------------------------- */
 
 using F4096 = Transform<float, 32, 4, Team<128, 1>>;
 using F8192 = Transform<float, 32, 8, Team<256, 1>>;
@@ -20,7 +302,7 @@ template <class With> static cudaError_t with_cluster(enum lw_precision precisio
     }
 }
 
-bool lw_cluster_exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
+static bool exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
 {
     const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has so much more than a block */
     return arch->major >= 9 && with_cluster(precision, segment, [=](auto cluster) {
@@ -30,10 +312,17 @@ bool lw_cluster_exists(const struct lw_cuda_arch *arch, enum lw_precision precis
     }) == cudaSuccess;
 }
 
-int64_t lw_cluster_table_bytes(enum lw_precision precision, int64_t segment)
+static double point_seconds(enum lw_precision precision, int64_t segment)
+{
+    if (precision == LW_DOUBLE)
+        return segment <= 32768 ? 9.9e-12 : 12.3e-12;
+    return segment <= 32768 ? 4.5e-12 : segment <= 65536 ? 4.9e-12 : 7.6e-12;
+}
+
+static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
 {
     int64_t bytes = 0;
-    with_cluster(precision, segment, [&](auto cluster) {
+    with_cluster(plan->spec.precision, plan->segment, [&](auto cluster) {
         using S = decltype(cluster);
         bytes = (int64_t)sizeof(typename S::C) * S::TABLE;
         return cudaSuccess;
@@ -57,7 +346,7 @@ template <class S> static cudaLaunchConfig_t launch_of(int n_clusters, cudaLaunc
     return where;
 }
 
-/* More than eight blocks are not to be had on every device. */
+/* More than eight blocks are not to be had on every device. resident: clusters that the device runs at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attribute;
@@ -71,27 +360,32 @@ template <class S> static cudaError_t allow(int *resident)
     return failed;
 }
 
-cudaError_t lw_cluster_prepare(enum lw_precision precision, int64_t segment, void *table, int *resident,
-                               cudaStream_t stream)
+static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
 {
-    return with_cluster(precision, segment, [=](auto cluster) {
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    const int without_clusters = 1 << 20;
+    const cudaError_t status = with_cluster(plan->spec.precision, plan->segment, [=](auto cluster) {
         using S = decltype(cluster);
         using C = typename S::C;
         const int threads = 128, values = S::LEVELS * S::L;
-        const cudaError_t failed = allow<S>(resident);
+        const cudaError_t failed = allow<S>(&ols->resident);
         if (failed)
             return failed;
-        fill_powers(static_cast<C *>(table), S::F::E, S::F::P, stream);
-        C *const wide = static_cast<C *>(table) + S::LOCAL_TABLE;
-        cluster_powers<<<values / threads, threads, 0, stream>>>(wide, S::L, S::LEVELS, S::N);
+        C *const table = static_cast<C *>(ols->method_memory);
+        fill_powers(table, S::F::E, S::F::P, stream);
+        cluster_powers<<<values / threads, threads, 0, stream>>>(table + S::LOCAL_TABLE, S::L, S::LEVELS, S::N);
         return cudaGetLastError();
     });
+    if (status == cudaSuccess && ols->resident == 0)
+        return lw_fail(err, LW_ECONFIG, "this device, or the part of it that this program may use, does not hold a segment "
+                       "of %" PRId64 " samples in shared memory: give --segment %d, which takes another way", plan->segment,
+                       without_clusters);
+    return lw_cuda_check(status, "preparing long segments", err);
 }
 
-cudaError_t lw_cluster_order(enum lw_precision precision, int64_t segment, const void *padded, void *spectrum,
-                             cudaStream_t stream)
+static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
 {
-    return with_cluster(precision, segment, [=](auto cluster) {
+    return with_cluster(plan->spec.precision, plan->segment, [=](auto cluster) {
         using S = decltype(cluster);
         const int threads = 128;
         cluster_order<S><<<S::N / threads, threads, 0, stream>>>(static_cast<const double2 *>(padded),
@@ -100,24 +394,30 @@ cudaError_t lw_cluster_order(enum lw_precision precision, int64_t segment, const
     });
 }
 
-cudaError_t lw_cluster_run(const struct lw_cluster_work *work, cudaStream_t stream)
+static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err)
 {
-    if (work->n <= 0)
-        return cudaSuccess;
+    return lw_long_cut(ols, b, b->n, err);
+}
+
+/* What both ways to run have; where samples come from and outputs go is the caller's. */
+static ClusterArgs args_of(const struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters)
+{
     ClusterArgs a = {};
-    a.geometry = *work->geometry;
-    a.table = work->table;
-    a.bank = work->bank;
-    a.input = work->input;
-    a.segments = work->segments;
-    a.output = work->output;
-    a.products = work->products;
-    a.plane = work->output ? work->plane : 2 * work->n * work->geometry->segment;
-    a.first = work->first;
-    a.not_finite = work->not_finite;
-    a.n = work->n;
-    a.n_filters = work->n_filters;
-    const int n_pairs = a.n * a.n_filters, n_clusters = work->resident < n_pairs ? work->resident : n_pairs;
+    a.geometry = *b->geometry;
+    a.table = ols->method_memory;
+    a.bank = lw_long_spectrum(ols, first_filter);
+    a.first = b->first;
+    a.not_finite = b->block->not_finite;
+    a.n = b->n;
+    a.n_filters = n_filters;
+    return a;
+}
+
+static cudaError_t launch(const ClusterArgs &a, int resident, cudaStream_t stream)
+{
+    if (a.n <= 0)
+        return cudaSuccess;
+    const int n_pairs = a.n * a.n_filters, n_clusters = resident < n_pairs ? resident : n_pairs;
     return with_cluster(a.geometry.precision, a.geometry.segment, [&](auto cluster) {
         using S = decltype(cluster);
         cudaLaunchAttribute attribute;
@@ -126,3 +426,37 @@ cudaError_t lw_cluster_run(const struct lw_cluster_work *work, cudaStream_t stre
         return failed ? failed : cudaGetLastError();
     });
 }
+
+static int filter(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err)
+{
+    ClusterArgs a = args_of(ols, b, first_filter, n_filters);
+    a.segments = ols->segments;
+    a.products = ols->products;
+    a.plane = 2 * a.n * a.geometry.segment;
+    return lw_cuda_check(launch(a, ols->resident, b->stream), "filtering a batch of segments", err);
+}
+
+static int run(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err)
+{
+    ClusterArgs a = args_of(ols, b, 0, ols->plan.spec.n_filters);
+    a.input = b->block->input;
+    a.output = b->block->output;
+    a.plane = a.geometry.count * a.geometry.n_channels * (a.geometry.output_complex ? 2 : 1);
+    return lw_cuda_check(launch(a, ols->resident, b->stream), "filtering long segments", err);
+}
+
+const struct lw_long_method lw_long_cluster = {
+    .name = "cluster",
+    .text = "in the shared memory of several multiprocessors",
+    .most_group = 2,
+    .gather_seconds = 5e-12,
+    .exists = exists,
+    .point_seconds = point_seconds,
+    .memory_bytes = memory_bytes,
+    .prepare = prepare,
+    .order = order,
+    .gather = gather,
+    .filter = filter,
+    .scatter = lw_long_scatter,
+    .run = run,
+};

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
-#include "gpu/ols/long/bank.h"
 #include "gpu/ols/long/method.h"
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -13,6 +12,11 @@
 static bool is_one_kernel(const struct lw_long_ols_plan *plan)
 {
     return plan->method->run && !plan->needs_gather;
+}
+
+int64_t lw_long_complex_bytes(enum lw_precision precision, int64_t n)
+{
+    return n * (precision == LW_SINGLE ? 8 : 16);
 }
 
 static int64_t lay_out(struct lw_long_ols *ols, void *memory)
@@ -34,6 +38,65 @@ int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan)
     return lay_out(&counted, NULL);
 }
 
+/* ---- the filters ------------------------------------------------------------------------------------------------- */
+
+char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
+{
+    return ols->spectra + lw_long_complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
+}
+
+/* One filter at a time in double: its spectrum, and cuFFT's work area. */
+struct setup {
+    void *padded, *work_area;
+};
+
+static int64_t lay_out_setup(const struct lw_long_ols_plan *plan, void *memory, struct setup *setup)
+{
+    struct lw_arena arena = {.base = memory};
+    setup->padded = lw_arena_take(&arena, plan->segment * 16);
+    setup->work_area = lw_arena_take(&arena, lw_cuda_fft_bytes(plan->segment, CUFFT_Z2Z, 1));
+    return arena.used;
+}
+
+int64_t lw_long_setup_bytes(const struct lw_long_ols_plan *plan)
+{
+    struct setup counted;
+    return lay_out_setup(plan, NULL, &counted);
+}
+
+static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const double *taps, void *padded, int64_t filter,
+                            cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_cuda_ols_spec *const spec = &ols->plan.spec;
+    const int64_t segment = ols->plan.segment;
+    const double *const own_taps = taps + filter * spec->n_taps * (spec->taps_complex ? 2 : 1);
+    void *const spectrum = lw_long_spectrum(ols, filter);
+    int rc;
+    if ((rc = lw_cuda_check(lw_long_pad(own_taps, spec->taps_complex, spec->n_taps, segment, padded, stream),
+                            "padding a filter", err)) ||
+        (rc = lw_cufft_check(cufftExecZ2Z(fft, padded, padded, CUFFT_FORWARD), "transforming a filter", err)))
+        return rc;
+    return lw_cuda_check(ols->plan.method->order(&ols->plan, padded, spectrum, stream), "scaling a filter", err);
+}
+
+/* Waits for `stream`. */
+static int make_bank(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err)
+{
+    struct setup setup;
+    lay_out_setup(&ols->plan, memory, &setup);
+    struct lw_cuda_fft fft = {0};
+    int rc = lw_cuda_fft_create(&fft, ols->plan.segment, CUFFT_Z2Z, 1, setup.work_area,
+                                "planning the transforms of long segments", err);
+    if (!rc)
+        rc = lw_cufft_check(cufftSetStream(fft.handle, stream), "transforming a filter", err);
+    for (int64_t filter = 0; filter < ols->plan.spec.n_filters && !rc; filter++)
+        rc = transform_filter(ols, fft.handle, taps, setup.padded, filter, stream, err);
+    if (!rc)
+        rc = lw_cuda_check(cudaStreamSynchronize(stream), "transforming the filters", err);
+    lw_cuda_fft_destroy(&fft);
+    return rc;
+}
+
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
 int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
@@ -47,7 +110,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
     int rc;
     if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "making an event", err)) ||
         (rc = plan->method->prepare(ols, stream, err)) ||
-        (rc = lw_long_bank_make(ols, taps, setup, stream, err))) {
+        (rc = make_bank(ols, taps, setup, stream, err))) {
         lw_long_ols_destroy(ols);
         return rc;
     }
@@ -63,6 +126,35 @@ void lw_long_ols_destroy(struct lw_long_ols *ols)
     if (ols->idle)
         cudaEventDestroy(ols->idle);
     lw_free(ols);
+}
+
+/* ---- steps that methods share --------------------------------------------------------------------------------------- */
+
+void *lw_long_plane(const struct lw_long_batch *b, int filter)
+{
+    const struct lw_long_geometry *const geometry = b->geometry;
+    const struct lw_post_args *const args = b->block->post;
+    const struct lw_post post = {args ? args->kind : LW_POST_NONE, args ? args->rate : 1, 1};
+    const bool is_complex = geometry->output_complex && !lw_post_has(post, LW_POST_REAL);
+    const int64_t value_bytes = lw_long_complex_bytes(geometry->precision, 1) / (is_complex ? 1 : 2);
+    const int64_t outputs = args ? lw_post_outputs(post, args->n, args->first, geometry->count) : geometry->count;
+    return (char *)b->block->output + filter * outputs * geometry->n_channels * value_bytes;
+}
+
+int lw_long_cut(struct lw_long_ols *ols, const struct lw_long_batch *b, int n, struct lw_error *err)
+{
+    return lw_cuda_check(lw_long_load(b->geometry, b->block->input, b->first, n, ols->segments, b->block->not_finite,
+                                      b->stream), "cutting a batch of segments", err);
+}
+
+int lw_long_scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void *products, int filter, struct lw_error *err)
+{
+    (void)ols;
+    const struct lw_post_args *const post = b->block->post;
+    void *const plane = lw_long_plane(b, filter);
+    const cudaError_t status = post ? lw_long_post(b->geometry, post, products, b->first, b->n, plane, b->stream)
+                                    : lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
+    return lw_cuda_check(status, "storing a batch of segments", err);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -112,29 +204,21 @@ static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, str
     return rc;
 }
 
-static int wait_for_work_space(const struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
-{
-    return lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err);
-}
-
-/* Items that are worked on at a time: where there is no work space, as many as a launch counts. */
-static int64_t items_at_once(const struct lw_long_ols_plan *plan)
-{
-    const int64_t most = 1 << 24;
-    return is_one_kernel(plan) ? most / plan->spec.n_filters + 1 : plan->batch;
-}
-
 int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
                        struct lw_error *err)
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
-    const int64_t at_once = items_at_once(&ols->plan);
-    int rc = is_one_kernel(&ols->plan) ? LW_OK : wait_for_work_space(ols, stream, err);
+    const bool shares_work_space = !is_one_kernel(&ols->plan);
+    const int64_t most = 1 << 24;           /* (item, filter) pairs of a launch */
+    const int64_t at_once = shares_work_space ? ols->plan.batch : most / ols->plan.spec.n_filters + 1;
+    int rc = LW_OK;
+    if (shares_work_space)
+        rc = lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err);
     for (int64_t first = 0; first < geometry.n_items && !rc; first += at_once) {
         const struct lw_long_batch batch = {&geometry, block, first, (int)lw_min64(geometry.n_items - first, at_once), stream};
         rc = run_batch(ols, &batch, err);
     }
-    if (rc || is_one_kernel(&ols->plan))
+    if (rc || !shares_work_space)
         return rc;
     return lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);
 }

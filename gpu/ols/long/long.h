@@ -1,7 +1,7 @@
 /* long.h - overlap-save for filters longer than the kernels' segments, in bounded work space.
  *
- *   cluster  a length that gpu/ols/long/cluster.h has, on devices with clusters: one kernel from samples to outputs
- *   split    a length that gpu/ols/long/split.h has: three kernels of our own
+ *   cluster  a length that gpu/ols/long/cluster.cu has, on devices with clusters: one kernel from samples to outputs
+ *   split    a length that gpu/ols/long/split.cu has: three kernels of our own
  *   cuFFT    all else: cut, transform, multiply, transform back, store. One plan of one batch size, the last batch filled up
  *            with zeros, so that the arithmetic of a segment does not depend on the block it is in
  *
@@ -44,15 +44,16 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
  * length; then *out is the plan. Pure. */
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out);
 
-/** Device bytes kept; lw_long_bank_setup_bytes (bank.h) are needed only during create. Asks cuFFT; needs the device's context. */
+/** Device bytes kept, and those that are needed only during create. Ask cuFFT; need the device's context. */
 int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan);
+int64_t lw_long_setup_bytes(const struct lw_long_ols_plan *plan);
 
 struct lw_long_ols;
 
 /** Make the plan and transform the filters in double.
  * @param taps    [n_filters x n_taps (x 2 if complex)], float64, device, borrowed until `stream` is done
  * @param memory  lw_long_ols_bytes of device memory, borrowed for the object's life
- * @param setup   lw_long_bank_setup_bytes of device memory, borrowed until `stream` is done */
+ * @param setup   lw_long_setup_bytes of device memory, borrowed until `stream` is done */
 int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
                        cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err);
 void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */

@@ -40,7 +40,7 @@ struct lw_long_method {
     int most_group;                 /* filters in work at a time, at most */
     double gather_seconds;         /* model: what a point takes more where kernels of their own cut and store the segments */
 
-    /** Whether it has that segment length on a device of this kind. Pure. */
+    /** Whether it has that segment length on a device of this kind. Pure. NULL: it has every length. */
     bool (*exists)(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment);
     /** Seconds that a point of a segment takes, and again for each filter back; measured on one H200. Pure. */
     double (*point_seconds)(enum lw_precision precision, int64_t segment);

@@ -1,6 +1,8 @@
-/* Thread to output: x runs along what is contiguous in the output, a segment's outputs or, time slow, the channels; the
+/* post.cu - the last step of the long path where something is made of the series.
+ *
+ * Thread to output: x runs along what is contiguous in the output, a segment's outputs or, time slow, the channels; the
  * samples of the series that neighbouring threads share come through L1. */
-#include "gpu/ols/long/post.h"
+#include "gpu/ols/long/steps.h"
 
 #include "base/integers.h"
 #include "gpu/device/post.cuh"

@@ -1,4 +1,14 @@
-/* Columns: a block takes WIDTH adjacent columns of one item, a team of threads each. The tile goes through shared memory, so
+/* split.cu - long segments by kernels of our own: a transform of N = rows x columns points in two steps, the second of which
+ * multiplies by the filters and starts the way back, so that data moves three times instead of six.
+ *
+ *     n = columns n1 + n2, k = k1 + rows k2
+ *     gather   samples -> transforms of the columns (over n1) -> twiddles -> spectra[k1][n2]
+ *     filter   transforms of the rows (over n2) -> times H[f] -> rows back -> twiddles -> products[f][k1][n2]
+ *     scatter  columns back (over k1) -> valid outputs
+ *
+ * Buffers hold items (see gpu/ols/long/steps.h) one after the other: [item][rows][columns] complex, products [f][item]...
+ *
+ * Columns: a block takes WIDTH adjacent columns of one item, a team of threads each. The tile goes through shared memory, so
  * that global memory is accessed WIDTH values at a time; its pitch of WIDTH + 1 values makes the column accesses free of bank
  * conflicts. The same memory serves the teams' exchanges, between barriers.
  *
@@ -6,11 +16,10 @@
  * filters go by.
  *
  * Numbers on the way back have re and im swapped from the product to the last step, see gpu/device/fft.cuh. */
-#include "gpu/ols/long/split.h"
-
+#include "gpu/host/error.h"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/long/access.cuh"
-#include "gpu/ols/long/spectrum_order.cuh"
+#include "gpu/ols/long/method.h"
 
 template <class Real, int E, int P, int WIDTH_> struct Columns : Transform<Real, E, P, Team<E * P, WIDTH_>> {
     using Base = Transform<Real, E, P, Team<E * P, WIDTH_>>;
@@ -134,7 +143,7 @@ template <class S, bool SWAPPED> LW_DEVICE void store_tile(const typename S::C (
 /* The block's columns of an item, natural order in, natural order out, times the twiddles. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra, unsigned *flag)
+split_gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra, unsigned *flag)
 {
     using F = typename S::ColumnT;
     using C = typename S::C;
@@ -171,7 +180,7 @@ gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_
 /* One row of one item, with all filters. */
 template <class S, int BLOCKS>
 __global__ void __launch_bounds__(S::RowT::T, BLOCKS)
-filter_rows(const typename S::C *table, const typename S::C *bank, const typename S::C *spectra, int n_filters,
+split_filter(const typename S::C *table, const typename S::C *bank, const typename S::C *spectra, int n_filters,
             typename S::C *products)
 {
     using F = typename S::RowT;
@@ -205,7 +214,7 @@ filter_rows(const typename S::C *table, const typename S::C *bank, const typenam
 /* The block's columns of one filter's product, back to outputs. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
+split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
 {
     using F = typename S::ColumnT;
     using C = typename S::C;
@@ -244,7 +253,7 @@ scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename 
 }
 
 /* Value i of a row's spectrum, in the order multiply() of gpu/ols/kernels/time_fast.cuh reads. */
-template <class S> __global__ void order(const double2 *padded, typename S::C *spectrum)
+template <class S> __global__ void split_order(const double2 *padded, typename S::C *spectrum)
 {
     using F = typename S::RowT;
     using Real = typename S::Real;
@@ -253,7 +262,7 @@ template <class S> __global__ void order(const double2 *padded, typename S::C *s
     spectrum[int64_t(row) * S::COLUMNS + i] = {Real(h.x / S::N), Real(h.y / S::N)};
 }
 
-/* ---- launchers --------------------------------------------------------------------------------------------------- */
+/* ---- the method ---------------------------------------------------------------------------------------------------- */
 
 template <class With> static cudaError_t with_split(enum lw_precision precision, int64_t segment, With with)
 {
@@ -266,15 +275,22 @@ template <class With> static cudaError_t with_split(enum lw_precision precision,
     }
 }
 
-bool lw_split_exists(enum lw_precision precision, int64_t segment)
+static bool exists(const struct lw_cuda_arch *, enum lw_precision precision, int64_t segment)
 {
     return with_split(precision, segment, [](auto) { return cudaSuccess; }) == cudaSuccess;
 }
 
-int64_t lw_split_table_bytes(enum lw_precision precision, int64_t segment)
+static double point_seconds(enum lw_precision precision, int64_t segment)
+{
+    if (precision == LW_DOUBLE)
+        return segment <= 262144 ? 18.7e-12 : segment <= 1048576 ? 22.8e-12 : 25.5e-12;
+    return segment <= 262144 ? 11.4e-12 : segment <= 1048576 ? 13.8e-12 : 12.4e-12;
+}
+
+static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
 {
     int64_t bytes = 0;
-    with_split(precision, segment, [&](auto split) {
+    with_split(plan->spec.precision, plan->segment, [&](auto split) {
         using S = decltype(split);
         bytes = int64_t(sizeof(typename S::C)) * (S::COLUMN_TABLE + S::ROW_TABLE);
         return cudaSuccess;
@@ -293,71 +309,100 @@ template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
-cudaError_t lw_split_prepare(enum lw_precision precision, int64_t segment, void *table, cudaStream_t stream)
+static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
 {
-    return with_split(precision, segment, [=](auto split) {
+    const cudaError_t status = with_split(ols->plan.spec.precision, ols->plan.segment, [=](auto split) {
         using S = decltype(split);
-        const cudaError_t status[] = {
-            allow_shared(gather<S>, S::ColumnT::BLOCK_BYTES),
-            allow_shared(scatter<S>, S::ColumnT::BLOCK_BYTES),
-            allow_shared(filter_rows<S, row_blocks<S>()>, S::RowT::SHARED_BYTES),
-        };
-        for (const cudaError_t one : status)
-            if (one != cudaSuccess)
-                return one;
-        using C = typename S::C;
-        fill_powers(static_cast<C *>(table), S::ColumnT::E, S::ColumnT::P, stream);
-        fill_powers(static_cast<C *>(table) + S::COLUMN_TABLE, S::RowT::E, S::RowT::P, stream);
+        cudaError_t failed;
+        if ((failed = allow_shared(split_gather<S>, S::ColumnT::BLOCK_BYTES)) ||
+            (failed = allow_shared(split_scatter<S>, S::ColumnT::BLOCK_BYTES)) ||
+            (failed = allow_shared(split_filter<S, row_blocks<S>()>, S::RowT::SHARED_BYTES)))
+            return failed;
+        typename S::C *const table = static_cast<typename S::C *>(ols->method_memory);
+        fill_powers(table, S::ColumnT::E, S::ColumnT::P, stream);
+        fill_powers(table + S::COLUMN_TABLE, S::RowT::E, S::RowT::P, stream);
+        return cudaGetLastError();
+    });
+    return lw_cuda_check(status, "preparing long segments", err);
+}
+
+static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
+{
+    return with_split(plan->spec.precision, plan->segment, [=](auto split) {
+        using S = decltype(split);
+        split_order<S><<<dim3(S::COLUMNS / 256, S::ROWS), 256, 0, stream>>>(static_cast<const double2 *>(padded),
+                                                                            static_cast<typename S::C *>(spectrum));
         return cudaGetLastError();
     });
 }
 
-cudaError_t lw_split_order(enum lw_precision precision, int64_t segment, const void *padded, void *spectrum,
-                           cudaStream_t stream)
+/* Whether samples are transposed on their way into and out of segments, which kernels of gpu/ols/long/steps.h do; the transforms
+ * are in place then. */
+static bool is_transposed(const struct lw_long_geometry *geometry)
 {
-    return with_split(precision, segment, [=](auto split) {
-        using S = decltype(split);
-        order<S><<<dim3(S::COLUMNS / 256, S::ROWS), 256, 0, stream>>>(static_cast<const double2 *>(padded),
-                                                                      static_cast<typename S::C *>(spectrum));
-        return cudaGetLastError();
-    });
+    return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;
 }
 
-cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input,
-                            int64_t first, int n, void *spectra, unsigned *not_finite, cudaStream_t stream)
+static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err)
 {
-    return with_split(geometry->precision, geometry->segment, [=](auto split) {
+    const bool transposed = is_transposed(b->geometry);
+    const int rc = transposed ? lw_long_cut(ols, b, b->n, err) : LW_OK;
+    if (rc)
+        return rc;
+    const cudaError_t status = with_split(b->geometry->precision, b->geometry->segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::ColumnT;
-        gather<S><<<dim3(S::COLUMNS / F::WIDTH, n), F::THREADS, F::BLOCK_BYTES, stream>>>(
-            *geometry, static_cast<const typename S::C *>(table), input, first, static_cast<typename S::C *>(spectra), not_finite);
+        using C = typename S::C;
+        split_gather<S><<<dim3(S::COLUMNS / F::WIDTH, b->n), F::THREADS, F::BLOCK_BYTES, b->stream>>>(
+            *b->geometry, static_cast<const C *>(ols->method_memory), transposed ? nullptr : b->block->input, b->first,
+            static_cast<C *>(ols->segments), b->block->not_finite);
         return cudaGetLastError();
     });
+    return lw_cuda_check(status, "transforming a batch of segments", err);
 }
 
-cudaError_t lw_split_filter(enum lw_precision precision, int64_t segment, const void *table, const void *bank,
-                            const void *spectra, int n, int n_filters, void *products, cudaStream_t stream)
+static int filter(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err)
 {
-    return with_split(precision, segment, [=](auto split) {
+    const cudaError_t status = with_split(b->geometry->precision, ols->plan.segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::RowT;
         using C = typename S::C;
-        filter_rows<S, row_blocks<S>()><<<dim3(S::ROWS, n), F::T, F::SHARED_BYTES, stream>>>(
-            static_cast<const C *>(table) + S::COLUMN_TABLE, static_cast<const C *>(bank), static_cast<const C *>(spectra),
-            n_filters, static_cast<C *>(products));
+        split_filter<S, row_blocks<S>()><<<dim3(S::ROWS, b->n), F::T, F::SHARED_BYTES, b->stream>>>(
+            static_cast<const C *>(ols->method_memory) + S::COLUMN_TABLE, (const C *)lw_long_spectrum(ols, first_filter),
+            static_cast<const C *>(ols->segments), n_filters, (C *)ols->products);
         return cudaGetLastError();
     });
+    return lw_cuda_check(status, "filtering a batch of segments", err);
 }
 
-cudaError_t lw_split_scatter(const struct lw_long_geometry *geometry, const void *table, int64_t first, int n,
-                             void *products, void *plane, cudaStream_t stream)
+static int scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void *products, int filter, struct lw_error *err)
 {
-    return with_split(geometry->precision, geometry->segment, [=](auto split) {
+    const bool in_place = is_transposed(b->geometry) || b->block->post;
+    void *const plane = in_place ? nullptr : lw_long_plane(b, filter);
+    const cudaError_t status = with_split(b->geometry->precision, b->geometry->segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::ColumnT;
-        scatter<S><<<dim3(S::COLUMNS / F::WIDTH, n), F::THREADS, F::BLOCK_BYTES, stream>>>(
-            *geometry, static_cast<const typename S::C *>(table), first, static_cast<typename S::C *>(products),
+        using C = typename S::C;
+        split_scatter<S><<<dim3(S::COLUMNS / F::WIDTH, b->n), F::THREADS, F::BLOCK_BYTES, b->stream>>>(
+            *b->geometry, static_cast<const C *>(ols->method_memory), b->first, static_cast<C *>(products),
             static_cast<typename S::Real *>(plane));
         return cudaGetLastError();
     });
+    const int rc = lw_cuda_check(status, "storing a batch of segments", err);
+    return rc || !in_place ? rc : lw_long_scatter(ols, b, products, filter, err);
 }
+
+const struct lw_long_method lw_long_split = {
+    .name = "split",
+    .text = "in three passes",
+    .most_group = 2,
+    .gather_seconds = 5e-12,
+    .exists = exists,
+    .point_seconds = point_seconds,
+    .memory_bytes = memory_bytes,
+    .prepare = prepare,
+    .order = order,
+    .gather = gather,
+    .filter = filter,
+    .scatter = scatter,
+};

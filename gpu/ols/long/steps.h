@@ -7,6 +7,7 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
+#include "gpu/host/post_args.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -42,6 +43,11 @@ cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, 
 /** The valid outputs of items first .. first + n - 1 to one plane of the output, float or double. */
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream);
+
+/** The same where something is made of the series, as `post` says. An item's series is products[N - hop - reach .. N): `before`
+ * samples, the hop, and those after it. */
+cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
+                         int64_t first, int n, void *plane, cudaStream_t stream);
 
 /** One filter's taps (float64, complex as pairs) followed by zeros to N double2. */
 cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded,

@@ -20,9 +20,6 @@
 #include <cstring>
 #include <functional>
 
-#define LW_GPU_DEVICE_PTX_CUH              /* their contents are replaced below */
-#define LW_GPU_DEVICE_PTX_CLUSTER_CUH
-
 #undef __shared__
 #undef __forceinline__
 #undef __launch_bounds__
@@ -133,7 +130,7 @@ template <class T> cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *f
     return cudaSuccess;
 }
 
-/* ---- gpu/device/ptx.cuh ---- */
+/* ---- in the place of gpu/device/ptx.cuh, which translate.py leaves empty ---- */
 
 template <class T> inline void opaque(T &) {}
 inline char *advanced(char *p, unsigned n, unsigned step) { return p + (uint64_t)n * step; }
@@ -167,7 +164,7 @@ inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
 inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
 
-/* ---- gpu/device/ptx_cluster.cuh: what a block sends is there at once; both waits are for all threads of the cluster ---- */
+/* ---- clusters: what a block sends is there at once; both waits are for all threads of the cluster ---- */
 
 #define LW_HAS_CLUSTERS 1
 typedef unsigned char *PeerMemory;
@@ -182,7 +179,6 @@ inline void show_counters_to_peers() {}
 inline void begin_arrivals(void *) {}
 inline void expect_arrivals(void *counter, int bytes) { emulation::expect_at_counter(counter, bytes); }
 inline void wait_for_arrivals(void *, int) { emulation::cluster_barrier(); }
-inline void wait_for_loads(unsigned) {}
 inline void cluster_arrive() {}
 inline void cluster_wait() { emulation::cluster_barrier(); }
 

@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 
+REPLACED = "ptx.cuh"        # by emulation.h
 SHARED = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
 
 
@@ -61,7 +62,8 @@ def place(source, roots):
 def main():
     folder, *roots = map(pathlib.Path, sys.argv[1:4])
     for source in map(pathlib.Path, sys.argv[4:]):
-        text = SHARED.sub(r"\1 *const \2 = (\1 *)emulation::dynamic_shared();", source.read_text())
+        text = "" if source.name == REPLACED else source.read_text()
+        text = SHARED.sub(r"\1 *const \2 = (\1 *)emulation::dynamic_shared();", text)
         target = folder / place(source, roots)
         if source.suffix == ".cu":
             target = target.with_name(target.name + ".cpp")

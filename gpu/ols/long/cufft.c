@@ -1,18 +1,10 @@
-/* method_cufft.c - long segments through cuFFT: cut, transform, multiply, transform back, store. It takes any length. */
+/* cufft.c - long segments through cuFFT: cut, transform, multiply, transform back, store. It takes any length. */
 #include "gpu/host/error.h"
 #include "gpu/ols/long/method.h"
 
 static cufftType transform_type(enum lw_precision precision)
 {
     return precision == LW_SINGLE ? CUFFT_C2C : CUFFT_Z2Z;
-}
-
-static bool exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
-{
-    (void)arch;
-    (void)precision;
-    (void)segment;
-    return true;
 }
 
 static double point_seconds(enum lw_precision precision, int64_t segment)
@@ -72,7 +64,6 @@ const struct lw_long_method lw_long_cufft = {
     .text = "through cuFFT",
     .most_group = 1,
     .gather_seconds = 0,           /* point_seconds counts it in */
-    .exists = exists,
     .point_seconds = point_seconds,
     .memory_bytes = memory_bytes,
     .prepare = prepare,
