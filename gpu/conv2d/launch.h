@@ -5,7 +5,7 @@
 #include "base/linkage.h"
 #include "base/type.h"
 #include "engine/engine.h"
-#include "gpu/host/nan_report.h"
+#include "gpu/device/nan_report.h"
 #include "signal/convolution.h"
 
 #include <cuda_runtime_api.h>

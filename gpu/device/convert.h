@@ -3,7 +3,7 @@
 
 #include "base/linkage.h"
 #include "base/type.h"
-#include "gpu/host/nan_report.h"
+#include "gpu/device/nan_report.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/device/fft.cuh"
-#include "gpu/host/post_args.h"
+#include "gpu/device/post_args.h"
 
 /* lw_post_place of signal/post.h */
 LW_DEVICE int post_place(const lw_post_args &post, int64_t i)

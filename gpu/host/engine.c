@@ -1,18 +1,322 @@
-/* engine.c - the CUDA engine: one GPU. Operations are in gpu/ols/ols.c and gpu/conv2d/conv2d.c, slots in
- * gpu/host/slot.c. */
+/* engine.c - the CUDA engine: one GPU, and the way of a block through it in the buffers of a slot.
+ *
+ *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
+ *
+ * The kernels on the slot's own stream; the copies in each direction on one stream for all slots. If every slot copied on
+ * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards.
+ *
+ * How many rows a table has is known only when the block is done: they are copied then, on the slot's own stream.
+ *
+ * A slot may be filled as soon as it is created, while its memory is still being pinned; the first submit waits for that, and
+ * reports it if it fails. */
 #include "base/memory.h"
 #include "engine/registry.h"
+#include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
 #include "gpu/host/pinned.h"
-#include "gpu/host/slot.h"
 #include "gpu/sfft/dense.h"
 #include "gpu/sfft/published/solver.h"
 #include "gpu/sfft/solver.h"
 
-#include <inttypes.h>
+#include <assert.h>
+#include <math.h>
+#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
+#include <string.h>
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+struct slot_cuda {
+    struct lw_slot base;                    /* input and output are pinned */
+    cudaStream_t stream;
+    cudaEvent_t begun, arrived, computed, done;
+    struct lw_pinned pinned;                /* this and the next hold everything below */
+    void *device;
+    void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
+    struct lw_nan_report *report, *device_report;
+    bool is_submitted;                      /* and not waited for */
+};
+
+static struct slot_cuda *of(struct lw_slot *slot) { return (struct slot_cuda *)slot; }
+
+static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
+{
+    struct lw_arena arena = {.base = slot->pinned.memory};
+    slot->base.input = lw_arena_take(&arena, memory->slot.input);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
+        slot->base.products[p].data = lw_arena_take(&arena, memory->slot.products[p]);
+    slot->report = lw_arena_take(&arena, sizeof *slot->report);
+    return arena.used;
+}
+
+static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
+{
+    struct lw_arena arena = {.base = slot->device};
+    slot->device_input = lw_arena_take(&arena, memory->slot.input);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->slot.products[p] > 0; p++)
+        slot->device_products[p] = lw_arena_take(&arena, memory->slot.products[p]);
+    slot->device_work = lw_arena_take(&arena, memory->work_bytes);
+    slot->device_report = lw_arena_take(&arena, sizeof *slot->device_report);
+    return arena.used;
+}
+
+/* Pinned host bytes and device bytes of one slot. */
+static struct lw_bytes slot_bytes(const struct lw_cuda_op_memory *memory)
+{
+    struct slot_cuda counted = {0};
+    return (struct lw_bytes){
+        .host = sizeof counted,
+        .pinned = lay_out_pinned(&counted, memory),
+        .device = lw_device_bytes(lay_out_device(&counted, memory)),
+    };
+}
+
+static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const struct lw_cuda_op_memory *const memory = &op->memory;
+    const int64_t pinned_bytes = lay_out_pinned(slot, memory);
+    const int64_t device_bytes = lay_out_device(slot, memory);
+    int rc;
+    if ((rc = lw_cuda_allocate(device_bytes, "a slot", &slot->device, err)) ||
+        (rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err)))
+        return rc;
+    lay_out_pinned(slot, memory);
+    lay_out_device(slot, memory);
+    lw_slot_set_rows(&op->plan, &memory->slot, &slot->base);
+    return LW_OK;
+}
+
+/* Waits for what is in flight. */
+static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
+{
+    struct slot_cuda *const s = of(slot);
+    if (!s)
+        return;
+    if (op->waited == s)
+        op->waited = NULL;
+    const cudaStream_t streams[] = {op->in, s->stream, op->out};
+    for (int i = 0; i < 3; i++)
+        if (streams[i])
+            cudaStreamSynchronize(streams[i]);
+    if (s->stream)
+        cudaStreamDestroy(s->stream);
+    const cudaEvent_t events[] = {s->begun, s->arrived, s->computed, s->done};
+    for (int i = 0; i < 4; i++)
+        if (events[i])
+            cudaEventDestroy(events[i]);
+    cudaFree(s->device);
+    lw_pinned_end(&s->pinned, op->threads);
+    lw_free(s);
+}
+
+static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
+{
+    struct slot_cuda *const slot = lw_alloc(sizeof *slot, "a slot", err);
+    if (!slot)
+        return LW_ESYSTEM;
+    int rc;
+    if ((rc = allocate(op, slot, err)) ||
+        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = lw_cuda_check(cudaEventCreate(&slot->begun), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->computed, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), "making an event", err))) {
+        slot_destroy(op, &slot->base);
+        return rc;
+    }
+    *out = &slot->base;
+    return LW_OK;
+}
+
+/* `stream` goes on when `event`, recorded on `before`, has come. */
+static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t before)
+{
+    const cudaError_t status = cudaEventRecord(event, before);
+    return status == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : status;
+}
+
+static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const struct lw_block *const block = &slot->base.block;
+    cudaError_t status = cudaEventRecord(slot->begun, op->in);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(slot->device_input, slot->base.input,
+                                 (size_t)lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                                 cudaMemcpyHostToDevice, op->in);
+    if (status == cudaSuccess)
+        status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
+    if (status == cudaSuccess)
+        status = follow(slot->stream, slot->arrived, op->in);
+    return lw_cuda_check(status, "copying a block to the device", err);
+}
+
+/* What the kernels have written of an array: packed for the outputs that the block has. None of a table. */
+static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
+{
+    const struct lw_op_product *const p = &op->plan.products[product];
+    return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width *
+           (int64_t)lw_type_bytes(p->type);
+}
+
+/* Samples of the other byte order, in place: the input is the slot's own until the next block arrives in it. */
+static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStream_t stream, struct lw_error *err)
+{
+    if (!type.is_swapped)
+        return LW_OK;
+    const int64_t n = bytes / (int64_t)lw_scalar_bytes(type.scalar);
+    return lw_cuda_check(lw_cuda_swap_bytes(data, type.scalar, n, stream), "swapping bytes", err);
+}
+
+static int compute(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    int rc = order_bytes(op->spec.input, work->input, lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                         work->stream, err);
+    if (rc == LW_OK)
+        rc = op->ops->enqueue(op, work, err);
+    for (int p = 0; p < op->plan.n_products && rc == LW_OK; p++)
+        rc = order_bytes(op->plan.products[p].type, work->products[p], written_bytes(op, p, block), work->stream, err);
+    return rc;
+}
+
+static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    cudaError_t status = follow(op->out, slot->computed, slot->stream);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report, cudaMemcpyDeviceToHost, op->out);
+    for (int p = 0; p < op->plan.n_products && status == cudaSuccess; p++)
+        status = cudaMemcpyAsync(slot->base.products[p].data, slot->device_products[p],
+                                 (size_t)written_bytes(op, p, &slot->base.block), cudaMemcpyDeviceToHost, op->out);
+    if (status == cudaSuccess)
+        status = cudaEventRecord(slot->done, op->out);
+    return lw_cuda_check(status, "copying a block from the device", err);
+}
+
+static struct lw_cuda_op_block work_of(const struct slot_cuda *slot)
+{
+    struct lw_cuda_op_block work = {
+        .input = slot->device_input, .work = slot->device_work, .report = slot->device_report, .block = slot->base.block,
+        .stream = slot->stream,
+    };
+    memcpy(work.products, slot->device_products, sizeof work.products);
+    for (int p = 0; p < LW_OP_PRODUCTS; p++)
+        work.most_rows[p] = slot->base.products[p].most_rows;
+    return work;
+}
+
+static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+{
+    assert(block->count > 0 && block->count <= op->memory.count);
+    assert(block->n_channels > 0 && block->n_channels <= op->memory.n_channels);
+    struct slot_cuda *const s = of(slot);
+    slot->block = *block;
+    s->is_submitted = true;
+    const struct lw_cuda_op_block work = work_of(s);
+    nvtxRangePushA("lapwing submit");
+    int rc;
+    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) &&
+        !(rc = compute(op, &work, err)))
+        rc = copy_out(op, s, err);
+    nvtxRangePop();
+    return rc;
+}
+
+static void read_report(const struct lw_op *op, struct slot_cuda *slot)
+{
+    const struct lw_nan_report *const report = slot->report;
+    const int64_t n_channels = slot->base.block.n_channels, width = op->plan.input_width;
+    const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
+    slot->base.is_out_of_range = report->out_of_range != 0;
+    slot->base.loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
+    slot->base.n_not_finite = (int64_t)report->n_own;
+    slot->base.not_finite_channel = lowest / width % n_channels;
+    slot->base.not_finite_sample = lowest / width / n_channels;
+    slot->base.not_finite_column = lowest % width;
+}
+
+/* From the start of the slot's work to its end; slots overlap, so not before the end of the one before, unless that has been
+ * submitted again since. */
+static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
+{
+    struct slot_cuda *const before = op->waited;
+    float own = 0, behind = 0;
+    cudaError_t status = cudaEventElapsedTime(&own, slot->begun, slot->done);
+    if (status == cudaSuccess && before && before != slot && !before->is_submitted) {
+        status = cudaEventElapsedTime(&behind, before->done, slot->done);
+        own = behind < own ? behind : own;
+    }
+    slot->base.busy_seconds = (double)own / 1000;
+    slot->is_submitted = false;
+    op->waited = slot;
+    return status;
+}
+
+/* Rows that are not a number go: their taps touch a sample that is not. */
+static void drop_spoilt(struct lw_slot_product *table)
+{
+    struct lw_crossing *const rows = table->data;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < table->n_rows; i++)
+        if (!isnan(rows[i].re))
+            rows[kept++] = rows[i];
+    table->n_rows = kept;
+}
+
+/* The rows of the table, if there is one and it had room for all of them. */
+static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
+    if (product < 0)
+        return LW_OK;
+    struct lw_slot_product *const table = &slot->base.products[product];
+    table->n_rows = (int64_t)slot->report->n_rows;
+    if (table->n_rows == 0 || table->n_rows > table->most_rows)
+        return LW_OK;
+    cudaError_t status = cudaMemcpyAsync(table->data, slot->device_products[product],
+                                         (size_t)(table->n_rows * op->plan.products[product].row_bytes), cudaMemcpyDeviceToHost,
+                                         slot->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(slot->stream);
+    if (status == cudaSuccess && slot->report->flag)
+        drop_spoilt(table);
+    return lw_cuda_check(status, "copying the rows of a block", err);
+}
+
+static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    nvtxRangePushA("lapwing wait");
+    cudaError_t status = cudaEventSynchronize(s->done);
+    if (status == cudaSuccess)
+        status = find_busy(op, s);
+    nvtxRangePop();
+    const int rc = lw_cuda_check(status, "computing a block on the device", err);
+    if (rc)
+        return rc;
+    read_report(op, s);
+    return take_rows(op, s, err);
+}
+
+/* The report's other values stand: the host's copy of them has been read. */
+static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    const struct lw_cuda_op_block work = work_of(s);
+    int rc;
+    assert(op->ops->again && !s->is_submitted);
+    if ((rc = lw_cuda_check(cudaMemsetAsync(&s->device_report->n_rows, 0, sizeof s->device_report->n_rows, s->stream),
+                            "beginning a part of a block", err)) ||
+        (rc = op->ops->again(op, &work, part, err)) ||
+        (rc = lw_cuda_check(cudaMemcpyAsync(&s->report->n_rows, &s->device_report->n_rows, sizeof s->report->n_rows,
+                                            cudaMemcpyDeviceToHost, s->stream), "copying a part of a block", err)) ||
+        (rc = lw_cuda_check(cudaStreamSynchronize(s->stream), "computing a part of a block", err)))
+        return rc;
+    return take_rows(op, s, err);
+}
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
 
 /* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
 static const struct lw_cuda_op_ops *const operations[] = {
@@ -56,7 +360,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
     const struct lw_cuda_op_memory memory = memory_of(engine, spec, plan, count, n_channels);
-    struct lw_bytes bytes = lw_cuda_slot_bytes(&memory);
+    struct lw_bytes bytes = slot_bytes(&memory);
     bytes.host = bytes.host * depth + memory.host_bytes;
     bytes.pinned *= depth;
     /* What is needed only for the set-up is gone before the slots are made. */
@@ -120,11 +424,11 @@ static const struct lw_engine_ops engine_ops = {
     .op_bytes = op_bytes,
     .op_create = op_create,
     .op_destroy = op_destroy,
-    .slot_create = lw_cuda_slot_create,
-    .slot_destroy = lw_cuda_slot_destroy,
-    .submit = lw_cuda_slot_submit,
-    .wait = lw_cuda_slot_wait,
-    .again = lw_cuda_slot_again,
+    .slot_create = slot_create,
+    .slot_destroy = slot_destroy,
+    .submit = submit,
+    .wait = slot_wait,
+    .again = again,
     .sparse = &lw_cuda_sparse_ops,
     .dense = &lw_cuda_dense_ops,
     .published = &lw_cuda_published_ops,

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/linkage.h"
 
 #include <cuda_runtime_api.h>
 #include <cufft.h>
 #include <stdint.h>
+
+LW_C_BEGIN
 
 /** LW_OK for cudaSuccess; else LW_ESYSTEM: "what: CUDA's text (name)" and, where there is one, the remedy.
  * @param what  the step that was tried, "copying a block to the device" */
@@ -20,3 +23,5 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
 
 /** Take device memory; of 0 bytes none, and *memory stays as it is. */
 int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err);
+
+LW_C_END

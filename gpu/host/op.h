@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/pool.h"
+#include "gpu/device/nan_report.h"
 #include "gpu/host/device.h"
-#include "gpu/host/nan_report.h"
 
 #include <cuda_runtime_api.h>
 
@@ -57,7 +57,7 @@ struct lw_op {
     struct lw_op_spec spec;             /* the taps are gone after create */
     struct lw_op_plan plan;
     struct lw_cuda_op_memory memory;
-    cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
+    cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/engine.c) */
     struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none was */
     struct lw_pool *threads;            /* which pin the slots' memory */
     void *state;                        /* of the implementation, owned */

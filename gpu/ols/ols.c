@@ -3,7 +3,7 @@
  *     input -> NaN to zero -> filter (segments, direct or long), and what is made of the series
  *           -> output type -> NaN marked -> ends of a derivative -> output
  *
- * What is sought in the series is found beside that (gpu/ols/search.h), where the series is not wanted, instead of it.
+ * What is sought in the series is found beside that (gpu/ols/search.c), where the series is not wanted, instead of it.
  * Steps that a type does not need are not launched. Where every D-th output is wanted, the filter stores only these if there
  * is a kernel for it; else they are picked when the output type is made. A derivative that is not interpolated is folded into
  * the taps and needs no kernel of its own but for the axis' two ends. */
@@ -15,8 +15,7 @@
 #include "gpu/host/op.h"
 #include "gpu/ols/choose.h"
 #include "gpu/ols/ends.h"
-#include "gpu/ols/long/long.h"
-#include "gpu/ols/search.h"
+#include "gpu/ols/ols.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -24,21 +23,17 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* What the kernels see: a folded derivative is part of the filters. Where something is sought beside, all of the series is
- * computed, and thinned out later. */
+/* A folded derivative is part of the filters. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
 }
 
-static struct lw_post kernel_post(const struct lw_ols_spec *ols)
-{
-    const int every = lw_search_is_needed(&ols->search) ? 1 : lw_post_every(ols->post);
-    return (struct lw_post){lw_post_folds(ols->post) ? LW_POST_NONE : ols->post.kind, lw_post_rate(ols->post), every};
-}
-
+/* What the kernels see. Where something is sought beside, all of the series is computed, and thinned out later. */
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
+    const struct lw_post post = spec->ols.post;
+    const int every = lw_search_is_needed(&spec->ols.search) ? 1 : lw_post_every(post);
     return (struct lw_cuda_ols_spec){
         .precision = spec->precision,
         .layout = spec->layout,
@@ -49,7 +44,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .n_outputs = spec->n_outputs,
         .n_filters = spec->ols.n_filters,
         .n_taps = kernel_taps(spec),
-        .post = kernel_post(&spec->ols),
+        .post = {lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), every},
         .segment = spec->ols.segment,
         .is_searched = lw_ols_may_find(spec),
     };
@@ -141,16 +136,11 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
-static int64_t kept_bytes(const struct lw_ols_resolved *resolved)
-{
-    return resolved->is_long ? lw_long_ols_bytes(&resolved->long_plan) : (int64_t)resolved->kernel.bank_bytes;
-}
-
 /* What is kept for the operation's life. */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
 {
     struct lw_arena arena = {.base = ols->memory};
-    lw_arena_take(&arena, kept_bytes(resolved));
+    lw_arena_take(&arena, resolved->is_long ? lw_long_ols_bytes(&resolved->long_plan) : (int64_t)resolved->kernel.bank_bytes);
     ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
     ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
@@ -172,22 +162,35 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_ols_
     return arena.used;
 }
 
+static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
+{
+    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
+
+/* Whether a kernel stores only what is kept of the series. */
+static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
+
+/* Numbers of the series of all filters, for so many outputs. */
+static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
+}
+
+int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
+}
+
 /* Whether the series is thinned out after it is computed. */
 static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
-    return lw_post_every(spec->ols.post) > 1 && !lw_ols_is_thin(resolved);
+    return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
 }
 
 /* Or thins it out. */
 static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
-    return spec->output.scalar != lw_ols_computed_scalar(spec) || thins_output(spec, resolved);
-}
-
-/* Samples of a channel of a block, of `count`, that outputs are computed for. */
-static int64_t computed_samples(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, int64_t count)
-{
-    return lw_ols_is_thin(resolved) ? lw_divide_up(count, lw_post_every(spec->ols.post)) : count;
+    return spec->output.scalar != computed_scalar(spec) || thins_output(spec, resolved);
 }
 
 static bool wants_series(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search) & LW_FILTERED; }
@@ -202,8 +205,8 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_pl
                             const struct lw_cuda_op_memory *largest, void *memory, struct parts *parts)
 {
     const int64_t count = largest->count, n_channels = largest->n_channels;
-    const int64_t samples = wants_series(spec) && converts_output(spec, resolved) ? computed_samples(spec, resolved, count) : 0;
-    const int64_t most = samples * lw_post_rate(spec->ols.post);
+    const int64_t samples = is_thin(resolved) ? lw_divide_up(count, lw_post_every(spec->ols.post)) : count;
+    const int64_t most = wants_series(spec) && converts_output(spec, resolved) ? samples * lw_post_rate(spec->ols.post) : 0;
     const bool finds = resolved->kernel.finds;
     struct lw_arena arena = {.base = memory};
     parts->computed = lw_arena_take(&arena, lw_ols_series_bytes(spec, most, n_channels));
@@ -236,92 +239,77 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-/* Host copies that must live until the stream is done. */
-struct host {
-    double *folded, *ends;
-    void *weights, *scales, *strengths;
+/* What is made on the host for the device; the copies on the host must live until the stream is done. */
+struct array {
+    void *host, *device;
+    int64_t bytes;
+    const char *what;
 };
 
-static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw_error *err)
+enum { WEIGHTS, SCALES, STRENGTHS, FOLDED, ENDS, N_ARRAYS };
+
+static int make_arrays(const struct lw_op_spec *spec, struct array arrays[N_ARRAYS], struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
-    const int parts = ols->taps_complex ? 2 : 1;
-    if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)) ||
-        !(host->scales = lw_alloc((size_t)lw_ols_scales_bytes(spec), "the noise", err)) ||
-        !(host->strengths = lw_alloc((size_t)lw_ols_strengths_bytes(spec), "the noise", err)))
-        return LW_ESYSTEM;
-    lw_cuda_post_weights(spec, host->weights);
-    lw_ols_scales(spec, host->scales);
-    lw_ols_strengths(spec, host->strengths);
-    if (!lw_post_folds(ols->post))
-        return LW_OK;
-    if (!(host->folded = lw_alloc((size_t)taps_bytes(spec), "the filters' derivatives", err)) ||
-        !(host->ends = lw_alloc((size_t)ends_bytes(spec), "the filters for the ends", err)))
-        return LW_ESYSTEM;
-    for (int64_t f = 0; f < ols->n_filters; f++) {
+    const int64_t parts = ols->taps_complex ? 2 : 1, end_taps = lw_post_end_taps(ols->post, ols->n_taps);
+    for (int i = 0; i < N_ARRAYS; i++)
+        if (!(arrays[i].host = lw_alloc((size_t)arrays[i].bytes, arrays[i].what, err)))
+            return LW_ESYSTEM;
+    lw_cuda_post_weights(spec, arrays[WEIGHTS].host);
+    lw_ols_scales(spec, arrays[SCALES].host);
+    lw_ols_strengths(spec, arrays[STRENGTHS].host);
+    for (int64_t f = 0; f < ols->n_filters && lw_post_folds(ols->post); f++) {
         const double *const taps = ols->taps + f * ols->n_taps * parts;
-        lw_post_fold(ols->post, taps, ols->n_taps, parts, host->folded + f * kernel_taps(spec) * parts);
-        lw_post_fold_end(ols->post, taps, ols->n_taps, parts,
-                         host->ends + f * lw_post_end_taps(ols->post, ols->n_taps) * parts);
+        double *const folded = arrays[FOLDED].host, *const ends = arrays[ENDS].host;
+        lw_post_fold(ols->post, taps, ols->n_taps, (int)parts, folded + f * kernel_taps(spec) * parts);
+        lw_post_fold_end(ols->post, taps, ols->n_taps, (int)parts, ends + f * end_taps * parts);
     }
     return LW_OK;
 }
 
-static void release_host(struct host *host)
+static int copy_to_device(const struct lw_op_spec *spec, const struct setup *setup, const struct array arrays[N_ARRAYS],
+                          cudaStream_t stream, struct lw_error *err)
 {
-    lw_free(host->folded);
-    lw_free(host->ends);
-    lw_free(host->weights);
-    lw_free(host->scales);
-    lw_free(host->strengths);
-}
-
-static int copy_to_device(const struct lw_op_spec *spec, const struct lw_ols_state *ols, const struct setup *setup,
-                          const struct host *host, cudaStream_t stream, struct lw_error *err)
-{
-    const double *const taps = host->folded ? host->folded : spec->ols.taps;
-    cudaError_t status = cudaMemcpyAsync(setup->taps, taps, (size_t)taps_bytes(spec), cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess && ends_bytes(spec) > 0)
-        status = cudaMemcpyAsync(ols->ends, host->ends, (size_t)ends_bytes(spec), cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess && lw_cuda_post_weights_bytes(spec) > 0)
-        status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice,
-                                 stream);
-    if (status == cudaSuccess && lw_ols_scales_bytes(spec) > 0)
-        status = cudaMemcpyAsync(ols->scales, host->scales, (size_t)lw_ols_scales_bytes(spec), cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess && lw_ols_strengths_bytes(spec) > 0)
-        status = cudaMemcpyAsync(ols->strengths, host->strengths, (size_t)lw_ols_strengths_bytes(spec), cudaMemcpyHostToDevice,
-                                 stream);
+    cudaError_t status = cudaSuccess;
+    if (!lw_post_folds(spec->ols.post))
+        status = cudaMemcpyAsync(setup->taps, spec->ols.taps, (size_t)taps_bytes(spec), cudaMemcpyHostToDevice, stream);
+    for (int i = 0; i < N_ARRAYS && status == cudaSuccess; i++)
+        if (arrays[i].bytes > 0)
+            status = cudaMemcpyAsync(arrays[i].device, arrays[i].host, (size_t)arrays[i].bytes, cudaMemcpyHostToDevice, stream);
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
-static int prepare(const struct lw_op *op, struct lw_ols_state *ols, const struct setup *setup, const struct host *host,
-                   cudaStream_t stream, struct lw_error *err)
+static int transform_filters(struct lw_ols_state *ols, const struct setup *setup, cudaStream_t stream, struct lw_error *err)
 {
-    const int rc = copy_to_device(&op->spec, ols, setup, host, stream, err);
-    if (rc)
-        return rc;
     if (ols->resolved.is_long)
-        return lw_long_ols_create(&ols->resolved.long_plan, setup->taps, ols->memory, setup->work, stream,
-                                  &ols->long_ols, err);
+        return lw_long_ols_create(&ols->resolved.long_plan, setup->taps, ols->memory, setup->work, stream, &ols->long_ols, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
                          "transforming the filters", err);
 }
 
 /* Everything that needs the set-up memory, which is gone again afterwards. */
-static int prepare_once(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
+static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
+    const struct lw_op_spec *const spec = &op->spec;
     void *memory = NULL;
     struct setup setup;
-    struct host host = {0};
     int rc = lw_cuda_allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
     if (rc)
         return rc;
-    lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
-    if (!(rc = make_host(&op->spec, &host, err)))
-        rc = prepare(op, ols, &setup, &host, stream, err);
+    lay_out_setup(spec, &ols->resolved, memory, &setup);
+    struct array arrays[N_ARRAYS] = {
+        [WEIGHTS] = {NULL, ols->weights, (int64_t)lw_cuda_post_weights_bytes(spec), "the weights of interpolation"},
+        [SCALES] = {NULL, ols->scales, lw_ols_scales_bytes(spec), "the noise"},
+        [STRENGTHS] = {NULL, ols->strengths, lw_ols_strengths_bytes(spec), "the noise"},
+        [FOLDED] = {NULL, setup.taps, lw_post_folds(spec->ols.post) ? taps_bytes(spec) : 0, "the filters' derivatives"},
+        [ENDS] = {NULL, ols->ends, ends_bytes(spec), "the filters for the ends"},
+    };
+    if (!(rc = make_arrays(spec, arrays, err)) && !(rc = copy_to_device(spec, &setup, arrays, stream, err)))
+        rc = transform_filters(ols, &setup, stream, err);
     const cudaError_t status = cudaStreamSynchronize(stream);
     cudaFree(memory);
-    release_host(&host);
+    for (int i = 0; i < N_ARRAYS; i++)
+        lw_free(arrays[i].host);
     return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
 }
 
@@ -338,7 +326,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     lay_out_kept(&op->spec, &ols->resolved, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
     ols->post.weights = ols->weights;
-    return prepare_once(op, ols, stream, err);
+    return prepare(op, ols, stream, err);
 }
 
 static void destroy(struct lw_op *op)
@@ -352,6 +340,82 @@ static void destroy(struct lw_op *op)
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+{
+    struct lw_post_args post = ((const struct lw_ols_state *)op->state)->post;
+    post.first = work->block.first;
+    post.out_of_range = &work->report->out_of_range;
+    return post;
+}
+
+static bool is_slow(const struct lw_op *op) { return op->spec.layout == LW_TIME_SLOW; }
+
+/* The piece's channels in the block's input, from sample `skip` of its row on. */
+static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, int64_t skip)
+{
+    const int64_t row = op->plan.halo + work->block.count;
+    const int64_t at = is_slow(op) ? skip * work->block.n_channels + piece->channel : piece->channel * row + skip;
+    return (char *)work->input + at * (int64_t)lw_type_bytes(op->spec.input);
+}
+
+int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  const struct lw_cuda_ols_search *search, struct lw_error *err)
+{
+    const struct lw_ols_state *const ols = op->state;
+    const struct lw_post_args post = post_of(op, work);
+    const struct lw_cuda_ols_block block = {
+        .input = input_of(op, work, piece, piece->skip),
+        .output = output,
+        .bank = ols->memory,
+        .not_finite = &work->report->flag,
+        .count = piece->count,
+        .more = piece->more,
+        .best_pitch = piece->pitch,
+        .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
+        .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
+        .n_channels = piece->n_channels,
+        .search = search,
+    };
+    if (ols->long_ols)
+        return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream),
+                         "filtering a block", err);
+}
+
+struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
+                               void *output)
+{
+    return (struct lw_repair){
+        .input = input_of(op, work, piece, 0),
+        .output = output,
+        .report = work->report,
+        .input_type = op->spec.input,
+        .output_complex = op->spec.output.is_complex,
+        .precision = op->spec.precision,
+        .layout = op->spec.layout,
+        .n_taps = op->spec.ols.n_taps,
+        .halo = op->plan.halo,
+        .count = work->block.count,
+        .n_channels = piece->n_channels,
+        .input_channels = work->block.n_channels,
+        .skip = piece->skip,
+        .span = op->plan.halo - op->plan.before - op->plan.after,
+        .n_outputs = piece->count,
+        .n_planes = op->spec.ols.n_filters,
+        .every = is_thin(&((const struct lw_ols_state *)op->state)->resolved) ? lw_post_every(op->spec.ols.post) : 1,
+        .post = post_of(op, work),
+    };
+}
+
+int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                bool is_silent, struct lw_error *err)
+{
+    struct lw_repair repair = lw_ols_repair(op, work, piece, output);
+    repair.is_silent = is_silent;
+    return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
+                                                               "marking what is not a number", err);
+}
 
 static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
 {
@@ -399,19 +463,11 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
         return LW_OK;
     if (thins_output(&op->spec, resolved_of(op)))
         return thin_output(op, work, err);
-    const int64_t n = lw_ols_output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_op_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(computed(op, work), work->products[0], n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, n,
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
-}
-
-static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
-{
-    const struct lw_ols_piece piece = own_piece(op, &work->block);
-    const struct lw_repair repair = lw_ols_repair(op, work, &piece, NULL);
-    return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
-                                                               "zeroing what is not a number", err);
 }
 
 static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
@@ -421,7 +477,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         return LW_OK;
     const int64_t every = lw_post_every(op->spec.ols.post);
     const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
-    const bool thin = lw_ols_is_thin(resolved_of(op));
+    const bool thin = is_thin(resolved_of(op));
     const struct lw_ends ends = {
         .input = work->input,
         .output = computed(op, work),
@@ -462,10 +518,14 @@ static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *wo
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
-    int rc;
-    if ((rc = clean_input(op, work, err)) || (wants_series(&op->spec) && (rc = make_series(op, work, err))))
-        return rc;
-    return lw_ols_search(op, work, parts_of(op, work).search, err);
+    const struct lw_ols_piece piece = own_piece(op, &work->block);
+    const struct lw_repair repair = lw_ols_repair(op, work, &piece, NULL);
+    int rc = LW_OK;
+    if (op->spec.nan == LW_NAN_ZERO)
+        rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing what is not a number", err);
+    if (!rc && wants_series(&op->spec))
+        rc = make_series(op, work, err);
+    return rc ? rc : lw_ols_search(op, work, parts_of(op, work).search, err);
 }
 
 static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)

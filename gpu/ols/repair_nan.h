@@ -6,8 +6,8 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
-#include "gpu/host/nan_report.h"
-#include "gpu/host/post_args.h"
+#include "gpu/device/nan_report.h"
+#include "gpu/device/post_args.h"
 #include "gpu/ols/find.h"
 
 #include <cuda_runtime_api.h>

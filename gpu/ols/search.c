@@ -1,10 +1,14 @@
-#include "gpu/ols/search.h"
-
+/* search.c - what is sought in the series of a block (signal/search.h): memory and steps.
+ *
+ * Where a kernel finds crossings and the best filter itself (lw_cuda_ols_plan.finds), it is launched for the former, for the
+ * latter, and for the series. Elsewhere the series of the block's own outputs and of those before and after it that are needed is
+ * computed to work memory, at its full rate, and the kernels of gpu/ols/find.h look through it. Outputs beyond the axis are not
+ * computed. */
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/noise_scales.h"
-#include "gpu/ols/find.h"
+#include "gpu/ols/ols.h"
 
 #include <math.h>
 

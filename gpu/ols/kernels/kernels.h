@@ -24,7 +24,7 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
-#include "gpu/host/post_args.h"
+#include "gpu/device/post_args.h"
 #include "gpu/ols/find.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* launch.h - what the launcher and the overlap-save kernels agree on. */
 #pragma once
 
-#include "gpu/host/post_args.h"
+#include "gpu/device/post_args.h"
 #include "gpu/ols/kernels/kernels.h"
 
 /* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is

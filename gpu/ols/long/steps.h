@@ -7,7 +7,7 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
-#include "gpu/host/post_args.h"
+#include "gpu/device/post_args.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "gpu/host/post_args.h"
+#include "gpu/device/post_args.h"
 
 bool lw_cuda_post_is_needed(struct lw_post post)
 {

@@ -1,4 +1,5 @@
-/* state.h - what the operation `ols` keeps, and the steps of a block that the series and what is sought in it share. */
+/* ols.h - what the operation `ols` keeps, and the steps of a block that the series (ols.c) and what is sought in it (search.c)
+ * share. C. */
 #pragma once
 
 #include "gpu/host/op.h"
@@ -17,7 +18,7 @@ struct lw_ols_state {
     void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
     void *weights;                  /* of interpolation */
     void *ends;                     /* filters for the ends of a derivative that is folded in */
-    void *scales, *strengths;       /* of a search, see gpu/ols/search.h */
+    void *scales, *strengths;       /* of a search */
     struct lw_post_args post;
     struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
 };
@@ -30,14 +31,7 @@ struct lw_ols_piece {
     int64_t more, pitch;            /* of a search, see struct lw_cuda_ols_block */
 };
 
-/** The type in which outputs are computed. */
-enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec);
-
-/** Whether a kernel stores only what is kept of the series. */
-bool lw_ols_is_thin(const struct lw_ols_resolved *resolved);
-
-/** Numbers of the series of all filters, for so many outputs, and their bytes as they are computed. */
-int64_t lw_ols_output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
+/** Bytes of the series of all filters as it is computed, for so many outputs. */
 int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
 
 /** Enqueue the filtering of a piece, for its series or for what is sought in it (see struct lw_cuda_ols_search).
@@ -54,3 +48,30 @@ struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_b
  * @param is_silent  such samples are not reported */
 int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                 bool is_silent, struct lw_error *err);
+
+/* ---- search.c ---- */
+
+/** Bytes of the scales that are kept, [stretches][n_channels][n_filters] reals of the computing precision: 1 / (threshold sigma),
+ * and 0 where sigma is 0. */
+int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
+
+/** Make them. @param scales  host */
+void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
+
+/** The same for the best filter: 1 / sigma with a factor for each channel, so that the strongest output of a signal of size 1 is of
+ * that size; negative where outputs of the negative sign are sought, NaN where sigma is 0. No bytes where it is not wanted. */
+int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
+void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths);
+
+/** Whether a kernel may find what is wanted. Statistics of blocks need the series. */
+bool lw_ols_may_find(const struct lw_op_spec *spec);
+
+/** Bytes of a slot's work memory, where the series is needed, for blocks of at most so many outputs and channels. */
+int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+
+/** Enqueue the search in one block. @param memory  lw_ols_search_bytes of the slot's work memory, where the series is needed */
+int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err);
+
+/** Enqueue the search for the crossings of a part of it, whose input is still there. */
+int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, void *memory,
+                        struct lw_error *err);

@@ -1,24 +1,14 @@
 #include "gpu/host/device.h"
 
-#include "gpu/host/device_code.h"
 #include "gpu/host/error.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
-/* The oldest architecture whose kernels fit this program: nothing below it is in the build. */
-static bool is_built_for(int major, int minor)
-{
-    return major * 10 + minor >= lw_device_code_oldest();
-}
+static const int architectures[] = {__CUDA_ARCH_LIST__};        /* that are compiled in, ascending: 800 for 8.0 */
 
-/* Clusters and dependent launches, which the host asks for on devices of 9.0 and later, are left out of older kernels: these
- * would run there, and compute something else. */
-static bool lacks_features(int major, int minor)
-{
-    return major >= 9 && lw_device_code_for(major * 10 + minor) < 90;
-}
+__global__ void any_kernel() {}
 
 /* Device count without a context; LW_ESYSTEM if the driver is missing or sees nothing. */
 static int count_devices(int *count, struct lw_error *err)
@@ -42,6 +32,26 @@ static void format_uuid(const cudaUUID_t *uuid, char text[LW_DEVICE_ID])
     }
 }
 
+/* Clusters and dependent launches, which the host asks for on devices of 9.0 and later, are left out of older kernels: these
+ * would run there, and compute something else. */
+static int check_code(const struct lw_device *device, struct lw_error *err)
+{
+    const int capability = device->major * 10 + device->minor, oldest = architectures[0] / 10;
+    int newest = 0;         /* of those that the device can take */
+    for (const int architecture : architectures)
+        newest = architecture / 10 <= capability ? architecture / 10 : newest;
+    if (capability < oldest)
+        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
+                       "and later: use --engine cpu", device->index, device->name, device->major, device->minor, oldest / 10,
+                       oldest % 10);
+    if (capability >= 90 && newest < 90)
+        return lw_fail(err, LW_ESYSTEM,
+                       "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
+                       "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu",
+                       device->index, device->name, device->major, device->minor, capability);
+    return LW_OK;
+}
+
 static int read_properties(int index, struct lw_device *device, struct lw_error *err)
 {
     struct cudaDeviceProp properties;
@@ -59,28 +69,15 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     device->n_multiprocessors = properties.multiProcessorCount;
     device->shared_bytes = (int)properties.sharedMemPerBlockOptin;
     device->memory_bytes = (int64_t)properties.totalGlobalMem;
-    if (!is_built_for(device->major, device->minor))
-        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
-                       "and later: use --engine cpu", index, device->name, device->major, device->minor,
-                       lw_device_code_oldest() / 10, lw_device_code_oldest() % 10);
-    if (lacks_features(device->major, device->minor))
-        return lw_fail(err, LW_ESYSTEM,
-                       "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
-                       "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu",
-                       index, device->name, device->major, device->minor, device->major * 10 + device->minor);
-    return LW_OK;
+    return check_code(device, err);
 }
 
 /* With --gpus-per-task Slurm shows each rank a device of its own, so that the count says nothing about sharing. */
-static bool has_private_devices(void)
-{
-    const char *const resources = getenv("SLURM_TRES_PER_TASK");
-    return getenv("SLURM_GPUS_PER_TASK") || (resources && strstr(resources, "gpu"));
-}
-
 static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struct lw_error *err)
 {
-    if (spec->node_ranks <= n_devices || spec->share_device || has_private_devices())
+    const char *const resources = getenv("SLURM_TRES_PER_TASK");
+    const bool are_private = getenv("SLURM_GPUS_PER_TASK") || (resources && strstr(resources, "gpu"));
+    if (spec->node_ranks <= n_devices || spec->share_device || are_private)
         return LW_OK;
     return lw_fail(err, LW_ECONFIG,
                    "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, "
@@ -105,14 +102,15 @@ static int find_device(const struct lw_engine_spec *spec, int *n_devices, struct
     return rc;
 }
 
-/* The context of the device, which becomes the calling thread's device. */
+/* The context of the device, which becomes the calling thread's device; and whether it finds code for itself in this program. */
 static int start_device(const struct lw_device *device, struct lw_error *err)
 {
     char what[160];
+    cudaFuncAttributes attributes;
     int rc;
     snprintf(what, sizeof what, "starting CUDA device %d (%.100s)", device->index, device->name);
-    (void)((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) || (rc = lw_cuda_check(cudaFree(NULL), what, err)) ||
-           (rc = lw_cuda_check(lw_device_code_check(), what, err)));
+    (void)((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) || (rc = lw_cuda_check(cudaFree(nullptr), what, err)) ||
+           (rc = lw_cuda_check(cudaFuncGetAttributes(&attributes, any_kernel), what, err)));
     return rc;
 }
 
@@ -128,8 +126,8 @@ void lw_device_warm_up(const struct lw_engine_spec *spec)
 {
     struct lw_device device;
     int n_devices;
-    if (find_device(spec, &n_devices, &device, NULL) == LW_OK)
-        start_device(&device, NULL);
+    if (find_device(spec, &n_devices, &device, nullptr) == LW_OK)
+        start_device(&device, nullptr);
 }
 
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
