@@ -150,13 +150,6 @@ __global__ void thin(const Real *from, Stored *to, lw_cuda_thinning t, lw_nan_re
     report_loss<Stored>(loss, report);
 }
 
-/* Calls `with` with a value of the C type of a result's scalar. */
-template <class With>
-static auto with_result(enum lw_scalar scalar, With with)
-{
-    return scalar == LW_FLOAT16 ? with(Half{}) : with_stored(scalar, with);
-}
-
 /* A warp takes a row that is kept: its lanes take neighbouring scalars, so that what is written is whole lines. */
 template <typename Real, typename Stored>
 __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, lw_nan_report *report)
@@ -176,13 +169,15 @@ __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, l
     report_loss<Stored>(loss, report);
 }
 
-template <typename Real>
-static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, double factor,
-                                lw_nan_report *report, cudaStream_t stream)
+/* Calls `start` with values of the computing precision and of the C type of a result's scalar, where there is something to do. */
+template <typename Start>
+static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar scalar, Start start)
 {
-    return with_result(scalar, [=](auto example) {
-        using Stored = decltype(example);
-        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, factor, report);
+    if (n == 0)
+        return cudaSuccess;
+    return with_real(precision, [=](auto real) {
+        const auto with = [=](auto stored) { start(real, stored); };
+        scalar == LW_FLOAT16 ? with(Half{}) : with_stored(scalar, with);
         return cudaGetLastError();
     });
 }
@@ -190,10 +185,10 @@ static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scala
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             double factor, struct lw_nan_report *report, cudaStream_t stream)
 {
-    if (n == 0)
-        return cudaSuccess;
-    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, factor, report, stream)
-                                  : convert_from(static_cast<const double *>(from), to, scalar, n, factor, report, stream);
+    return launch(n, precision, scalar, [=](auto real, auto stored) {
+        convert<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
+                                                             static_cast<decltype(stored) *>(to), n, factor, report);
+    });
 }
 
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
@@ -201,16 +196,9 @@ cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to
 {
     const struct lw_cuda_thinning t = *thinning;
     const int64_t n = t.rows * t.kept * t.width;
-    if (n == 0)
-        return cudaSuccess;
-    return with_result(scalar, [=](auto example) {
-        using Stored = decltype(example);
-        Stored *const stored = static_cast<Stored *>(to);
-        if (precision == LW_SINGLE)
-            thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const float *>(from), stored, t, report);
-        else
-            thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const double *>(from), stored, t, report);
-        return cudaGetLastError();
+    return launch(n, precision, scalar, [=](auto real, auto stored) {
+        thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
+                                                          static_cast<decltype(stored) *>(to), t, report);
     });
 }
 
@@ -219,17 +207,9 @@ cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, v
 {
     const struct lw_image_thinning t = *thinning;
     const int64_t n_rows = t.n_images * t.kept_rows;
-    if (n_rows == 0)
-        return cudaSuccess;
-    return with_result(scalar, [=](auto example) {
-        using Stored = decltype(example);
-        Stored *const stored = static_cast<Stored *>(to);
-        const unsigned blocks = blocks_for(n_rows * 32);
-        if (precision == LW_SINGLE)
-            thin_images<<<blocks, block_threads, 0, stream>>>(static_cast<const float *>(from), stored, t, report);
-        else
-            thin_images<<<blocks, block_threads, 0, stream>>>(static_cast<const double *>(from), stored, t, report);
-        return cudaGetLastError();
+    return launch(n_rows, precision, scalar, [=](auto real, auto stored) {
+        thin_images<<<blocks_for(n_rows * 32), block_threads, 0, stream>>>(static_cast<const decltype(real) *>(from),
+                                                                           static_cast<decltype(stored) *>(to), t, report);
     });
 }
 

@@ -38,6 +38,12 @@ __host__ __device__ __forceinline__ auto with_sample(enum lw_scalar scalar, bool
     return with_stored(scalar, with, std::false_type{});
 }
 
+/* Calls `with` with a value of the computing precision. */
+template <class With> static auto with_real(enum lw_precision precision, With with)
+{
+    return precision == LW_SINGLE ? with(float{}) : with(double{});
+}
+
 /* ---- loaders ----------------------------------------------------------------------------------------------------- */
 
 /* A stored value in the computing precision. Short integers are widened first: the conversion of a whole register is several

@@ -70,12 +70,10 @@ cudaError_t lw_cuda_ols_ends(const struct lw_ends *e, cudaStream_t stream)
         return cudaSuccess;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidValue;
-    return with_stored(e->input_type.scalar, [=](auto example) {
-        using Stored = decltype(example);
-        if (e->precision == LW_SINGLE)
-            ends<float, Stored><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(*e, n_ends);
-        else
-            ends<double, Stored><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(*e, n_ends);
-        return cudaGetLastError();
+    return with_stored(e->input_type.scalar, [=](auto stored) {
+        return with_real(e->precision, [=](auto real) {
+            ends<decltype(real), decltype(stored)><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(*e, n_ends);
+            return cudaGetLastError();
+        });
     });
 }

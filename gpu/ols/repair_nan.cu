@@ -230,7 +230,7 @@ template <typename Start> static cudaError_t launch(const lw_repair &repair, Sta
         return cudaSuccess;
     with_stored(repair.input_type.scalar, [&](auto stored) {
         if constexpr (std::is_floating_point<decltype(stored)>::value)
-            repair.precision == LW_SINGLE ? start(float{}, stored) : start(double{}, stored);
+            with_real(repair.precision, [&](auto real) { start(real, stored); });
     });
     return cudaGetLastError();
 }

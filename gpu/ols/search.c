@@ -132,34 +132,7 @@ static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda
     };
 }
 
-static struct lw_crossings table_of_part(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part)
-{
-    struct lw_crossings table = table_of(op, work, part->first, part->first + part->count);
-    table.filter = part->filter;
-    table.end_filter = part->filter + part->n_filters;
-    return table;
-}
-
 static bool wants(const struct lw_op *op, unsigned products) { return lw_search_products(&op->spec.ols.search) & products; }
-
-static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
-                          struct lw_error *err)
-{
-    if (!wants(op, LW_PEAKS))
-        return LW_OK;
-    const struct lw_crossings table = table_of(op, work, work->block.first, work->block.first + work->block.count);
-    return lw_cuda_check(lw_cuda_find_crossings(series, &table, work->stream), "looking for crossings", err);
-}
-
-static int find_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
-                     struct lw_error *err)
-{
-    const int value = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), filter = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    if (value < 0)
-        return LW_OK;
-    return lw_cuda_check(lw_cuda_find_best(series, work->block.first, work->block.count, work->products[value],
-                                           work->products[filter], work->stream), "looking for the best filter", err);
-}
 
 static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *work, enum lw_op_product_kind kind)
 {
@@ -170,8 +143,6 @@ static void *product_of(const struct lw_op *op, const struct lw_cuda_op_block *w
 static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_series *series,
                        struct lw_error *err)
 {
-    if (!wants(op, LW_BLOCKS))
-        return LW_OK;
     const int64_t every = op->spec.ols.search.every, end = work->block.first + work->block.count;
     const struct lw_statistics statistics = {
         .first = lw_divide_up(work->block.first, every),
@@ -189,11 +160,17 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
                          void *memory, struct lw_error *err)
 {
     const struct lw_series series = series_of(op, &work->block, piece, memory);
-    int rc;
-    if ((rc = compute(op, work, piece, memory, false, err)) || (rc = find_crossings(op, work, &series, err)) ||
-        (rc = find_best(op, work, &series, err)))
-        return rc;
-    return find_blocks(op, work, &series, err);
+    const int64_t first = work->block.first, count = work->block.count;
+    void *const values = product_of(op, work, LW_OP_BEST_VALUE), *const filters = product_of(op, work, LW_OP_BEST_FILTER);
+    int rc = compute(op, work, piece, memory, false, err);
+    if (!rc && wants(op, LW_PEAKS)) {
+        const struct lw_crossings table = table_of(op, work, first, first + count);
+        rc = lw_cuda_check(lw_cuda_find_crossings(&series, &table, work->stream), "looking for crossings", err);
+    }
+    if (!rc && values)
+        rc = lw_cuda_check(lw_cuda_find_best(&series, first, count, values, filters, work->stream), "looking for the best filter",
+                           err);
+    return rc || !wants(op, LW_BLOCKS) ? rc : find_blocks(op, work, &series, err);
 }
 
 /* ---- by the kernels ------------------------------------------------------------------------------------------------ */
@@ -237,15 +214,6 @@ static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct 
     };
 }
 
-static int launch_part_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
-                                 const struct lw_crossings *table, struct lw_error *err)
-{
-    struct lw_cuda_ols_search search = search_of(op, work, part, ((const struct lw_ols_state *)op->state)->scales);
-    search.table = *table;
-    search.table.first = lw_max64(table->first, part->piece.first + part->before);
-    return lw_ols_filter(op, work, &part->piece, NULL, &search, err);
-}
-
 /* Crossings that what is not a number has touched are known when all have been found. */
 static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                             struct lw_crossings table, struct lw_error *err)
@@ -253,7 +221,10 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
     int rc = LW_OK;
     for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
         const struct part part = part_of(op, piece, end);
-        rc = launch_part_crossings(op, work, &part, &table, err);
+        struct lw_cuda_ols_search search = search_of(op, work, &part, ((const struct lw_ols_state *)op->state)->scales);
+        search.table = table;
+        search.table.first = lw_max64(table.first, part.piece.first + part.before);
+        rc = lw_ols_filter(op, work, &part.piece, NULL, &search, err);
         end = part.piece.first + part.before;
     }
     if (rc || op->spec.nan == LW_NAN_ZERO)
@@ -294,28 +265,22 @@ static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *
 }
 
 /* A part's first segment may write outputs of the stretch before, whose part then makes them anew. */
-static int launch_part_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
-                            const struct part *part, struct lw_error *err)
-{
-    struct lw_cuda_ols_search search = search_of(op, work, part, ((const struct lw_ols_state *)op->state)->strengths);
-    const size_t first = (size_t)(op->spec.layout == LW_TIME_SLOW ? at * work->block.n_channels : at);
-    search.values = best->values + first * best->value_bytes;
-    search.filters = (int32_t *)(void *)(best->filters + first * sizeof(int32_t));
-    search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
-    const int rc = lw_ols_filter(op, work, &part->piece, NULL, &search, err);
-    return rc ? rc : lw_cuda_check(clear(op, work, best, at, part->before), "clearing the best filter", err);
-}
-
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
-    const int value = lw_op_find_product(&op->plan, LW_OP_BEST_VALUE), filter = lw_op_find_product(&op->plan, LW_OP_BEST_FILTER);
-    const struct best best = {work->products[value], work->products[filter], lw_type_bytes(op->plan.products[value].type),
-                              piece->count};
+    const struct best best = {product_of(op, work, LW_OP_BEST_VALUE), product_of(op, work, LW_OP_BEST_FILTER),
+                              lw_type_bytes(op->plan.products[lw_op_find_product(&op->plan, LW_OP_BEST_VALUE)].type), piece->count};
     int rc = lw_cuda_check(clear(op, work, &best, 0, piece->count), "clearing the best filter", err);
     for (int64_t end = piece->first + piece->count; end > piece->first && rc == LW_OK;) {
         const struct part part = part_of(op, piece, end);
-        rc = launch_part_best(op, work, &best, part.piece.first - piece->first, &part, err);
+        const int64_t at = part.piece.first - piece->first;
+        const size_t first = (size_t)(op->spec.layout == LW_TIME_SLOW ? at * work->block.n_channels : at);
+        struct lw_cuda_ols_search search = search_of(op, work, &part, ((const struct lw_ols_state *)op->state)->strengths);
+        search.values = best.values + first * best.value_bytes;
+        search.filters = (int32_t *)(void *)(best.filters + first * sizeof(int32_t));
+        search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
+        if (!(rc = lw_ols_filter(op, work, &part.piece, NULL, &search, err)))
+            rc = lw_cuda_check(clear(op, work, &best, at, part.before), "clearing the best filter", err);
         end = part.piece.first + part.before;
     }
     return rc;
@@ -362,7 +327,9 @@ int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *w
                         struct lw_error *err)
 {
     const int64_t reach = op->plan.before;
-    const struct lw_crossings table = table_of_part(op, work, part);
+    struct lw_crossings table = table_of(op, work, part->first, part->first + part->count);
+    table.filter = part->filter;
+    table.end_filter = part->filter + part->n_filters;
     struct lw_ols_piece piece = piece_of(op, &work->block, part->first - reach, part->first + part->count + reach);
     piece.channel = part->channel - work->block.channel;
     piece.n_channels = part->n_channels;

@@ -92,11 +92,10 @@ cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct l
     const dim3 block(across_items ? wide : wide * high, across_items ? high : 1);
     const dim3 grid = across_items ? dim3(blocks_for(n, wide, 1 << 30), blocks_for(outputs, high, 65535))
                                    : dim3(blocks_for(outputs, wide * high, 1 << 20), static_cast<unsigned>(n));
-    if (g.precision == LW_SINGLE)
-        long_post<<<grid, block, 0, stream>>>(g, *post, static_cast<const float2 *>(products), first, n, across_items,
-                                              static_cast<float *>(plane));
-    else
-        long_post<<<grid, block, 0, stream>>>(g, *post, static_cast<const double2 *>(products), first, n, across_items,
-                                              static_cast<double *>(plane));
-    return cudaGetLastError();
+    return with_real(g.precision, [&](auto real) {
+        using Real = decltype(real);
+        long_post<<<grid, block, 0, stream>>>(g, *post, static_cast<const Complex<Real> *>(products), first, n, across_items,
+                                              static_cast<Real *>(plane));
+        return cudaGetLastError();
+    });
 }

@@ -62,27 +62,22 @@ static dim3 tile_grid(int64_t length, int n)
     return dim3(static_cast<unsigned>((length + tile - 1) / tile), (n + tile - 1) / tile);
 }
 
-template <typename Real>
-static cudaError_t load_as(const lw_long_geometry &g, const void *input, int64_t first, int n, void *segments,
-                           unsigned *flag, cudaStream_t stream)
-{
-    return with_stored(g.input, [=](auto example) {
-        using Stored = decltype(example);
-        const auto from = static_cast<const Stored *>(input);
-        const auto to = static_cast<Complex<Real> *>(segments);
-        if (is_tiled(g))
-            load_tiled<Real><<<tile_grid(g.segment, n), tile_block, 0, stream>>>(g, from, first, n, to, flag);
-        else
-            load<Real><<<line_grid(g.segment, n), block_threads, 0, stream>>>(g, from, first, to, flag);
-        return cudaGetLastError();
-    });
-}
-
 cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n,
                          void *segments, unsigned *not_finite, cudaStream_t stream)
 {
-    return geometry->precision == LW_SINGLE ? load_as<float>(*geometry, input, first, n, segments, not_finite, stream)
-                                            : load_as<double>(*geometry, input, first, n, segments, not_finite, stream);
+    const lw_long_geometry g = *geometry;
+    return with_real(g.precision, [=](auto real) {
+        using Real = decltype(real);
+        return with_stored(g.input, [=](auto stored) {
+            const auto from = static_cast<const decltype(stored) *>(input);
+            const auto to = static_cast<Complex<Real> *>(segments);
+            if (is_tiled(g))
+                load_tiled<Real><<<tile_grid(g.segment, n), tile_block, 0, stream>>>(g, from, first, n, to, not_finite);
+            else
+                load<Real><<<line_grid(g.segment, n), block_threads, 0, stream>>>(g, from, first, to, not_finite);
+            return cudaGetLastError();
+        });
+    });
 }
 
 template <typename Number>
@@ -100,16 +95,12 @@ __global__ void multiply(const Number *segments, const Number *spectrum, int64_t
 cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
                              int n, void *products, cudaStream_t stream)
 {
-    const auto grid = line_grid(segment, n);
-    if (precision == LW_SINGLE)
-        multiply<<<grid, block_threads, 0, stream>>>(static_cast<const float2 *>(segments),
-                                                     static_cast<const float2 *>(spectrum), segment,
-                                                     static_cast<float2 *>(products));
-    else
-        multiply<<<grid, block_threads, 0, stream>>>(static_cast<const double2 *>(segments),
-                                                     static_cast<const double2 *>(spectrum), segment,
-                                                     static_cast<double2 *>(products));
-    return cudaGetLastError();
+    return with_real(precision, [=](auto real) {
+        using Number = Complex<decltype(real)>;
+        multiply<<<line_grid(segment, n), block_threads, 0, stream>>>(
+            static_cast<const Number *>(segments), static_cast<const Number *>(spectrum), segment, static_cast<Number *>(products));
+        return cudaGetLastError();
+    });
 }
 
 template <typename Real>
@@ -141,24 +132,19 @@ __global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, i
         put(g, p, values[row][threadIdx.x], o0 + row, plane);
 }
 
-template <typename Real>
-static cudaError_t store_as(const lw_long_geometry &g, const void *products, int64_t first, int n, void *plane,
-                            cudaStream_t stream)
-{
-    const auto from = static_cast<const Complex<Real> *>(products);
-    const auto to = static_cast<Real *>(plane);
-    if (is_tiled(g))
-        store_tiled<<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, to);
-    else
-        store<<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, to);
-    return cudaGetLastError();
-}
-
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream)
 {
-    return geometry->precision == LW_SINGLE ? store_as<float>(*geometry, products, first, n, plane, stream)
-                                            : store_as<double>(*geometry, products, first, n, plane, stream);
+    const lw_long_geometry g = *geometry;
+    return with_real(g.precision, [=](auto real) {
+        const auto from = static_cast<const Complex<decltype(real)> *>(products);
+        const auto to = static_cast<decltype(real) *>(plane);
+        if (is_tiled(g))
+            store_tiled<<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, to);
+        else
+            store<<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, to);
+        return cudaGetLastError();
+    });
 }
 
 __global__ void pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, double2 *padded)
@@ -195,11 +181,10 @@ __global__ void scale(const double2 *padded, int64_t segment, Complex<Real> *spe
 cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,
                           cudaStream_t stream)
 {
-    const auto grid = line_grid(segment, 1);
-    const auto from = static_cast<const double2 *>(padded);
-    if (precision == LW_SINGLE)
-        scale<float><<<grid, block_threads, 0, stream>>>(from, segment, static_cast<float2 *>(spectrum));
-    else
-        scale<double><<<grid, block_threads, 0, stream>>>(from, segment, static_cast<double2 *>(spectrum));
-    return cudaGetLastError();
+    return with_real(precision, [=](auto real) {
+        using Real = decltype(real);
+        scale<Real><<<line_grid(segment, 1), block_threads, 0, stream>>>(static_cast<const double2 *>(padded), segment,
+                                                                         static_cast<Complex<Real> *>(spectrum));
+        return cudaGetLastError();
+    });
 }
