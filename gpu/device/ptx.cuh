@@ -179,8 +179,7 @@ __device__ __forceinline__ void wait_for_predecessor()
 #endif
 }
 
-/* ---- blocks of a cluster that write to each other's shared memory. There are none before sm_90, and kernels that use them are empty
- * there. ---- */
+/* ---- blocks of a cluster that write to each other's shared memory: none before sm_90, where their kernels are empty ---- */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define LW_HAS_CLUSTERS 1

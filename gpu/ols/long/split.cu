@@ -143,7 +143,8 @@ template <class S, bool SWAPPED> LW_DEVICE void store_tile(const typename S::C (
 /* The block's columns of an item, natural order in, natural order out, times the twiddles. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-split_gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra, unsigned *flag)
+split_gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra,
+             unsigned *flag)
 {
     using F = typename S::ColumnT;
     using C = typename S::C;
