@@ -222,10 +222,10 @@ static void expect(const struct under_test *test, struct scene scene, int most_t
     CHECK(scene.range_db > 0 || score.error < most_error, "L1 error %g", score.error);
 }
 
-/* ---- the same in all ways ------------------------------------------------------------------------------------------ */
+/* ---- the same again ------------------------------------------------------------------------------------------------ */
 
-/* The cpu engine has one way. The first solver runs twice. */
-static void check_ways(const struct under_test *test, struct scene scene)
+/* The same bits by a solver's second run and with any number of threads. */
+static void check_again(const struct under_test *test, struct scene scene)
 {
     struct trial trial = open_trial(&scene);
     trial.seed = 3;
@@ -233,14 +233,12 @@ static void check_ways(const struct under_test *test, struct scene scene)
     struct attempt first = try_once(&trial, test->type, 0, 1);
     run(&first, &trial);
     CHECK(first.result.is_explained && first.result.n_lines == trial.n_lines, "%" PRId64 " lines", first.result.n_lines);
-    for (int way = 0; way < 4; way++) {
-        trial.scene.choice.ways.fetch = way & 1 ? LW_PUBLISHED_DIRECT : LW_PUBLISHED_GATHER;
-        trial.scene.choice.ways.cutoff = way & 2 ? LW_PUBLISHED_SORT : LW_PUBLISHED_SELECT;
-        struct attempt other = try_once(&trial, test->type, 0, 2 + way % 3);
+    for (int n_threads = 2; n_threads < 5; n_threads++) {
+        struct attempt other = try_once(&trial, test->type, 0, n_threads);
         CHECK(other.result.n_lines == first.result.n_lines && other.result.residual == first.result.residual &&
                   memcmp(other.result.lines, first.result.lines,
                          (size_t)first.result.n_lines * sizeof *first.result.lines) == 0,
-              "way %d gives other bits", way);
+              "%d threads give other bits", n_threads);
         end_attempt(&other);
     }
     end_attempt(&first);
@@ -336,11 +334,11 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     const struct scene few_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .n_wanted = 8};
     const struct scene strong_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .is_real = true, .least = 0.4};
     check_statistics(&test);
-    check_ways(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
-    check_ways(&test, real_comb);
+    check_again(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
+    check_again(&test, real_comb);
     /* what a GPU has kernels of its own for: powers of two, whose samples stand in columns */
-    check_ways(&test, (struct scene){.n = 1 << 16, .n_lines = 12, .snr_db = 25, .choice = {.n_buckets = 4096}});
-    check_ways(&test, (struct scene){.n = 1 << 18, .n_lines = 6, .snr_db = 25, .is_real = true, .choice = {.n_buckets = 256}});
+    check_again(&test, (struct scene){.n = 1 << 16, .n_lines = 12, .snr_db = 25, .choice = {.n_buckets = 4096}});
+    check_again(&test, (struct scene){.n = 1 << 18, .n_lines = 6, .snr_db = 25, .is_real = true, .choice = {.n_buckets = 256}});
     check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_engines(&test, real_comb);
     check_engines(&test, many_loops);

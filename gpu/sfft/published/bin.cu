@@ -8,13 +8,9 @@
  * bytes of each row or half of one, and makes the sums of all loops from them, COLUMNS of each loop side by side: nothing of the
  * signal is read twice, and nothing in pieces. The taps of a bucket are fetched side by side, too, since threads that are
  * neighbours have buckets far apart. The reads of samples by a quarter of a warp are of as many columns, so no bank has two. It
- * pays where the loops take much of the signal.
- *
- * By rows, a thread first fetches one sample, by an index of its own, into the order of the window: neighbouring threads write
- * neighbouring places, and the loads of a whole row are under way at once. Then a thread makes one sum of a row, coalesced. On
- * two streams, the fetching of one loop overlaps the folding of the one before. */
-#include "gpu/sfft/number.cuh"
+ * pays where the loops take much of the signal. */
 #include "gpu/sfft/published/launch.cuh"
+#include "gpu/sfft/published/window.cuh"
 
 namespace {
 
@@ -28,33 +24,6 @@ __global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
         device.cleared[i] = {0, 0};
     if (i == 0)
         *device.samples = *device.asked;
-}
-
-template <bool IS_REAL> LW_DEVICE double2 sample_at(const double *samples, int64_t i)
-{
-    if constexpr (IS_REAL)
-        return {__ldg(samples + i), 0};
-    else
-        return __ldg((const double2 *)samples + i);
-}
-
-/* The sample of tap i, -half <= i <= half < n. */
-LW_DEVICE int64_t index_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t i)
-{
-    const int64_t at = mod_multiply(loop.sigma, mod_wrap(i, device.n), device.n, 1.0 / (double)device.n);
-    return mod_add(at, loop.tau, device.n);
-}
-
-LW_DEVICE void accumulate(double2 &sum, double tap, double2 x)
-{
-    sum.x = fma(tap, x.x, sum.x);
-    sum.y = fma(tap, x.y, sum.y);
-}
-
-/* The first tap of bucket b: the least i >= -half that is b modulo B. */
-LW_DEVICE int64_t first_tap(const lw_published_device &device, int64_t b)
-{
-    return b - (device.half + b) / device.n_buckets * device.n_buckets;
 }
 
 template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_published_device device)
@@ -170,25 +139,6 @@ template <bool IS_REAL, int BYTES> __global__ void __launch_bounds__(THREADS) bi
         device.planes[i / stripe.COLUMNS * device.n_buckets + stripe.buckets[i]] = stripe.sum_of(device, i);
 }
 
-template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_published_device device, int loop, int buffer)
-{
-    const int64_t place = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-    if (place <= 2 * device.half)
-        device.rows[buffer][place] = sample_at<IS_REAL>(*device.samples, index_of(device, device.loops[loop], place - device.half));
-}
-
-__global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, int loop, int buffer)
-{
-    const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-    if (b >= device.n_buckets)
-        return;
-    double2 sum = {0, 0};
-#pragma unroll 4
-    for (int64_t i = first_tap(device, b); i <= device.half; i += device.n_buckets)
-        accumulate(sum, __ldg(device.taps + device.half + i), device.rows[buffer][device.half + i]);
-    device.planes[loop * device.n_buckets + b] = sum;
-}
-
 unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS - 1) / THREADS); }
 
 }  // namespace
@@ -228,20 +178,4 @@ cudaError_t lw_published_bin_columns(const lw_published_device *device, cudaStre
     if (device->column_bytes == 128)
         return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 128> : bin_columns<false, 128>);
     return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 64> : bin_columns<false, 64>);
-}
-
-cudaError_t lw_published_gather(const lw_published_device *device, int loop, int buffer, cudaStream_t stream)
-{
-    const unsigned blocks = blocks_for(2 * device->half + 1);
-    if (device->is_real)
-        gather<true><<<blocks, THREADS, 0, stream>>>(*device, loop, buffer);
-    else
-        gather<false><<<blocks, THREADS, 0, stream>>>(*device, loop, buffer);
-    return cudaGetLastError();
-}
-
-cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int buffer, cudaStream_t stream)
-{
-    fold_row<<<blocks_for(device->n_buckets), THREADS, 0, stream>>>(*device, loop, buffer);
-    return cudaGetLastError();
 }

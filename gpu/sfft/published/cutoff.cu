@@ -1,9 +1,7 @@
 /* cutoff.cu - energies of buckets, and the largest of them.
  *
- * By selection, a block a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the
- * places and the bits of those beyond.
- *
- * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
+ * A block has a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the places and
+ * the bits of those beyond. */
 #include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
@@ -71,60 +69,9 @@ __global__ void __launch_bounds__(LINEAR_THREADS) measure(const double2 *values,
         energies[i] = energy_of(values[i]);
 }
 
-/* ---- sort ---------------------------------------------------------------------------------------------------------- */
-
-/* Larger values first, equal ones in the order of their places, fillers last. */
-LW_DEVICE bool comes_before(const lw_published_device_ranked &a, const lw_published_device_ranked &b)
-{
-    return a.value != b.value ? a.value > b.value : a.place < b.place;
-}
-
-__global__ void __launch_bounds__(LINEAR_THREADS) begin_sort(lw_published_device device)
-{
-    const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x, loop = blockIdx.y;
-    if (i < device.sorted_size)
-        device.ranked[loop * device.sorted_size + i] =
-            i < device.n_buckets ? lw_published_device_ranked{device.energies[loop * device.n_buckets + i], (int)i}
-                                 : lw_published_device_ranked{-1, -1};
-}
-
-/* Compare elements `stride` apart within runs of `length`, which alternate in direction. */
-__global__ void __launch_bounds__(LINEAR_THREADS) sort_step(lw_published_device device, int64_t length, int64_t stride)
-{
-    const int64_t pair = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x;
-    if (pair >= device.sorted_size / 2)
-        return;
-    const int64_t low = pair / stride * 2 * stride + pair % stride;
-    lw_published_device_ranked *const ranked = device.ranked + blockIdx.y * device.sorted_size;
-    const lw_published_device_ranked a = ranked[low], b = ranked[low + stride];
-    const bool is_ascending = (low & length) == 0;
-    if (is_ascending ? comes_before(b, a) : comes_before(a, b)) {
-        ranked[low] = b;
-        ranked[low + stride] = a;
-    }
-}
-
-__global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_published_device device)
-{
-    const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x, loop = blockIdx.y;
-    if (i < device.n_selected) {
-        const int place = device.ranked[loop * device.sorted_size + i].place;
-        device.places[loop * device.n_selected + i] = place;
-        atomicOr(&device.chosen[loop * device.n_words + place / 32], 1u << place % 32);
-    }
-}
-
 dim3 grid_of(int64_t count, int rows)
 {
     return dim3((unsigned)((count + LINEAR_THREADS - 1) / LINEAR_THREADS), (unsigned)rows);
-}
-
-/* The blocks of that loop and those after it. */
-cudaError_t select_from(const lw_published_device *device, int first_loop, cudaStream_t stream)
-{
-    const int64_t bytes = select_bytes(device->n_buckets, device->most_shared_bytes);
-    const Launch launch = {dim3((unsigned)(device->location_loops + 1 - first_loop)), THREADS, bytes, stream};
-    return launch_kernel(*device, launch, bytes > 0 ? select_buckets<true> : select_buckets<false>, first_loop);
 }
 
 /* ---- comb ---------------------------------------------------------------------------------------------------------- */
@@ -156,23 +103,11 @@ cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t
     return cudaGetLastError();
 }
 
-cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_select(const lw_published_device *device, int first_loop, cudaStream_t stream)
 {
-    return select_from(device, 0, stream);
-}
-
-cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
-{
-    const cudaError_t status = select_from(device, device->location_loops, stream);
-    if (status != cudaSuccess)
-        return status;
-    begin_sort<<<grid_of(device->sorted_size, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
-    const dim3 grid = grid_of(device->sorted_size / 2, device->location_loops);
-    for (int64_t length = 2; length <= device->sorted_size; length *= 2)
-        for (int64_t stride = length / 2; stride > 0; stride /= 2)
-            sort_step<<<grid, LINEAR_THREADS, 0, stream>>>(*device, length, stride);
-    end_sort<<<grid_of(device->n_selected, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
-    return cudaGetLastError();
+    const int64_t bytes = select_bytes(device->n_buckets, device->most_shared_bytes);
+    const Launch launch = {dim3((unsigned)(device->location_loops + 1 - first_loop)), THREADS, bytes, stream};
+    return launch_kernel(*device, launch, bytes > 0 ? select_buckets<true> : select_buckets<false>, first_loop);
 }
 
 cudaError_t lw_published_comb(const lw_published_device *device, int64_t first, cudaStream_t stream)

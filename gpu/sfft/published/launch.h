@@ -14,12 +14,6 @@ struct lw_published_device_loop {
     int64_t sigma, sigma_inverse, tau;
 };
 
-/* A bucket's energy and its place, to be sorted. */
-struct lw_published_device_ranked {
-    double value;
-    int place;                  /* -1: filling up to a power of two */
-};
-
 /* What a run counts and sums: all 0 at its beginning, and the host's at its end. */
 struct lw_published_device_control {
     double median;              /* of the bucket energies of the first loop */
@@ -77,11 +71,8 @@ struct lw_published_device {
     double2 *between;                               /* [n_loops][n_buckets] work, for lw_published_transform */
     const double *response;                         /* as in struct lw_sfft_window */
     double2 *planes;                                /* [n_loops][n_buckets] */
-    double2 *rows[2];                               /* [2 half + 1] samples in the order of the window, of one loop each */
 
     double *energies;                               /* [location_loops][n_buckets] */
-    int64_t sorted_size;                            /* n_buckets up to a power of two; 0: not sorted */
-    struct lw_published_device_ranked *ranked;      /* [location_loops][sorted_size] */
     int *places;                                    /* [location_loops][n_selected] */
     int64_t n_words;                                /* ceil(n_buckets / 32) */
     unsigned *chosen;                               /* [location_loops][n_words] a bit for each bucket that is among the places */
@@ -122,11 +113,6 @@ int lw_published_column_bytes(const struct lw_published_device *device);
 /** The same as the direct way, by columns. The signal is aligned to 16 bytes. */
 cudaError_t lw_published_bin_columns(const struct lw_published_device *device, cudaStream_t stream);
 
-/** The same in two steps: rows[buffer] = the samples of a loop in the order of the window, a thread a sample; and the loop's
- * plane from that row. */
-cudaError_t lw_published_gather(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
-cudaError_t lw_published_fold_row(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
-
 /** planes = their forward transforms, in place, and energies of the locating loops; where the device has clusters of 8 blocks and
  * lw_published_transforms says so. */
 int lw_published_transforms(int64_t n_buckets);
@@ -137,10 +123,9 @@ cudaError_t lw_published_transform(const struct lw_published_device *device, cud
 /** energies of the locating loops, from their transformed planes. */
 cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);
 
-/** places = the n_selected largest energies of each locating loop, by selection, or by sorting all; their bits in `chosen`, all 0
- * before, are set; and control->median. */
-cudaError_t lw_published_select(const struct lw_published_device *device, cudaStream_t stream);
-cudaError_t lw_published_sort(const struct lw_published_device *device, cudaStream_t stream);
+/** places = the n_selected largest energies of the locating loops from first_loop on; their bits in `chosen`, all 0 before, are
+ * set; and control->median. */
+cudaError_t lw_published_select(const struct lw_published_device *device, int first_loop, cudaStream_t stream);
 
 /** teeth = every (n / comb)-th sample from `first` on; after their transform, approved = 1 for the strongest residues. */
 cudaError_t lw_published_comb(const struct lw_published_device *device, int64_t first, cudaStream_t stream);

@@ -17,8 +17,9 @@ enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, CHECK, N_MARKS };
 struct solver {
     struct lw_published_solver base;
     bool is_timed;
-    cudaStream_t stream, fetching;                  /* rows are fetched on the second */
-    cudaEvent_t marks[N_MARKS], forked, fetched[2], folded[2];
+    struct lw_cuda_published_ways ways;
+    cudaStream_t stream;
+    cudaEvent_t marks[N_MARKS];
     cudaGraphExec_t graph;                          /* a whole run: one launch instead of tens */
     void *memory;                                   /* the allocation that holds everything that `device` points to */
     struct lw_published_device device;
@@ -59,9 +60,6 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
         device.bucket_bits++;
     while (device.is_power && device.n_buckets << device.width_bits < device.n)
         device.width_bits++;
-    if (choice->ways.cutoff == LW_PUBLISHED_SORT)
-        for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
-            ;
     return device;
 }
 
@@ -84,7 +82,7 @@ static int64_t lay_out_pinned(struct solver *solver)
     return arena.used;
 }
 
-static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
+static int64_t lay_out(struct solver *solver, int64_t work_bytes)
 {
     struct lw_arena arena = {.base = solver->memory};
     struct lw_published_device *const d = &solver->device;
@@ -98,10 +96,7 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->roots = lw_arena_take(&arena, LW_PUBLISHED_ROOTS(d->n_buckets) * (int64_t)sizeof *d->roots);
     d->between = lw_arena_take(&arena, d->n_loops * d->n_buckets * (int64_t)sizeof *d->between);
     d->planes = lw_arena_take(&arena, d->n_loops * d->n_buckets * (int64_t)sizeof *d->planes);
-    for (int i = 0; i < 2 && gathers; i++)
-        d->rows[i] = lw_arena_take(&arena, taps * (int64_t)sizeof *d->rows[i]);
     d->energies = lw_arena_take(&arena, of_loops * d->n_buckets * (int64_t)sizeof *d->energies);
-    d->ranked = lw_arena_take(&arena, of_loops * d->sorted_size * (int64_t)sizeof *d->ranked);
     d->places = lw_arena_take(&arena, of_loops * d->n_selected * (int64_t)sizeof *d->places);
     d->lines = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->lines);
     d->keys = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->keys);
@@ -124,8 +119,6 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     return arena.used;
 }
 
-static bool gathers(const struct lw_published_plan *plan) { return plan->choice.ways.fetch == LW_PUBLISHED_GATHER; }
-
 static int64_t work_bytes(const struct lw_published_device *device)
 {
     const int64_t buckets = lw_cuda_fft_bytes(device->n_buckets, CUFFT_Z2Z, device->n_loops);
@@ -140,15 +133,13 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted,
         .pinned = lay_out_pinned(&counted),
-        .device = lw_device_bytes(lay_out(&counted, gathers(plan), work_bytes(&counted.device))),
+        .device = lw_device_bytes(lay_out(&counted, work_bytes(&counted.device))),
     };
 }
 
 static int allocate(struct solver *solver, struct lw_error *err)
 {
-    const struct lw_published_plan *const plan = &solver->base.layout->plan;
-    const int64_t work = work_bytes(&solver->device), pinned = lay_out_pinned(solver);
-    const int64_t bytes = lay_out(solver, gathers(plan), work);
+    const int64_t work = work_bytes(&solver->device), pinned = lay_out_pinned(solver), bytes = lay_out(solver, work);
     const cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned, cudaHostAllocDefault);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", pinned, 0, err);
@@ -156,7 +147,7 @@ static int allocate(struct solver *solver, struct lw_error *err)
     if (rc)
         return rc;
     memset(solver->pinned, 0, (size_t)pinned);          /* pages are touched now, not by a run */
-    lay_out(solver, gathers(plan), work);
+    lay_out(solver, work);
     lay_out_pinned(solver);
     return LW_OK;
 }
@@ -166,15 +157,8 @@ static int allocate(struct solver *solver, struct lw_error *err)
 static int create_streams(struct solver *solver, struct lw_error *err)
 {
     cudaError_t status = cudaStreamCreateWithFlags(&solver->stream, cudaStreamNonBlocking);
-    if (status == cudaSuccess)
-        status = cudaStreamCreateWithFlags(&solver->fetching, cudaStreamNonBlocking);
     for (int i = 0; status == cudaSuccess && i < N_MARKS; i++)
         status = cudaEventCreate(&solver->marks[i]);
-    if (status == cudaSuccess)
-        status = cudaEventCreateWithFlags(&solver->forked, cudaEventDisableTiming);
-    for (int i = 0; status == cudaSuccess && i < 2; i++)
-        if ((status = cudaEventCreateWithFlags(&solver->fetched[i], cudaEventDisableTiming)) == cudaSuccess)
-            status = cudaEventCreateWithFlags(&solver->folded[i], cudaEventDisableTiming);
     return lw_cuda_check(status, "making streams and events", err);
 }
 
@@ -253,16 +237,6 @@ static void destroy(struct lw_published_solver *base)
             cudaEventDestroy(solver->marks[i]);
     if (solver->graph)
         cudaGraphExecDestroy(solver->graph);
-    if (solver->forked)
-        cudaEventDestroy(solver->forked);
-    for (int i = 0; i < 2; i++) {
-        if (solver->fetched[i])
-            cudaEventDestroy(solver->fetched[i]);
-        if (solver->folded[i])
-            cudaEventDestroy(solver->folded[i]);
-    }
-    if (solver->fetching)
-        cudaStreamDestroy(solver->fetching);
     if (solver->stream)
         cudaStreamDestroy(solver->stream);
     cudaFree(solver->memory);
@@ -291,35 +265,10 @@ static cudaError_t enqueue_comb(struct solver *solver)
     return status;
 }
 
-/* Loop l is fetched while the one before it is folded; a row is used again once it has been folded. */
-static cudaError_t enqueue_rows(struct solver *solver)
-{
-    const struct lw_published_device *const device = &solver->device;
-    cudaError_t status = cudaEventRecord(solver->forked, solver->stream);
-    if (status == cudaSuccess)
-        status = cudaStreamWaitEvent(solver->fetching, solver->forked, 0);
-    for (int l = 0; status == cudaSuccess && l < device->n_loops; l++) {
-        const int buffer = l % 2;
-        if (l >= 2)
-            status = cudaStreamWaitEvent(solver->fetching, solver->folded[buffer], 0);
-        if (status == cudaSuccess)
-            status = lw_published_gather(device, l, buffer, solver->fetching);
-        if (status == cudaSuccess)
-            status = cudaEventRecord(solver->fetched[buffer], solver->fetching);
-        if (status == cudaSuccess)
-            status = cudaStreamWaitEvent(solver->stream, solver->fetched[buffer], 0);
-        if (status == cudaSuccess)
-            status = lw_published_fold_row(device, l, buffer, solver->stream);
-        if (status == cudaSuccess)
-            status = cudaEventRecord(solver->folded[buffer], solver->stream);
-    }
-    return status;
-}
-
 static cudaError_t enqueue_bin(struct solver *solver)
 {
-    if (gathers(&solver->base.layout->plan))
-        return enqueue_rows(solver);
+    if (solver->ways.bin)
+        return solver->ways.bin(solver->ways.context, &solver->device, solver->stream);
     return solver->device.column_bytes > 0 ? lw_published_bin_columns(&solver->device, solver->stream)
                                            : lw_published_bin_direct(&solver->device, solver->stream);
 }
@@ -338,7 +287,8 @@ static cudaError_t enqueue_cutoff(struct solver *solver)
     const cudaError_t status = solver->transforms ? cudaSuccess : lw_published_measure(device, solver->stream);
     if (status != cudaSuccess)
         return status;
-    return device->sorted_size > 0 ? lw_published_sort(device, solver->stream) : lw_published_select(device, solver->stream);
+    return solver->ways.cutoff ? solver->ways.cutoff(solver->ways.context, device, solver->stream)
+                               : lw_published_select(device, 0, solver->stream);
 }
 
 static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_find_lines(&solver->device, solver->stream); }
@@ -461,14 +411,15 @@ static void choose_ways(struct solver *solver)
 
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
-int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, struct lw_published_solver **out,
-                             struct lw_error *err)
+int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, const struct lw_cuda_published_ways *ways,
+                             struct lw_published_solver **out, struct lw_error *err)
 {
     struct solver *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);
     if (!solver)
         return LW_ESYSTEM;
     solver->base = (struct lw_published_solver){&ops, layout};
     solver->is_timed = is_timed;
+    solver->ways = ways ? *ways : (struct lw_cuda_published_ways){0};
     solver->device = describe(&layout->plan);
     const struct lw_published_device *const device = &solver->device;
     choose_ways(solver);
@@ -488,7 +439,7 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
                   struct lw_error *err)
 {
     (void)engine;
-    return lw_cuda_published_create(layout, true, out, err);
+    return lw_cuda_published_create(layout, true, NULL, out, err);
 }
 
-const struct lw_published_ops lw_cuda_published_ops = {.ways = {.fetch = LW_PUBLISHED_DIRECT}, .bytes = bytes, .create = create};
+const struct lw_published_ops lw_cuda_published_ops = {.bytes = bytes, .create = create};

@@ -17,7 +17,6 @@ struct lw_published_solver;
 
 /* What an engine has for the published transform: bytes of a solver, and one by a layout, which is borrowed for its life. */
 struct lw_published_ops {
-    struct lw_published_ways ways;  /* its fastest, as measured (tests/bench/results/sfft_gpu.md) */
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_published_plan *plan);
     int (*create)(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
                   struct lw_error *err);

@@ -13,8 +13,7 @@
  *
  * It takes tens of times the samples of the default algorithm, and the signal in memory; it is here to be compared with.
  *
- * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads, nor
- * on how it is computed (struct lw_published_ways). */
+ * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads. */
 #pragma once
 
 #include "base/linkage.h"
@@ -29,22 +28,9 @@ LW_C_BEGIN
 
 enum lw_published_window { LW_PUBLISHED_DOLPH_CHEBYSHEV, LW_PUBLISHED_GAUSSIAN };
 
-/* Ways to compute the same on a GPU, to be compared by tests/bench/published_gpu.c; the cpu engine has the first of each. */
-enum lw_published_fetch {
-    LW_PUBLISHED_GATHER,            /* samples are first brought together in the order of the window, ahead of the fold */
-    LW_PUBLISHED_DIRECT,            /* each is folded as it comes */
-};
-enum lw_published_cutoff { LW_PUBLISHED_SELECT, LW_PUBLISHED_SORT };
-
-struct lw_published_ways {
-    enum lw_published_fetch fetch;
-    enum lw_published_cutoff cutoff;
-};
-
 /* What may be asked for; 0 leaves a number to the plan, except for `comb`. */
 struct lw_published_choice {
     enum lw_published_window window;
-    struct lw_published_ways ways;
     int64_t n_buckets;              /* B, even */
     int location_loops, votes;      /* 1 <= votes <= location_loops */
     int estimation_loops;           /* beyond those that locate, whose buckets are used as well */

@@ -49,14 +49,13 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
     struct published *const state = run->state = lw_alloc(sizeof *state, "the search for lines", err);
     if (!state)
         return LW_ESYSTEM;
-    struct lw_published_choice choice = *run->request.published;
-    choice.ways = run->setup.engine->ops->published->ways;
-    const int rc = lw_published_plan_make(&run->request.spec, &choice, 0, &state->plans[0], err);
+    const struct lw_published_choice *const choice = run->request.published;
+    const int rc = lw_published_plan_make(&run->request.spec, choice, 0, &state->plans[0], err);
     if (rc)
         return rc;
     state->n_plans = 1;
     while (state->n_plans < LW_PUBLISHED_ATTEMPTS &&
-           lw_published_plan_make(&run->request.spec, &choice, state->n_plans, &state->plans[state->n_plans], NULL) == LW_OK)
+           lw_published_plan_make(&run->request.spec, choice, state->n_plans, &state->plans[state->n_plans], NULL) == LW_OK)
         state->n_plans++;
     const struct lw_published_plan *const plan = &state->plans[0];
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sfft2: %d + %d loops of %" PRId64 " buckets, %d of %d "
@@ -138,21 +137,14 @@ static int run_attempt(struct lw_sparse *run, int attempt, struct lw_error *err)
     return rc;
 }
 
-/* The seconds of all ranks on the first. */
-static void sum_profile(struct lw_sparse *run)
-{
-    struct published *const state = run->state;
-    lw_comm_collect(run->setup.comm, (double *)&state->profile, sizeof state->profile / sizeof(double), 0);
-}
-
 static int search(struct lw_sparse *run, struct lw_error *err)
 {
-    const struct published *const state = run->state;
+    struct published *const state = run->state;
     int rc = LW_OK;
     for (int a = 0; rc == LW_OK && a < state->n_plans; a++)
         rc = run_attempt(run, a, err);
-    if (rc == LW_OK)
-        sum_profile(run);
+    if (rc == LW_OK)            /* the seconds of all ranks, on the first */
+        lw_comm_collect(run->setup.comm, (double *)&state->profile, sizeof state->profile / sizeof(double), 0);
     return rc;
 }
 
