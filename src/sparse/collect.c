@@ -1,10 +1,16 @@
+/* collect.c - which samples are read, by whom, and from the file to the rank that needs them: by the format's library, the next
+ * read under way while one is worked on, or straight from their place in the file, by the I/O threads side by side
+ * (run->is_raw). */
 #include "sparse/collect.h"
 
-#include "sparse/fetch.h"
+#include "base/integers.h"
+#include "base/leave.h"
+#include "io/bytes/transfer.h"
 #include "sparse/pace.h"
-#include "sparse/values.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- the list ------------------------------------------------------------------------------------------------------- */
@@ -23,74 +29,276 @@ int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, i
     return rc;
 }
 
-/* ---- reads by the format's library: the next one is under way while one is worked on ---------------------------------- */
+/* What is read: the spans of a list, or where there is none, all samples of one channel, `length` at a time. */
+struct reads {
+    struct lw_sparse *run;
+    const struct lw_sfft_samples *samples;          /* NULL: all, to run->whole */
+    int64_t n_spans, length;
+    int64_t channel, n_channels;
+    double *values;                 /* [n_channels][samples->total](re, im) */
 
-static char *buffer_of(const struct lw_sparse *run, int64_t read)
+    /* By threads, in pieces that are handed out. */
+    int64_t width;                  /* channels in one read, all of one piece of the axis */
+    int64_t piece_size;             /* spans */
+    int64_t row_pieces;             /* in the channels of one read, of which there are several where time is fast */
+    _Atomic int64_t n_not_finite;   /* of all samples of a channel, which are zero instead */
+};
+
+/* What a read brought: sample i of channel c is in the bytes from memory + i x axis_bytes + c x channel_bytes on. */
+struct block {
+    const char *memory;
+    int64_t axis_bytes, channel_bytes;
+    int64_t n_channels;
+};
+
+static struct lw_sfft_span span_of(const struct reads *reads, int64_t s)
 {
-    return run->buffers + read % run->n_buffers * run->buffer_bytes;
+    if (reads->samples)
+        return reads->samples->spans[s];
+    const int64_t first = s * reads->length;
+    return (struct lw_sfft_span){.first = first, .count = lw_min64(reads->length, reads->run->request.spec.n - first)};
 }
 
-static int begin_read(struct lw_sparse *run, int64_t read, const struct lw_sfft_span *span, int64_t channel, int64_t n_channels,
-                      struct lw_error *err)
+static char *buffer_of(const struct lw_sparse *run, int64_t number)
 {
+    return run->buffers + number % run->n_buffers * run->buffer_bytes;
+}
+
+/* ---- samples as numbers --------------------------------------------------------------------------------------------- */
+
+/* As the reader gives them: those of the place in the file may be packed or of another type, and are rounded as it does. */
+static void take(const struct lw_sparse *run, const char *sample, double out[2])
+{
+    const struct lw_reader_place *const place = &run->place;
+    const struct lw_type input = run->setup.job.op.input;
+    const bool is_other = run->is_raw && (place->packing.is_on || place->type.scalar != input.scalar);
+    const struct lw_type type = is_other ? place->type : input;
+    for (int part = 0; part < 2; part++)
+        out[part] = part == 0 || type.is_complex ? lw_type_number(type, sample, part) : 0;
+    if (!is_other)
+        return;
+    lw_packing_undo(&place->packing, type, 1, out);
+    for (int part = 0; part < 2; part++)
+        out[part] = input.scalar == LW_FLOAT32 ? (double)(float)out[part] : out[part];
+}
+
+/* Put the wanted samples of a span to their places. @param values  those of the block's first channel */
+static void scatter(const struct reads *reads, const struct lw_sfft_span *span, const struct block *block, double *values)
+{
+    const struct lw_sfft_samples *const samples = reads->samples;
+    for (int64_t i = span->begin; i < span->end; i++) {
+        const struct lw_sfft_wanted *const wanted = &samples->wanted[i];
+        const char *const sample = block->memory + (wanted->sample - span->first) * block->axis_bytes;
+        for (int64_t c = 0; c < block->n_channels; c++)
+            take(reads->run, sample + c * block->channel_bytes, values + 2 * (c * samples->total + wanted->place));
+    }
+}
+
+/* Put all samples of a span into run->whole. @return  how many are not finite: they count as zero */
+static int64_t convert(const struct lw_sparse *run, const struct lw_sfft_span *span, const struct block *block)
+{
+    const bool is_real = run->request.spec.is_real;
+    int64_t n_not_finite = 0;
+    for (int64_t i = 0; i < span->count; i++) {
+        double x[2];
+        take(run, block->memory + i * block->axis_bytes, x);
+        if (!isfinite(x[0]) || !isfinite(x[1])) {
+            n_not_finite++;
+            x[0] = x[1] = 0;
+        }
+        double *const to = run->whole + (is_real ? span->first + i : 2 * (span->first + i));
+        to[0] = x[0];
+        if (!is_real)
+            to[1] = x[1];
+    }
+    return n_not_finite;
+}
+
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples)
+{
+    int64_t found = 0;
+    for (double *x = values; x < values + 2 * n_samples; x += 2) {
+        if (isfinite(x[0]) && isfinite(x[1]))
+            continue;
+        found++;
+        x[0] = x[1] = 0;
+    }
+    return found;
+}
+
+/* ---- reads by the format's library ---------------------------------------------------------------------------------- */
+
+static int begin_read(const struct reads *reads, int64_t s, struct lw_error *err)
+{
+    const struct lw_sparse *const run = reads->run;
+    const struct lw_sfft_span span = span_of(reads, s);
     const struct lw_slab slab = {
-        .first = lw_sparse_first(run, channel) + span->first, .count = span->count,
-        .channel = lw_sparse_input(run, channel), .n_channels = n_channels,
-        .into = buffer_of(run, read), .into_axis = span->count,
+        .first = lw_sparse_first(run, reads->channel) + span.first, .count = span.count,
+        .channel = lw_sparse_input(run, reads->channel), .n_channels = reads->n_channels,
+        .into = buffer_of(run, s), .into_axis = span.count,
     };
     return lw_reader_begin(run->setup.reader, &slab, err);
 }
 
-/* Channels as they lie in the buffer of a read, which holds n_channels of `count` samples. */
-static struct lw_sparse_block block_of(const struct lw_sparse *run, int64_t read, int64_t count, int64_t n_channels)
+static int read_by_library(const struct reads *reads, struct lw_error *err)
 {
+    struct lw_sparse *const run = reads->run;
     const int64_t bytes = (int64_t)lw_type_bytes(run->setup.job.op.input);
     const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
-    return (struct lw_sparse_block){
-        .memory = buffer_of(run, read), .axis_bytes = slow ? n_channels * bytes : bytes,
-        .channel_bytes = slow ? bytes : count * bytes, .n_channels = n_channels,
-    };
-}
-
-static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samples, int64_t channel, int64_t n_channels,
-                       double *values, struct lw_error *err)
-{
-    const struct lw_sfft_span *const spans = samples->spans;
-    const int64_t n_spans = n_channels > 0 ? samples->n_spans : 0;
-    int rc = n_spans > 0 ? begin_read(run, 0, &spans[0], channel, n_channels, err) : LW_OK;
-    for (int64_t s = 0; rc == LW_OK && s < n_spans; s++) {
-        if ((rc = lw_reader_end(run->setup.reader, err)) ||
-            (s + 1 < n_spans && (rc = begin_read(run, s + 1, &spans[s + 1], channel, n_channels, err))))
+    int rc = reads->n_spans > 0 ? begin_read(reads, 0, err) : LW_OK;
+    for (int64_t s = 0; rc == LW_OK && s < reads->n_spans; s++) {
+        if ((rc = lw_reader_end(run->setup.reader, err)) || (s + 1 < reads->n_spans && (rc = begin_read(reads, s + 1, err))))
             break;
-        const struct lw_sparse_block block = block_of(run, s, spans[s].count, n_channels);
-        lw_sparse_scatter(run, samples, &spans[s], &block, values);
-        run->shown += (spans[s].end - spans[s].begin) * n_channels * run->n_ranks;
+        const struct lw_sfft_span span = span_of(reads, s);
+        const struct block block = {
+            .memory = buffer_of(run, s), .axis_bytes = slow ? reads->n_channels * bytes : bytes,
+            .channel_bytes = slow ? bytes : span.count * bytes, .n_channels = reads->n_channels,
+        };
+        if (reads->samples)
+            scatter(reads, &span, &block, reads->values);
+        else
+            run->flaws.n_not_finite += convert(run, &span, &block);
+        run->shown += (span.end - span.begin) * reads->n_channels * run->n_ranks;
         lw_progress_show(&run->report.progress, run->shown);
     }
     return rc;
 }
 
-static struct lw_sfft_span block_span(const struct lw_sparse *run, int64_t block)
+/* ---- reads by the I/O threads --------------------------------------------------------------------------------------- */
+
+/* A piece is so much that handing it out costs nothing beside it, and so little that all threads end together. */
+enum { PIECE_READS = 256, PIECES_OF_A_THREAD = 16, PIECE_BYTES = 4 << 20 };
+
+/* Pieces of a thread in a batch. Two batches are under way, so that progress can be shown while no thread waits. */
+enum { BATCH_PIECES = 8, BATCHES = 2 };
+
+struct part {
+    struct lw_batch batch;
+    struct reads *reads;
+    int64_t first_piece;
+};
+
+static int64_t offset_of(const struct lw_sparse *run, int64_t sample, int64_t channel)
 {
-    const int64_t first = block * run->block, rest = run->request.spec.n - first;
-    return (struct lw_sfft_span){.first = first, .count = rest < run->block ? rest : run->block};
+    const struct lw_reader_place *const place = &run->place;
+    return place->offset + (lw_sparse_first(run, channel) + sample) * place->axis_bytes +
+           lw_sparse_input(run, channel) * place->channel_bytes;
 }
 
+static int64_t bytes_of(const struct reads *reads, int64_t count)
+{
+    return (count - 1) * reads->run->place.axis_bytes + lw_sparse_extent(reads->run, reads->width);
+}
+
+static int read_span(const struct reads *reads, const struct lw_sfft_span *span, int64_t channel, char *into, struct lw_error *err)
+{
+    const struct lw_sparse *const run = reads->run;
+    const int64_t start = run->setup.job.view.start + lw_sparse_first(run, channel) + span->first;
+    struct lw_error reason;
+    if (lw_bytes_read(run->place.fd, into, offset_of(run, span->first, channel), bytes_of(reads, span->count), &reason) == LW_OK)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %.600s: %.120s", start, start + span->count - 1,
+                   lw_dataset_name(&run->setup.job.inputs[0]).text, reason.message);
+}
+
+static void announce(const struct reads *reads, int64_t channel, int64_t begin, int64_t end)
+{
+    for (int64_t s = begin; s < end; s++) {
+        const struct lw_sfft_span *const span = &reads->samples->spans[s];
+        lw_bytes_announce(reads->run->place.fd, offset_of(reads->run, span->first, channel), bytes_of(reads, span->count));
+    }
+}
+
+static int read_piece(void *context, int64_t number, int thread, struct lw_error *err)
+{
+    const struct part *const part = context;
+    struct reads *const reads = part->reads;
+    const struct lw_sparse *const run = reads->run;
+    const int64_t piece = part->first_piece + number, row = piece / reads->row_pieces, channel = reads->channel + row;
+    const int64_t begin = piece % reads->row_pieces * reads->piece_size;
+    const int64_t end = lw_min64(begin + reads->piece_size, reads->n_spans);
+    char *const buffer = buffer_of(run, thread);
+    const struct block block = {buffer, run->place.axis_bytes, run->place.channel_bytes, reads->width};
+    int64_t flaws = 0;
+    int rc = lw_leave_check(err);
+    if (rc == LW_OK && reads->samples && run->pace.is_ahead)
+        announce(reads, channel, begin, end);
+    for (int64_t s = begin; rc == LW_OK && s < end; s++) {
+        const struct lw_sfft_span span = span_of(reads, s);
+        rc = read_span(reads, &span, channel, buffer, err);
+        if (rc == LW_OK && reads->samples)
+            scatter(reads, &span, &block, reads->values + 2 * row * reads->samples->total);
+        else if (rc == LW_OK)
+            flaws += convert(run, &span, &block);
+    }
+    atomic_fetch_add(&reads->n_not_finite, flaws);
+    return rc;
+}
+
+/* Spans of a list in a piece, by their number and by their bytes. */
+static int64_t choose_piece(const struct lw_sparse *run, const struct lw_sfft_samples *samples)
+{
+    const int64_t shares = (int64_t)lw_pool_threads(run->setup.pool) * PIECES_OF_A_THREAD;
+    const int64_t mean_bytes = samples->read * run->place.axis_bytes / samples->n_spans;
+    return lw_max64(1, lw_min64(lw_min64(PIECE_READS, samples->n_spans / shares), PIECE_BYTES / lw_max64(mean_bytes, 1)));
+}
+
+static int read_by_threads(struct reads *reads, struct lw_error *err)
+{
+    struct lw_sparse *const run = reads->run;
+    struct lw_pool *const pool = run->setup.pool;
+    reads->row_pieces = lw_divide_up(reads->n_spans, reads->piece_size);
+    const int64_t n_pieces = reads->row_pieces * (reads->n_channels / reads->width);
+    const int64_t n_shown = reads->samples ? reads->samples->count * reads->n_channels * run->n_ranks : 0;
+    const int64_t size = (int64_t)lw_pool_threads(pool) * BATCH_PIECES, n_batches = lw_divide_up(n_pieces, size);
+    struct part parts[BATCHES] = {{.reads = reads}, {.reads = reads}};
+    int rc = LW_OK;
+    for (int64_t b = 0; b <= n_batches; b++) {
+        if (rc == LW_OK && b < n_batches) {
+            struct part *const part = &parts[b % BATCHES];
+            part->first_piece = b * size;
+            part->batch = (struct lw_batch){
+                .lane = LW_LANE_READ, .n_pieces = lw_min64(size, n_pieces - b * size), .work = read_piece, .context = part,
+            };
+            lw_pool_start(pool, &part->batch);
+        }
+        if (b == 0)
+            continue;
+        const int code = lw_pool_wait(pool, &parts[(b - 1) % BATCHES].batch, rc ? NULL : err);
+        rc = rc ? rc : code;
+        lw_progress_show(&run->report.progress, run->shown + (int64_t)((double)n_shown * (double)b / (double)n_batches));
+    }
+    run->shown += n_shown;
+    run->flaws.n_not_finite += atomic_load(&reads->n_not_finite);
+    return rc;
+}
+
+static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samples, int64_t channel, int64_t n_channels,
+                       double *values, struct lw_error *err)
+{
+    const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
+    struct reads reads = {
+        .run = run, .samples = samples, .n_spans = samples->n_spans, .channel = channel, .n_channels = n_channels,
+        .values = values, .width = slow ? n_channels : 1,
+    };
+    if (reads.n_spans == 0 || n_channels == 0)
+        return LW_OK;
+    if (!run->is_raw)
+        return read_by_library(&reads, err);
+    reads.piece_size = choose_piece(run, samples);
+    return read_by_threads(&reads, err);
+}
+
+/* Where other channels lie between its samples, I/O threads read these along or leave them out, whichever costs less. */
 static int read_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
-    const int64_t n_blocks = (run->request.spec.n - 1) / run->block + 1;
-    struct lw_sfft_span next = block_span(run, 0);
-    int rc = begin_read(run, 0, &next, channel, 1, err);
-    for (int64_t b = 0; rc == LW_OK && b < n_blocks; b++) {
-        const struct lw_sfft_span span = next;
-        next = block_span(run, b + 1);
-        if ((rc = lw_reader_end(run->setup.reader, err)) ||
-            (b + 1 < n_blocks && (rc = begin_read(run, b + 1, &next, channel, 1, err))))
-            break;
-        const struct lw_sparse_block block = block_of(run, b, span.count, 1);
-        run->flaws.n_not_finite += lw_sparse_convert(run, &block, span.first, span.count);
-    }
-    return rc;
+    const bool is_close = !run->is_raw || run->place.axis_bytes <= lw_bytes_gap(&run->pace);
+    struct reads reads = {
+        .run = run, .length = is_close ? run->block : 1, .channel = channel, .n_channels = 1,
+        .width = 1, .piece_size = is_close ? 1 : PIECE_READS,
+    };
+    reads.n_spans = lw_divide_up(run->request.spec.n, reads.length);
+    return run->is_raw ? read_by_threads(&reads, err) : read_by_library(&reads, err);
 }
 
 /* ---- to the ranks ---------------------------------------------------------------------------------------------------- */
@@ -116,9 +324,7 @@ int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *sampl
     const bool is_shared = run->n_ranks > 1 && !run->has_own_pieces;
     if (is_shared)                  /* the places of other ranks' samples; alone, a rank fills every place */
         memset(values, 0, (size_t)(n_channels * samples->total) * 2 * sizeof *values);
-    int rc = run->is_raw ? lw_sparse_fetch(run, samples, channel, n_channels, values, err)
-                         : read_wanted(run, samples, channel, n_channels, values, err);
-    rc = lw_comm_agree(comm, rc, err);
+    const int rc = lw_comm_agree(comm, read_wanted(run, samples, channel, n_channels, values, err), err);
     const double read = lw_now();
     for (int64_t c = 0; rc == LW_OK && is_shared && c < n_channels; c++) {
         lw_comm_collect(comm, values + c * samples->total * 2, samples->total * 2, lw_sparse_owner(run, channel + c));
@@ -132,10 +338,7 @@ int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *sampl
 int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
     const double start = lw_now();
-    int rc = LW_OK;
-    if (channel >= 0)
-        rc = run->is_raw ? lw_sparse_fetch_whole(run, channel, err) : read_whole(run, channel, err);
-    rc = lw_comm_agree(run->setup.comm, rc, err);
+    const int rc = lw_comm_agree(run->setup.comm, channel >= 0 ? read_whole(run, channel, err) : LW_OK, err);
     run->report.seconds[LW_SPARSE_READ] += lw_now() - start;
     return rc ? rc : lw_sparse_check_finite(run, err);
 }

@@ -21,3 +21,6 @@ int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_er
 
 /** LW_EDATA if some of the samples taken so far, run->flaws, are not finite, and --nan does not allow it. Collective. */
 int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err);
+
+/** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);

@@ -7,7 +7,6 @@
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
 #include "sparse/resume.h"
-#include "sparse/table.h"
 
 #include <stdio.h>
 
@@ -40,14 +39,6 @@ struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 
 /* ---- what each part takes ------------------------------------------------------------------------------------------- */
 
-static struct lw_bytes dense_bytes(const struct lw_sparse *run)
-{
-    const struct lw_engine *const engine = run->setup.engine;
-    struct lw_bytes bytes = engine->ops->dense->bytes(engine, &run->request.spec);
-    bytes.host += run->request.refines ? lw_sfft_spectrum_bytes(&run->request.spec) : 0;
-    return bytes;
-}
-
 /* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */
 static int64_t kept_bytes(const struct lw_sparse *run)
 {
@@ -61,11 +52,14 @@ static int64_t kept_bytes(const struct lw_sparse *run)
 static void count(struct lw_sparse *run)
 {
     const struct lw_view_spec view = lw_sparse_view(run);
-    const struct lw_bytes search = run->method ? run->method->bytes(run) : (struct lw_bytes){0}, dense = dense_bytes(run);
+    const struct lw_engine *const engine = run->setup.engine;
+    const struct lw_bytes search = run->method ? run->method->bytes(run) : (struct lw_bytes){0};
+    const struct lw_bytes dense = engine->ops->dense->bytes(engine, &run->request.spec);
     run->bytes = (struct lw_sparse_bytes){
         .files = LW_FILE_LAYER_BYTES + lw_reader_bytes(run->setup.reader, &view), .kept = kept_bytes(run),
-        .search = search.host, .dense = dense.host + dense.pinned,
-        .search_device = search.device, .dense_device = dense.device,
+        .search = search.host, .search_device = search.device,
+        .dense = dense.host + dense.pinned + (run->request.refines ? lw_sfft_spectrum_bytes(&run->request.spec) : 0),
+        .dense_device = dense.device,
     };
 }
 
@@ -76,10 +70,12 @@ static int64_t with(const struct lw_sparse *run, int64_t phase)
     return run->setup.limits.base + run->bytes.files + run->bytes.kept + phase;
 }
 
-bool lw_sparse_fits_dense(const struct lw_sparse *run)
+static bool fits(const struct lw_sparse *run, int64_t phase, int64_t device)
 {
-    return with(run, run->bytes.dense) <= run->setup.limits.host && run->bytes.dense_device <= run->setup.limits.device;
+    return with(run, phase) <= run->setup.limits.host && device <= run->setup.limits.device;
 }
+
+bool lw_sparse_fits_dense(const struct lw_sparse *run) { return fits(run, run->bytes.dense, run->bytes.dense_device); }
 
 /* The most there is at a time. A dense transform that does not fit is not begun. */
 int64_t lw_sparse_host_bytes(const struct lw_sparse *run)
@@ -94,23 +90,20 @@ int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
     return lw_max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
-static int refuse(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
+/* @param phase, device  bytes that `who` needs, one of which is too much */
+static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, int64_t device, const char *remedy,
+                  struct lw_error *err)
 {
     char bytes[24], limit[24];
+    const struct lw_limits *const limits = &run->setup.limits;
+    if (device > limits->device)
+        return lw_fail(err, LW_ECONFIG,
+                       "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
+                       "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s",
+                       who, lw_bytes_text(device, bytes), lw_bytes_text(limits->device, limit), limits->device_source, remedy);
     return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
-                   "fewer ranks on a node, or %s", who, lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.host, limit),
-                   run->setup.limits.host_source, remedy);
-}
-
-static int refuse_device(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy,
-                         struct lw_error *err)
-{
-    char bytes[24], limit[24];
-    return lw_fail(err, LW_ECONFIG,
-                   "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
-                   "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s",
-                   who, lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.device, limit),
-                   run->setup.limits.device_source, remedy);
+                   "fewer ranks on a node, or %s", who, lw_bytes_text(with(run, phase), bytes), lw_bytes_text(limits->host, limit),
+                   limits->host_source, remedy);
 }
 
 const char *lw_sparse_why_dense(const struct lw_sparse *run)
@@ -121,25 +114,20 @@ const char *lw_sparse_why_dense(const struct lw_sparse *run)
 
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
 {
-    const char *const remedy = !run->method ? "take a part of the signal with --count"
-                                                   : "take what was found with --fallback partial";
+    const char *const remedy =
+        run->method ? "take what was found with --fallback partial" : "take a part of the signal with --count";
     char who[256];
     snprintf(who, sizeof who, "%s, and the dense transform", why);
-    if (run->bytes.dense_device > run->setup.limits.device)
-        return refuse_device(run, who, run->bytes.dense_device, remedy, err);
-    return refuse(run, who, with(run, run->bytes.dense), remedy, err);
+    return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);
 }
 
 static int check(const struct lw_sparse *run, struct lw_error *err)
 {
     if (!run->method)
         return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
-    const char *const who = run->method->who, *const remedy = run->method->remedy;
-    if (run->bytes.search_device > run->setup.limits.device)
-        return refuse_device(run, who, run->bytes.search_device, remedy, err);
-    if (with(run, run->bytes.search) > run->setup.limits.host)
-        return refuse(run, who, with(run, run->bytes.search), remedy, err);
-    return LW_OK;
+    if (fits(run, run->bytes.search, run->bytes.search_device))
+        return LW_OK;
+    return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);
 }
 
 /* Each I/O thread reads for itself: where time is fast, of one channel. */
@@ -152,22 +140,18 @@ static void choose_thread_buffers(struct lw_sparse *run)
     run->block = lw_min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
 }
 
-static void choose_library_buffers(struct lw_sparse *run)
-{
-    const int64_t width = run->group * (int64_t)lw_type_bytes(run->setup.job.op.input);
-    run->n_buffers = 2;
-    run->block = lw_min64(run->request.spec.n, lw_max64(1, READ_BYTES / run->n_buffers / width));
-    run->buffer_bytes = run->block * width;
-}
-
 /* Read so many channels at a time. */
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
     run->group = group;
-    if (run->is_raw)
+    if (run->is_raw) {
         choose_thread_buffers(run);
-    else
-        choose_library_buffers(run);
+    } else {
+        const int64_t width = group * (int64_t)lw_type_bytes(run->setup.job.op.input);
+        run->n_buffers = 2;
+        run->block = lw_min64(run->request.spec.n, lw_max64(1, READ_BYTES / run->n_buffers / width));
+        run->buffer_bytes = run->block * width;
+    }
     count(run);
 }
 
@@ -201,31 +185,30 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
 
 /* ---- in words -------------------------------------------------------------------------------------------------------- */
 
-static void print_device(const struct lw_sparse *run)
+static void print_total(const char *name, int64_t bytes, int64_t limit, const char *source)
 {
-    char note[256], limit[24];
-    const struct lw_sparse_bytes *const b = &run->bytes;
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit),
-             run->setup.limits.device_source);
-    lw_plan_bytes_row("device memory", lw_sparse_device_bytes(run), note);
-    lw_plan_bytes_row("  search", b->search_device, "");
-    lw_plan_bytes_row("  dense", b->dense_device, "");
+    char note[256], text[24];
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(limit, text), source);
+    lw_plan_bytes_row(name, bytes, note);
 }
 
 void lw_sparse_memory_print(const struct lw_sparse *run)
 {
-    char note[256], limit[24];
+    const struct lw_limits *const limits = &run->setup.limits;
     const struct lw_sparse_bytes *const b = &run->bytes;
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.host, limit), run->setup.limits.host_source);
-    lw_plan_bytes_row("host memory", lw_sparse_host_bytes(run), note);
-    lw_plan_bytes_row("  base", run->setup.limits.base, " resident before the first read");
+    char note[256];
+    print_total("host memory", lw_sparse_host_bytes(run), limits->host, limits->host_source);
+    lw_plan_bytes_row("  base", limits->base, " resident before the first read");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");
     if (run->method)
         lw_plan_bytes_row("  search", b->search, " until lines are found");
-    const char *const when = !run->method ? "all samples of a channel" : "where lines do not explain a channel";
-    snprintf(note, sizeof note, " %s: %s", when, lw_sparse_fits_dense(run) ? "fits" : "does not fit");
+    snprintf(note, sizeof note, " %s: %s", run->method ? "where lines do not explain a channel" : "all samples of a channel",
+             lw_sparse_fits_dense(run) ? "fits" : "does not fit");
     lw_plan_bytes_row("  dense", b->dense, note);
-    if (run->setup.limits.device > 0)
-        print_device(run);
+    if (limits->device == 0)
+        return;
+    print_total("device memory", lw_sparse_device_bytes(run), limits->device, limits->device_source);
+    lw_plan_bytes_row("  search", b->search_device, "");
+    lw_plan_bytes_row("  dense", b->dense_device, "");
 }

@@ -108,11 +108,6 @@ static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver,
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-static double energy_of(const struct lw_sfft_spec *spec, const struct lw_sfft_line *line)
-{
-    return lw_sfft_multiplicity(spec, line->frequency) * (square(line->re) + square(line->im)) / square((double)spec->n);
-}
-
 /* The strongest tones, by frequency; energy of those that are left out. */
 static double list_tones(const struct lw_sfft_spec *spec, struct lw_sparse_refine *refine, struct lw_sfft_result *result)
 {
@@ -129,7 +124,8 @@ static double list_tones(const struct lw_sfft_spec *spec, struct lw_sparse_refin
         if (j < spec->sparsity && hypot(line->re, line->im) >= spec->min_magnitude)
             result->n_lines = j + 1;
         else
-            left_out += energy_of(spec, line);
+            left_out += lw_sfft_multiplicity(spec, line->frequency) * (square(line->re) + square(line->im)) /
+                        square((double)spec->n);
     }
     lw_sfft_sort_by_frequency(refine->lines, result->n_lines);
     return left_out;

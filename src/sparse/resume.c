@@ -17,14 +17,10 @@
 /* Records that ranks send at a time, at least one. */
 enum { LEAST_BUFFER = 1 << 20 };
 
-static int64_t record_bytes(const struct lw_sparse *run)
-{
-    return (int64_t)sizeof(struct lw_sparse_record) + run->request.spec.sparsity * (int64_t)sizeof(struct lw_sfft_line);
-}
-
 static int64_t buffer_bytes(const struct lw_sparse *run)
 {
-    return lw_max64(LEAST_BUFFER, record_bytes(run));
+    const int64_t lines = run->request.spec.sparsity * (int64_t)sizeof(struct lw_sfft_line);
+    return lw_max64(LEAST_BUFFER, (int64_t)sizeof(struct lw_sparse_record) + lines);
 }
 
 int64_t lw_sparse_resume_bytes(const struct lw_sparse *run)
@@ -118,17 +114,16 @@ static int open_earlier(struct lw_sparse *run, int64_t *all, struct lw_error *er
 
 static int take_earlier(struct lw_sparse *run, struct lw_error *err)
 {
-    int64_t all = 0, n_done = 0;
+    int64_t all = 0;
     int rc = lw_comm_agree(run->setup.comm, run->rank == 0 ? open_earlier(run, &all, err) : LW_OK, err);
     if (rc)
         return rc;
     lw_comm_broadcast(run->setup.comm, &all, sizeof all);
     rc = take_records(run, all, err);
-    for (int64_t c = 0; c < run->n_channels; c++)
-        n_done += run->all[c].is_explained != 0;
     if (rc == LW_OK)
         lw_log_info("going on with what an earlier run has left of '%s': %" PRId64 " of %" PRId64 " %s are done",
-                    run->checkpoint.output, n_done, run->n_channels, lw_sparse_channels_text(run));
+                    run->checkpoint.output, run->n_channels - lw_sparse_add_up(run).unexplained, run->n_channels,
+                    lw_sparse_channels_text(run));
     return rc;
 }
 

@@ -7,12 +7,12 @@
 #include "resume/stop.h"
 #include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
-#include "sparse/dense.h"
+#include "sparse/collect.h"
 #include "sparse/memory.h"
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
+#include "sparse/refine.h"
 #include "sparse/resume.h"
-#include "sparse/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,50 +103,62 @@ static void close_run(struct lw_sparse *run)
     lw_setup_close(&run->setup);
 }
 
-/* ---- the order of things ------------------------------------------------------------------------------------------- */
+/* ---- the transform of all samples of the channels that their lines do not explain, one at a time on each rank ---------- */
 
-static int64_t count_unexplained(const struct lw_sparse *run, double *residual)
+static int transform_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
-    int64_t count = 0;
-    *residual = 0;
-    for (int64_t c = 0; c < run->n_channels; c++) {
-        if (run->all[c].is_explained != 0)
-            continue;
-        count++;
-        *residual = run->all[c].residual > *residual ? run->all[c].residual : *residual;
+    struct lw_sfft_result result;
+    struct lw_sparse_outcome outcome = run->mine[channel];
+    struct lw_engine *const engine = run->setup.engine;
+    struct lw_sfft_spec spec = run->request.spec;
+    bool is_refined = false;
+    spec.wants_spectrum = run->request.refines && lw_sfft_spectrum_is_fitted(&spec);
+    int rc = engine->ops->dense->transform(engine, &spec, run->whole, lw_sparse_lines_of(run, channel), &result, err);
+    if (rc == LW_OK && spec.wants_spectrum)
+        rc = lw_sfft_spectrum_refine(&spec, run->whole, engine->n_workers, &result, &is_refined, err);
+    if (rc)
+        return rc;
+    if (run->request.refines)
+        outcome.off_grid = lw_sparse_count_off_grid(&result);
+    outcome.is_refined = is_refined;
+    outcome.is_dense = 1;
+    outcome.samples = (double)run->request.spec.n;
+    lw_sparse_keep(run, channel, &result, outcome);
+    return LW_OK;
+}
+
+static int transform_densely(struct lw_sparse *run, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const int64_t bytes = lw_sfft_dense_samples_bytes(run->request.spec.n, run->request.spec.is_real);
+    run->whole = lw_alloc((size_t)bytes, "all samples of a channel", err);
+    int rc = lw_comm_agree(comm, run->whole ? LW_OK : LW_ESYSTEM, err);
+    for (int64_t c = lw_sparse_next_unexplained(run, 0); rc == LW_OK && lw_comm_max(comm, c) >= 0;
+         c = c < 0 ? c : lw_sparse_next_unexplained(run, c + 1)) {
+        rc = lw_sparse_collect_whole(run, c, err);
+        const double start = lw_now();
+        if (rc == LW_OK)
+            rc = lw_comm_agree(comm, c >= 0 ? transform_whole(run, c, err) : LW_OK, err);
+        run->report.seconds[LW_SPARSE_COMPUTE] += lw_now() - start;
+        rc = rc ? rc : lw_sparse_checkpoint(run, err);
     }
-    return count;
+    if (rc == LW_OK)
+        lw_sparse_share_outcomes(run);
+    return rc;
 }
 
-static int64_t count_off_grid(const struct lw_sparse *run)
-{
-    int64_t count = 0;
-    for (int64_t c = 0; c < run->n_channels; c++)
-        count += run->all[c].off_grid > 0;
-    return count;
-}
-
-/* Channels whose lines are not what is in them: at the end, where it is read. */
-static void warn_off_grid(const struct lw_sparse *run, double residual)
-{
-    const int64_t count = count_off_grid(run);
-    if (count > 0 && !run->request.refines)
-        lw_log_warn("%" PRId64 " of %" PRId64 " %s have tones between the frequencies of the transform, which leak into all "
-                    "others: the lines leave up to %.3g%% of the energy; --refine finds the tones' own frequencies", count,
-                    run->n_channels, lw_sparse_channels_text(run), 100 * residual);
-}
+/* ---- the order of things ------------------------------------------------------------------------------------------- */
 
 /* What --fallback says about channels that their lines do not explain. */
 static int fall_back(struct lw_sparse *run, struct lw_error *err)
 {
-    double residual;
-    const int64_t count = count_unexplained(run, &residual);
-    if (count == 0)
+    const struct lw_sparse_totals totals = lw_sparse_add_up(run);
+    if (totals.unexplained == 0)
         return LW_OK;
     char why[320];
     snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy%s",
-             count, run->n_channels, lw_sparse_channels_text(run), 100 * residual,
-             run->request.refines || count_off_grid(run) == 0 ? "" :
+             totals.unexplained, run->n_channels, lw_sparse_channels_text(run), 100 * totals.unexplained_residual,
+             run->request.refines || totals.off_grid == 0 ? "" :
              ", as there are tones between the frequencies of the transform, which --refine finds");
     switch (run->request.fallback) {
     case LW_SFFT_FALL_PARTIAL:
@@ -162,55 +174,52 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
         return lw_sparse_refuse_dense(run, why, err);
     lw_log_info("%s; falling back to the dense transform", why);
     end_search(run);
-    return lw_sparse_dense(run, err);
+    return transform_densely(run, err);
 }
 
 static int compute(struct lw_sparse *run, struct lw_error *err)
 {
     if (!run->method)
-        return lw_sparse_dense(run, err);
+        return transform_densely(run, err);
     const int rc = run->method->search(run, err);
     return rc ? rc : fall_back(run, err);
 }
 
-/* With --refine, what became of the channels that the dense transform had. */
-static void warn_not_refined(const struct lw_sparse *run)
+/* Channels whose lines are not what is in them; and with --refine, what became of those that the dense transform had. At the end,
+ * where it is read. */
+static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_totals *totals)
 {
-    int64_t refined = 0, dense = 0;
-    for (int64_t c = 0; c < run->n_channels; c++) {
-        refined += run->all[c].is_dense > 0 && run->all[c].is_refined > 0;
-        dense += run->all[c].is_dense > 0;
+    const char *const channels = lw_sparse_channels_text(run);
+    const int64_t n = run->n_channels, refined = totals->dense_refined;
+    if (!run->request.refines) {
+        if (totals->off_grid > 0)
+            lw_log_warn("%" PRId64 " of %" PRId64 " %s have tones between the frequencies of the transform, which leak into all "
+                        "others: the lines leave up to %.3g%% of the energy; --refine finds the tones' own frequencies",
+                        totals->off_grid, n, channels, 100 * totals->residual);
+        return;
     }
-    if (run->request.refines && refined > 0)
-        lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, run->n_channels,
-                    lw_sparse_channels_text(run));
-    if (run->request.refines && refined < dense)
+    if (refined > 0)
+        lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, n, channels);
+    if (refined < totals->dense)
         lw_log_warn("--refine: %" PRId64 " of %" PRId64
                     " %s keep the lines of the dense transform, with whole indices, as %s; column "
                     "'refined' of /channels says which",
-                    dense - refined, run->n_channels, lw_sparse_channels_text(run),
+                    totals->dense - refined, n, channels,
                     lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy"
                                                                    : "so many tones, or tones in so few samples, are not fitted");
 }
 
 static void summarize(struct lw_sparse *run)
 {
-    double lines = 0, dense = 0, attempts = 0, residual = 0;
-    for (int64_t c = 0; c < run->n_channels; c++) {
-        lines += run->all[c].lines;
-        dense += run->all[c].is_dense;
-        attempts = run->all[c].attempts > attempts ? run->all[c].attempts : attempts;
-        residual = run->all[c].residual > residual ? run->all[c].residual : residual;
-    }
+    const struct lw_sparse_totals totals = lw_sparse_add_up(run);
     char combined[24];
     lw_report_stages(&run->report);
-    lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
-                lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual,
-                attempts, attempts == 1 ? "" : "s", dense, dense == 1 ? "" : "s");
-    if (run->rank == 0) {
-        warn_off_grid(run, residual);
-        warn_not_refined(run);
-    }
+    lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %" PRId64
+                " channel%s dense", totals.lines, run->n_channels, run->request.has_pieces ? "pieces of " : "",
+                run->n_channels == 1 ? "" : "s", totals.residual, totals.attempts, totals.attempts == 1 ? "" : "s", totals.dense,
+                totals.dense == 1 ? "" : "s");
+    if (run->rank == 0)
+        warn_of_tones(run, &totals);
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
     lw_report_memory(&run->report);
     lw_result_warn(&run->result, &run->flaws);

@@ -5,15 +5,14 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "sfft/probe.h"
 #include "sparse/collect.h"
 #include "sparse/memory.h"
 #include "sparse/outcome.h"
 #include "sparse/pace.h"
-#include "sparse/probe.h"
 #include "sparse/refine.h"
 #include "sparse/resume.h"
-#include "sparse/values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +25,87 @@ struct stages {
     struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
     int n_listed;
 };
+
+/* ---- the noise before lines are searched for, from a few samples of some channels --------------------------------------- */
+
+/* Channels that are tried, evenly among all. */
+enum { MOST_CHANNELS = 64 };
+
+static int64_t count_tried(const struct lw_sparse *run) { return lw_min64(run->n_channels, MOST_CHANNELS); }
+
+static struct lw_sfft_plan probe_plan(const struct lw_sparse *run)
+{
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    return lw_sfft_probe_plan(&spec);
+}
+
+static int64_t tried(const struct lw_sparse *run, int64_t i) { return i * run->n_channels / count_tried(run); }
+
+/* Samples of a channel that a probe takes: 0 where it is not tried. */
+static int64_t probe_samples(const struct lw_sparse *run, int64_t channel)
+{
+    const int64_t i = lw_divide_up(channel * count_tried(run), run->n_channels);
+    return i < count_tried(run) && tried(run, i) == channel ? probe_plan(run).attempts[0].samples : 0;
+}
+
+/* What a probe (sfft/probe.h) works in. */
+struct probing {
+    struct lw_sfft_layout *layout;
+    struct lw_sfft_samples samples;
+    double *values;                 /* of one channel: (re, im) */
+    double snr_db[MOST_CHANNELS];   /* 0 but on the channel's rank */
+};
+
+static int open_probing(struct lw_sparse *run, struct probing *probing, struct lw_error *err)
+{
+    const struct lw_sfft_plan plan = probe_plan(run);
+    const struct lw_view_spec view = lw_sparse_view(run);
+    int rc;
+    if ((rc = lw_reader_select(run->setup.reader, &view, err)) || (rc = lw_sfft_layout_create(&plan, &probing->layout, err)))
+        return rc;
+    if (!(run->buffers = lw_alloc_array(run->n_buffers, (size_t)run->buffer_bytes, "samples", err)) ||
+        !(probing->values = lw_alloc_array(plan.attempts[0].samples, 2 * sizeof *probing->values, "samples", err)))
+        return LW_ESYSTEM;
+    return lw_sparse_list(run, probing->layout, 1, &probing->samples, err);
+}
+
+static int try_channel(struct lw_sparse *run, struct probing *probing, int64_t i, struct lw_error *err)
+{
+    const int64_t channel = tried(run, i);
+    struct lw_sfft_probe probe;
+    const bool is_own = lw_sparse_owner(run, channel) == run->rank;
+    int rc = lw_sparse_collect(run, &probing->samples, channel, is_own || !run->has_own_pieces ? 1 : 0, probing->values, err);
+    if (rc || !is_own)
+        return rc;
+    lw_sparse_remove_not_finite(probing->values, probing->samples.total);
+    rc = lw_sfft_probe(probing->layout, probing->values, &probe, err);
+    probing->snr_db[i] = rc == LW_OK ? lw_sfft_probe_snr(&probe) : 0;
+    return rc;
+}
+
+/* Signal to noise of the channel in the middle of those that are tried, dB; the same on all ranks. The reads are as the plan so
+ * far has them, in buffers that live no longer than the call. Collective. LW_EIO, LW_EDATA, LW_ESYSTEM. */
+static int measure_snr(struct lw_sparse *run, double *snr_db, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    struct probing probing = {0};
+    const int64_t count = count_tried(run);
+    int rc = lw_comm_agree(comm, open_probing(run, &probing, err), err);
+    for (int64_t i = 0; rc == LW_OK && i < count; i++)
+        rc = lw_comm_agree(comm, try_channel(run, &probing, i, err), err);
+    if (rc == LW_OK) {
+        lw_comm_collect(comm, probing.snr_db, count, 0);
+        lw_comm_broadcast(comm, probing.snr_db, count * (int64_t)sizeof *probing.snr_db);
+        *snr_db = lw_select(probing.snr_db, count, (count - 1) / 2);
+    }
+    lw_sfft_layout_destroy(probing.layout);
+    lw_sfft_samples_release(&probing.samples);
+    lw_free(probing.values);
+    lw_free(run->buffers);
+    run->buffers = NULL;
+    run->shown = 0;
+    return rc;
+}
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +126,7 @@ static int probe(struct lw_sparse *run, struct lw_error *err)
     double snr_db;
     if (run->plan.spec.has_snr)
         return LW_OK;
-    const int rc = lw_sparse_probe(run, &snr_db, err);
+    const int rc = measure_snr(run, &snr_db, err);
     if (rc)
         return rc;
     const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
@@ -194,7 +274,7 @@ static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, doubl
                                             : lw_sparse_off_grid(&((struct stages *)run->state)->refine, values, &result);
     outcome.is_refined = run->request.refines;
     if (!run->request.spec.has_snr)
-        outcome.samples += (double)lw_sparse_probe_samples(run, channel);
+        outcome.samples += (double)probe_samples(run, channel);
     lw_sparse_keep(run, channel, &result, outcome);
     return LW_OK;
 }
@@ -216,14 +296,6 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
     rc = lw_comm_agree(run->setup.comm, rc, err);
     rc = rc ? rc : lw_sparse_check_finite(run, err);
     return rc ? rc : lw_sparse_checkpoint(run, err);
-}
-
-static bool are_all_explained(const struct lw_sparse *run)
-{
-    for (int64_t c = 0; c < run->n_channels; c++)
-        if (run->all[c].is_explained == 0)
-            return false;
-    return true;
 }
 
 /* Channels that follow each other and are to be searched, `most` at most: of this rank, or of all where they share the reading. */
@@ -260,7 +332,7 @@ static int search(struct lw_sparse *run, struct lw_error *err)
     int n_attempts = first_attempts(run), rc = search_channels(run, n_attempts, run->group, err);
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
-    while (rc == LW_OK && n_attempts < run->plan.n_attempts && !are_all_explained(run)) {
+    while (rc == LW_OK && n_attempts < run->plan.n_attempts && lw_sparse_add_up(run).unexplained > 0) {
         rc = search_channels(run, ++n_attempts, 1, err);     /* their samples take the memory of one channel */
         if (rc == LW_OK)
             lw_sparse_share_outcomes(run);

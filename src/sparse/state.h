@@ -1,18 +1,15 @@
 /* state.h - a sparse run: what its parts share, and what a method of finding lines implements.
  *
- *     sparse.c    the order of things: plan, open, search, what --fallback says, table
- *     method      searches for the lines of all channels: stages.c, published/published.c
- *     dense.c     transforms all samples of the channels that no method explains, and fits tones to what that gives
- *     probe.c     how much noise there is, for the plan
+ *     sparse.c    the order of things: plan, open, search, what --fallback says; the transform of all samples of the channels that
+ *                 no method explains, with tones fitted to what that gives
+ *     method      searches for the lines of all channels: stages.c, which first looks how much noise there is,
+ *                 published/published.c
  *     refine.c    tones between the frequencies of the transform
- *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by
- *     fetch.c     the I/O threads, from their place in the file
+ *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by the I/O threads
  *     pace.c      which of the two, and across which gaps reading goes on
- *     values.c    stored samples as numbers
- *     outcome.c   what became of a channel
+ *     outcome.c   what became of a channel, and the result
  *     memory.c    whether it all fits
- *     resume.c    checkpoints, and what an earlier run has found
- *     table.c     the result */
+ *     resume.c    checkpoints, and what an earlier run has found */
 #pragma once
 
 #include "engine/sparse.h"
