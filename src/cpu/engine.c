@@ -10,7 +10,6 @@
 #include "cpu/dispatch.h"
 #include "cpu/lanes.h"
 #include "cpu/op.h"
-#include "cpu/sfft/dense.h"
 #include "cpu/sfft/published/solver.h"
 #include "cpu/sfft/solver.h"
 

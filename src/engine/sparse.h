@@ -9,7 +9,6 @@
 
 #include "base/linkage.h"
 #include "engine/engine.h"
-#include "sfft/dense.h"
 #include "sfft/sfft.h"
 
 LW_C_BEGIN

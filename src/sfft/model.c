@@ -1,108 +1,32 @@
 #include "sfft/model.h"
 
-#include "base/memory.h"
 #include "sfft/number.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { NEIGHBOURS = 3 };
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
-
-static int64_t table_size(int64_t capacity)
+void lw_sfft_model_lay_out(struct lw_sfft_model *m, const struct lw_sfft_stage_spec *specs, int n_stages, int64_t capacity,
+                           struct lw_arena *arena)
 {
-    int64_t size = 16;
-    while (size < 2 * capacity)
-        size *= 2;
-    return size;
-}
-
-static int allocate_stage(struct lw_sfft_model *model, int s, int *n_planes, struct lw_error *err)
-{
-    const int64_t capacity = model->capacity;
-    const char *const what = "the model of a sparse spectrum";
-    if (!(model->bucket[s] = lw_alloc_array(capacity, sizeof *model->bucket[s], what, err)) ||
-        !(model->gain[s] = lw_alloc_array(capacity, sizeof *model->gain[s], what, err)))
-        return LW_ESYSTEM;
-    for (int d = 0; d < model->stages[s].spec.n_shifts; d++) {
-        const int p = (*n_planes)++;
-        assert(p < LW_SFFT_PLANES);
-        if (!(model->phase[p] = lw_alloc_array(capacity, sizeof *model->phase[p], what, err)) ||
-            !(model->image[p] = lw_alloc_array(model->stages[s].spec.n_buckets, sizeof *model->image[p], what, err)))
-            return LW_ESYSTEM;
-    }
-    return LW_OK;
-}
-
-static int allocate(struct lw_sfft_model *model, int n_stages, struct lw_error *err)
-{
-    const int64_t capacity = model->capacity;
-    const char *const what = "the model of a sparse spectrum";
-    if (!(model->frequency = lw_alloc_array(capacity, sizeof *model->frequency, what, err)) ||
-        !(model->amplitude = lw_alloc_array(capacity, sizeof *model->amplitude, what, err)) ||
-        !(model->gradient = lw_alloc_array(capacity, sizeof *model->gradient, what, err)) ||
-        !(model->direction = lw_alloc_array(capacity, sizeof *model->direction, what, err)) ||
-        !(model->table = lw_alloc_array(model->table_size, sizeof *model->table, what, err)))
-        return LW_ESYSTEM;
-    int n_planes = 0, rc = LW_OK;
-    for (int s = 0; rc == LW_OK && s < n_stages; s++)
-        rc = allocate_stage(model, s, &n_planes, err);
-    return rc;
-}
-
-int lw_sfft_model_create(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity, int n_threads,
-                         struct lw_sfft_model **out, struct lw_error *err)
-{
-    assert(n_stages <= LW_SFFT_STAGES);
-    struct lw_sfft_model *const model = lw_alloc(sizeof *model, "the model of a sparse spectrum", err);
-    if (!model)
-        return LW_ESYSTEM;
-    model->stages = stages;
-    model->capacity = capacity;
-    model->table_size = table_size(capacity);
-    model->n_threads = n_threads;
-    const int rc = allocate(model, n_stages, err);
-    if (rc) {
-        lw_sfft_model_destroy(model);
-        return rc;
-    }
-    *out = model;
-    return LW_OK;
-}
-
-void lw_sfft_model_destroy(struct lw_sfft_model *model)
-{
-    if (!model)
-        return;
-    lw_free(model->frequency);
-    lw_free(model->amplitude);
-    lw_free(model->gradient);
-    lw_free(model->direction);
-    lw_free(model->table);
-    for (int s = 0; s < LW_SFFT_STAGES; s++) {
-        lw_free(model->bucket[s]);
-        lw_free(model->gain[s]);
-    }
-    for (int p = 0; p < LW_SFFT_PLANES; p++) {
-        lw_free(model->phase[p]);
-        lw_free(model->image[p]);
-    }
-    lw_free(model);
-}
-
-int64_t lw_sfft_model_bytes(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity)
-{
-    const struct lw_sfft_model *const m = NULL;
-    int64_t bytes = (int64_t)sizeof *m + table_size(capacity) * (int64_t)sizeof *m->table +
-                    capacity * (int64_t)(sizeof *m->frequency + 3 * sizeof *m->amplitude);
+    int n_planes = 0;
+    m->capacity = capacity;
+    for (m->table_size = 16; m->table_size < 2 * capacity; m->table_size *= 2)
+        ;
+    m->frequency = lw_arena_take(arena, capacity * (int64_t)sizeof *m->frequency);
+    m->amplitude = lw_arena_take(arena, capacity * (int64_t)sizeof *m->amplitude);
+    m->gradient = lw_arena_take(arena, capacity * (int64_t)sizeof *m->gradient);
+    m->direction = lw_arena_take(arena, capacity * (int64_t)sizeof *m->direction);
+    m->table = lw_arena_take(arena, m->table_size * (int64_t)sizeof *m->table);
     for (int s = 0; s < n_stages; s++) {
-        const struct lw_sfft_stage_spec *const spec = &stages[s].spec;
-        bytes += capacity * (int64_t)(sizeof *m->bucket[s] + sizeof *m->gain[s]) +
-                 spec->n_shifts * (capacity + spec->n_buckets) * (int64_t)sizeof(double complex);
+        m->bucket[s] = lw_arena_take(arena, capacity * (int64_t)sizeof *m->bucket[s]);
+        m->gain[s] = lw_arena_take(arena, capacity * (int64_t)sizeof *m->gain[s]);
+        for (int d = 0; d < specs[s].n_shifts; d++, n_planes++) {
+            m->phase[n_planes] = lw_arena_take(arena, (capacity + LW_SFFT_GAP) * (int64_t)sizeof *m->phase[n_planes]);
+            m->image[n_planes] = lw_arena_take(arena, (specs[s].n_buckets + LW_SFFT_GAP) * (int64_t)sizeof *m->image[n_planes]);
+        }
     }
-    return bytes;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------- */

@@ -5,9 +5,14 @@
  * by least squares. Every sum is taken in a fixed order: the results do not depend on the number of threads. */
 #pragma once
 
+#include "base/arena.h"
 #include "sfft/stage.h"
 
 #include <complex.h>
+
+/* Complex numbers behind each plane: without them, where planes are powers of two, a bucket's values of all planes would lie in one
+ * set of the processor's cache. */
+enum { LW_SFFT_GAP = 8 };
 
 struct lw_sfft_plane {
     int stage, shift;
@@ -32,11 +37,10 @@ struct lw_sfft_model {
     double complex *image[LW_SFFT_PLANES];          /* [B] likewise */
 };
 
-/** @param stages  [n_stages], borrowed for the model's life; the model sees none until lw_sfft_model_use */
-int lw_sfft_model_create(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity, int n_threads,
-                         struct lw_sfft_model **out, struct lw_error *err);
-void lw_sfft_model_destroy(struct lw_sfft_model *model);        /* NULL is legal */
-int64_t lw_sfft_model_bytes(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity);
+/** Take all that a model works in from an arena, for stages of those specs; to count, from one without memory. `stages` and
+ * n_threads are the caller's to set; the model sees no stage until lw_sfft_model_use. */
+void lw_sfft_model_lay_out(struct lw_sfft_model *model, const struct lw_sfft_stage_spec *specs, int n_stages, int64_t capacity,
+                           struct lw_arena *arena);
 
 /** See the first n_stages stages, and forget all lines. */
 void lw_sfft_model_use(struct lw_sfft_model *model, int n_stages);

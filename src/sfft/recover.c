@@ -1,17 +1,268 @@
-/* recover.c - lines from buckets: peel until nothing more comes out, fit all amplitudes at once, look again; then
- * check against the stage that was not used.
+/* recover.c - lines from buckets: peel until nothing more comes out, fit all amplitudes at once, look again; then check against
+ * the stage that was not used. To peel is to tell the line that a bucket holds, if it holds just one, and to take it out of all
+ * stages.
  *
- * While lines are missing, fitting would spread their energy over those that are known: so peeling takes each line's
- * amplitude from one stage alone, and the fit comes when peeling is stuck. */
-#include "sfft/state.h"
-
+ * While lines are missing, fitting would spread their energy over those that are known: so peeling takes each line's amplitude
+ * from one stage alone, and the fit comes when peeling is stuck. */
+#include "base/memory.h"
 #include "base/select.h"
+#include "sfft/model.h"
+#include "sfft/number.h"
 #include "sfft/rules.h"
+#include "sfft/sfft.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 static const double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
+
+/* What one bucket was found to hold. */
+struct candidate {
+    int64_t frequency;              /* -1: nothing that could be told */
+    double complex amplitude;
+};
+
+struct lw_sfft {
+    const struct lw_sfft_layout *layout;
+    int n_threads;
+    void *memory;                                   /* the allocation that holds everything below */
+    double complex *measured[LW_SFFT_PLANES];       /* [B] */
+    double complex *rest[LW_SFFT_PLANES];           /* [B] measured less what the model explains */
+    struct lw_sfft_model model;
+    double noise_power;                             /* per sample, as estimated so far */
+
+    struct candidate *candidates;                   /* [most buckets of a stage] */
+    double *energies;                               /* [most buckets of a stage] */
+    int64_t *changed;                               /* [capacity] lines that a step of peeling changed, and by how much */
+    double complex *change;                         /* [capacity] */
+    bool *keep;                                     /* [capacity] */
+    struct lw_sfft_line *lines;                     /* [capacity] */
+};
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+/* @return  bytes of all parts */
+static int64_t lay_out(struct lw_sfft *sfft, const struct lw_sfft_plan *plan)
+{
+    struct lw_arena arena = {.base = sfft->memory};
+    struct lw_sfft_stage_spec specs[LW_SFFT_STAGES];
+    const int n_stages = lw_sfft_plan_stages(plan, specs);
+    const int64_t capacity = lw_sfft_capacity(plan), buckets = plan->attempts[plan->n_attempts - 1].n_buckets;
+    int n_planes = 0;
+    for (int s = 0; s < n_stages; s++) {
+        for (int d = 0; d < specs[s].n_shifts; d++, n_planes++) {
+            assert(n_planes < LW_SFFT_PLANES);
+            const int64_t bytes = (specs[s].n_buckets + LW_SFFT_GAP) * (int64_t)sizeof *sfft->rest[n_planes];
+            sfft->measured[n_planes] = lw_arena_take(&arena, bytes);
+            sfft->rest[n_planes] = lw_arena_take(&arena, bytes);
+        }
+    }
+    sfft->candidates = lw_arena_take(&arena, buckets * (int64_t)sizeof *sfft->candidates);
+    sfft->energies = lw_arena_take(&arena, buckets * (int64_t)sizeof *sfft->energies);
+    sfft->changed = lw_arena_take(&arena, capacity * (int64_t)sizeof *sfft->changed);
+    sfft->change = lw_arena_take(&arena, capacity * (int64_t)sizeof *sfft->change);
+    sfft->keep = lw_arena_take(&arena, capacity * (int64_t)sizeof *sfft->keep);
+    sfft->lines = lw_arena_take(&arena, capacity * (int64_t)sizeof *sfft->lines);
+    lw_sfft_model_lay_out(&sfft->model, specs, n_stages, capacity, &arena);
+    return arena.used;
+}
+
+int lw_sfft_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft **out, struct lw_error *err)
+{
+    struct lw_sfft *const sfft = lw_alloc(sizeof *sfft, "a sparse transform", err);
+    if (!sfft)
+        return LW_ESYSTEM;
+    sfft->layout = layout;
+    sfft->n_threads = sfft->model.n_threads = n_threads;
+    sfft->model.stages = layout->stages;
+    sfft->memory = lw_alloc((size_t)lay_out(sfft, &layout->plan), "a sparse transform", err);
+    if (!sfft->memory) {
+        lw_sfft_destroy(sfft);
+        return LW_ESYSTEM;
+    }
+    lay_out(sfft, &layout->plan);
+    *out = sfft;
+    return LW_OK;
+}
+
+void lw_sfft_destroy(struct lw_sfft *sfft)
+{
+    if (sfft)
+        lw_free(sfft->memory);
+    lw_free(sfft);
+}
+
+int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
+{
+    struct lw_sfft counted = {0};
+    int64_t bytes = (int64_t)(sizeof counted + sizeof *counted.layout) + lay_out(&counted, plan);
+    for (int a = 0; a < plan->n_attempts; a++) {
+        const struct lw_sfft_window_spec window = lw_sfft_plan_window(plan, a);
+        bytes += lw_sfft_window_bytes(&window);
+    }
+    return bytes + lw_sfft_capacity(plan) * (int64_t)sizeof *counted.lines;       /* sorted with a copy */
+}
+
+double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
+{
+    return sfft->measured[sfft->layout->first_plane[stage] + shift];
+}
+
+/* ---- peeling --------------------------------------------------------------------------------------------------------- */
+
+/* Mean over shifts of |rest|^2 in bucket b of a stage. */
+static double bucket_energy(const struct lw_sfft *sfft, int stage, int64_t b)
+{
+    double sum = 0;
+    for (int p = sfft->layout->first_plane[stage]; p < sfft->layout->first_plane[stage + 1]; p++) {
+        const double re = creal(sfft->rest[p][b]), im = cimag(sfft->rest[p][b]);
+        sum += re * re + im * im;
+    }
+    return sum / sfft->layout->stages[stage].spec.n_shifts;
+}
+
+/* Variance that the noise has in a bucket of this stage. */
+static double bucket_noise(const struct lw_sfft *sfft, int stage)
+{
+    return sfft->noise_power * sfft->layout->stages[stage].window->energy;
+}
+
+/* Phase in turns that a line at permuted frequency whole + part has gained after a shift; modulo 1. */
+static double turns_after(int64_t whole, double part, int64_t shift, int64_t n)
+{
+    return (double)lw_mod_multiply(lw_mod(whole, n), shift, n) / (double)n + part * (double)shift / (double)n;
+}
+
+/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over each
+ * shift to a part of a turn of that shift. */
+static int64_t locate(const struct lw_sfft_stage *stage, const double complex *u, int64_t b)
+{
+    const int64_t n = stage->spec.n, n_buckets = stage->spec.n_buckets;
+    const double width = (double)n / (double)n_buckets;
+    double estimate = (double)b * width;
+    for (int d = 1; d < stage->spec.n_shifts; d++) {
+        const int64_t whole = (int64_t)rint(estimate);
+        const double expected = turns_after(whole, estimate - (double)whole, stage->shift[d], n);
+        double difference = carg(u[d] * conj(u[0])) / (2 * M_PI) - expected;
+        difference -= rint(difference);
+        estimate += difference * (double)n / (double)stage->shift[d];
+    }
+    return (int64_t)rint(estimate);
+}
+
+/* Least-squares amplitude of a line at that permuted frequency, as it appears in the bucket without shift. */
+static double complex fit_amplitude(const struct lw_sfft_stage *stage, const double complex *u, int64_t permuted)
+{
+    double complex sum = u[0];
+    for (int d = 1; d < stage->spec.n_shifts; d++) {
+        double sine, cosine;
+        sincos(2 * M_PI * turns_after(permuted, 0, stage->shift[d], stage->spec.n), &sine, &cosine);
+        sum += u[d] * CMPLX(cosine, -sine);
+    }
+    return sum / stage->spec.n_shifts;
+}
+
+/* What a bucket shows, and what is asked of it. */
+struct sight {
+    double complex u[LW_SFFT_SHIFTS];
+    double total;                   /* sum of |u|^2 */
+    double magnitudes;              /* sum of |u| */
+    double least;                   /* energy that a line must have */
+    double most_left;               /* energy that it may leave */
+};
+
+static void look_into(const struct lw_sfft *sfft, int s, int64_t b, double tolerance, struct sight *sight)
+{
+    const struct lw_sfft_stage *const stage = &sfft->layout->stages[s];
+    const int count = stage->spec.n_shifts;
+    const double noise = bucket_noise(sfft, s);
+    sight->total = sight->magnitudes = 0;
+    for (int d = 0; d < count; d++) {
+        const double complex u = sfft->rest[sfft->layout->first_plane[s] + d][b];
+        const double energy = creal(u) * creal(u) + cimag(u) * cimag(u);
+        sight->u[d] = u;
+        sight->total += energy;
+        sight->magnitudes += sqrt(energy);
+    }
+    sight->least = noise * count * pow(lw_sfft_stage_least_amplitude(stage), 2);
+    sight->most_left = tolerance * sight->total + noise * (count + LW_SFFT_SPREAD * sqrt(count));
+}
+
+static struct candidate examine(const struct lw_sfft *sfft, int s, int64_t b, double tolerance)
+{
+    static const struct candidate none = {.frequency = -1};
+    const struct lw_sfft_stage *const stage = &sfft->layout->stages[s];
+    const int count = stage->spec.n_shifts;
+    struct sight sight;
+    look_into(sfft, s, b, tolerance, &sight);
+    /* a line has the same magnitude in all shifts, and no amplitude leaves less than the spread of the magnitudes */
+    if (!(sight.total > sight.least && sight.total - sight.magnitudes * sight.magnitudes / count <= sight.most_left))
+        return none;
+
+    const int64_t permuted = lw_mod(locate(stage, sight.u, b), stage->spec.n);
+    const double complex seen = fit_amplitude(stage, sight.u, permuted);
+    const double explained = count * (creal(seen) * creal(seen) + cimag(seen) * cimag(seen));
+    if (explained < sight.least || sight.total - explained > sight.most_left)
+        return none;
+
+    const int64_t frequency = lw_mod_multiply(stage->sigma_inverse, permuted, stage->spec.n);
+    const struct lw_sfft_place place = lw_sfft_stage_place(stage, frequency);
+    if (place.bucket != b)
+        return none;                /* it belongs to a neighbour, which sees it better */
+    double sine, cosine;
+    sincos(2 * M_PI * lw_sfft_stage_turns(stage, 0, frequency, permuted), &sine, &cosine);
+    const double gain = lw_sfft_window_response(stage->window, place.distance);
+    return (struct candidate){frequency, seen / gain * CMPLX(cosine, -sine)};
+}
+
+/* Note that a line's amplitude changes; false if the model is full. */
+static bool note(struct lw_sfft *sfft, int64_t frequency, double complex amplitude, int64_t *count)
+{
+    const int64_t line = lw_sfft_model_line(&sfft->model, frequency);
+    if (line < 0 || *count == sfft->model.capacity)
+        return false;
+    sfft->model.amplitude[line] += amplitude;
+    sfft->changed[*count] = line;
+    sfft->change[(*count)++] = amplitude;
+    return true;
+}
+
+/* A real signal's line comes with its mirror image; at 0 and n/2 it is its own, and real. */
+static bool note_all(struct lw_sfft *sfft, const struct candidate *found, int64_t *count)
+{
+    const int64_t n = sfft->layout->plan.spec.n;
+    if (!sfft->layout->plan.spec.is_real)
+        return note(sfft, found->frequency, found->amplitude, count);
+    const int64_t mirror = found->frequency == 0 ? 0 : n - found->frequency;
+    if (mirror == found->frequency)
+        return note(sfft, mirror, creal(found->amplitude), count);
+    return note(sfft, found->frequency, found->amplitude, count) && note(sfft, mirror, conj(found->amplitude), count);
+}
+
+/* Look through all buckets of a stage, and move what single lines they hold into the model.
+ * @param tolerance  part of a bucket's energy that one line may leave unexplained, beside noise
+ * @return           lines added or changed */
+static int64_t peel_stage(struct lw_sfft *sfft, int stage, double tolerance)
+{
+    const int64_t n_buckets = sfft->layout->stages[stage].spec.n_buckets;
+    const int64_t last = sfft->layout->plan.spec.is_real ? n_buckets / 2 : n_buckets - 1;   /* the others are mirror images */
+    #pragma omp parallel for num_threads(sfft->n_threads) schedule(static)
+    for (int64_t b = 0; b <= last; b++)
+        sfft->candidates[b] = examine(sfft, stage, b, tolerance);
+
+    const int64_t before = sfft->model.n_lines;
+    int64_t count = 0;
+    for (int64_t b = 0; b <= last; b++)
+        if (sfft->candidates[b].frequency >= 0 && !note_all(sfft, &sfft->candidates[b], &count))
+            break;
+    lw_sfft_model_trace(&sfft->model, before);
+    const struct lw_sfft_sum sum = {sfft->changed, sfft->change, count, -1};
+    lw_sfft_model_add(&sfft->model, &sum, sfft->model.n_planes, sfft->rest);
+    return count;
+}
+
+/* ---- one attempt ------------------------------------------------------------------------------------------------------ */
 
 /* One attempt's view. */
 struct look {
@@ -28,7 +279,7 @@ static double measure_energies(struct lw_sfft *sfft, int stage)
 {
     double sum = 0;
     for (int64_t b = 0; b < sfft->layout->stages[stage].spec.n_buckets; b++)
-        sum += sfft->energies[b] = lw_sfft_bucket_energy(sfft, stage, b);
+        sum += sfft->energies[b] = bucket_energy(sfft, stage, b);
     return sum;
 }
 
@@ -64,23 +315,13 @@ static double power_left(struct lw_sfft *sfft, int stage)
 /* What the model leaves of the measured buckets, afresh. */
 static void subtract_model(struct lw_sfft *sfft)
 {
-    const struct lw_sfft_model *const model = sfft->model;
+    const struct lw_sfft_model *const model = &sfft->model;
     for (int p = 0; p < model->n_planes; p++) {
         const int64_t n_buckets = sfft->layout->stages[model->planes[p].stage].spec.n_buckets;
         memcpy(sfft->rest[p], sfft->measured[p], (size_t)n_buckets * sizeof *sfft->rest[p]);
     }
     const struct lw_sfft_sum sum = {NULL, model->amplitude, model->n_lines, -1};
     lw_sfft_model_add(model, &sum, model->n_planes, sfft->rest);
-}
-
-/* One look at all stages that locate, those with most buckets first. */
-static int64_t peel_stages(const struct look *look, double tolerance)
-{
-    int64_t found = 0;
-    for (int s = look->n_stages - 1; s >= 0; s--)
-        if (look->sfft->layout->stages[s].spec.n_shifts > 1)
-            found += lw_sfft_peel(look->sfft, s, tolerance);
-    return found;
 }
 
 /* Peel until nothing more comes out; lines found. At first (`is_blind`) as if there were no noise, with the strictest
@@ -92,13 +333,16 @@ static int64_t peel(const struct look *look, bool is_blind)
     if (is_blind)
         look->sfft->noise_power = look->least_noise;
     for (int round = 0, step = 0; round < LW_SFFT_ROUNDS && step < LW_SFFT_TOLERANCES; round++) {
-        const int64_t n_lines = look->sfft->model->n_lines;
-        const int64_t found = peel_stages(look, tolerances[step]);
+        const int64_t n_lines = look->sfft->model.n_lines;
+        int64_t found = 0;
+        for (int s = look->n_stages - 1; s >= 0; s--)       /* those with most buckets first */
+            if (look->sfft->layout->stages[s].spec.n_shifts > 1)
+                found += peel_stage(look->sfft, s, tolerances[step]);
         const double now = power_left(look->sfft, 0);
         all += found;
         if (now > 2 * before)
             break;                  /* what was taken for lines is none */
-        const bool is_new = look->sfft->model->n_lines > n_lines;
+        const bool is_new = look->sfft->model.n_lines > n_lines;
         if (all > 0 && now <= (is_new ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * look->least_noise)
             break;
         if (found == 0 || now > 0.99 * before)
@@ -113,20 +357,20 @@ static int64_t peel(const struct look *look, bool is_blind)
 /* Fit all amplitudes to a tenth of the deviation that noise gives them. */
 static void fit(const struct look *look)
 {
-    struct lw_sfft_model *const model = look->sfft->model;
+    struct lw_sfft_model *const model = &look->sfft->model;
     double weight = 0;
     for (int64_t j = 0; j < model->n_lines; j++)
         weight += lw_sfft_model_weight(model, j, look->n_planes);
     lw_sfft_model_fit(model, look->n_planes, look->sfft->rest, LW_SFFT_FIT_STEPS,
-                      LW_SFFT_FIT_ENOUGH * weight * lw_sfft_bucket_noise(look->sfft, 0));
+                      LW_SFFT_FIT_ENOUGH * weight * bucket_noise(look->sfft, 0));
 }
 
 /* Take lines out of the model that the fit has shown to be none. */
 static void prune(const struct look *look)
 {
     struct lw_sfft *const sfft = look->sfft;
-    const struct lw_sfft_model *const model = sfft->model;
-    const double least = LW_SFFT_SIGNIFICANCE * lw_sfft_bucket_noise(sfft, 0);
+    const struct lw_sfft_model *const model = &sfft->model;
+    const double least = LW_SFFT_SIGNIFICANCE * bucket_noise(sfft, 0);
     bool all = true;
     for (int64_t j = 0; j < model->n_lines; j++) {
         const double complex a = model->amplitude[j];
@@ -136,7 +380,7 @@ static void prune(const struct look *look)
     }
     if (all)
         return;
-    lw_sfft_model_select(sfft->model, sfft->keep);
+    lw_sfft_model_select(&sfft->model, sfft->keep);
     subtract_model(sfft);
     fit(look);
 }
@@ -158,7 +402,7 @@ static void find_lines(const struct look *look)
 /* Energy of lines that were found and are not reported: the weakest, or those below the minimum. */
 static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_result *result)
 {
-    const struct lw_sfft_model *const model = sfft->model;
+    const struct lw_sfft_model *const model = &sfft->model;
     const struct lw_sfft_spec *const spec = &sfft->layout->plan.spec;
     const double n = (double)spec->n;
     double energy = 0;
@@ -174,7 +418,7 @@ static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_r
 static void report_lines(struct lw_sfft *sfft, struct lw_sfft_result *result)
 {
     const struct lw_sfft_spec *const spec = &sfft->layout->plan.spec;
-    const struct lw_sfft_model *const model = sfft->model;
+    const struct lw_sfft_model *const model = &sfft->model;
     int64_t count = 0;
     for (int64_t j = 0; j < model->n_lines; j++) {
         const double complex x = (double)spec->n * model->amplitude[j];
@@ -188,21 +432,12 @@ static void report_lines(struct lw_sfft *sfft, struct lw_sfft_result *result)
     result->lines = sfft->lines;
 }
 
-/* What the check stage shows of the rest. */
-static void measure_check(struct lw_sfft *sfft, int check, struct lw_sfft_figures *figures)
-{
-    figures->check_energy = measure_energies(sfft, check);
-    for (int64_t b = 0; b < sfft->layout->stages[check].spec.n_buckets; b++)
-        if (!(sfft->energies[b] <= figures->check_most))
-            figures->check_most = sfft->energies[b];
-}
-
 void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *result)
 {
     const struct lw_sfft_layout *const layout = sfft->layout;
     const int check = lw_sfft_first_stage(layout, attempt + 1) - 1;
     struct look look = {.sfft = sfft, .n_stages = check, .n_planes = layout->first_plane[check]};
-    lw_sfft_model_use(sfft->model, check + 1);
+    lw_sfft_model_use(&sfft->model, check + 1);
     subtract_model(sfft);
     look.power = power_left(sfft, check);
     look.least_noise = look.power * pow(LW_SFFT_LEAK * layout->plan.window.tolerance, 2) / layout->stages[0].window->energy;
@@ -213,6 +448,9 @@ void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *r
     struct lw_sfft_figures figures = {
         .power = look.power, .noise_power = sfft->noise_power, .energy_left_out = energy_left_out(sfft, result),
     };
-    measure_check(sfft, check, &figures);
+    figures.check_energy = measure_energies(sfft, check);
+    for (int64_t b = 0; b < layout->stages[check].spec.n_buckets; b++)
+        if (!(sfft->energies[b] <= figures.check_most))
+            figures.check_most = sfft->energies[b];
     lw_sfft_judge(layout, attempt, &figures, result);
 }

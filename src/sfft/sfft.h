@@ -52,6 +52,15 @@ static inline int lw_sfft_multiplicity(const struct lw_sfft_spec *spec, int64_t 
     return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
 }
 
+/** Bytes of all samples of a channel as the dense transform takes them: room for half the spectrum of a real signal. */
+static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
+{
+    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
+}
+
+/** Bytes that FFTW takes for itself beside the n samples of a transform in place, at most, as measured. */
+int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real);
+
 /* What is done about a signal that its lines do not explain. */
 enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };
 
@@ -86,6 +95,10 @@ struct lw_sfft_plan {
 /** Choose buckets, shifts and attempts. The attempts touch at most n/4 samples together. Where the signal-to-noise ratio is not
  * known, sfft/probe.h has a plan for the one that a few samples show. */
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
+
+/** The window of an attempt; and the specs of all stages, attempt after attempt. @return  how many */
+struct lw_sfft_window_spec lw_sfft_plan_window(const struct lw_sfft_plan *plan, int attempt);
+int lw_sfft_plan_stages(const struct lw_sfft_plan *plan, struct lw_sfft_stage_spec specs[LW_SFFT_STAGES]);
 
 /* Windows and stages of all attempts. */
 struct lw_sfft_layout {

@@ -15,8 +15,10 @@
  * paper's L1 error, over all bins, per line; of sfft2 and comb also the mean time of each step, ms. */
 #include "sfft_bench.h"
 
-#include "cpu/sfft/buckets.h"
+#include "base/memory.h"
 #include "cpu/sfft/published/solver.h"
+#include "cpu/sfft/solver.h"
+#include "sfft/number.h"
 
 #include <fftw3.h>
 #include <inttypes.h>
@@ -36,32 +38,61 @@ static struct lw_sfft_spec spec_of(const struct bench *bench, int number)
     };
 }
 
+/* The samples of a stage, by all threads; those of a row lie far apart in memory: each is prefetched some time before it is
+ * used. */
+static void gather(const struct bench *bench, const struct lw_sfft_stage *stage, int n_threads, double complex *rows)
+{
+    enum { AHEAD = 24 };
+    const int64_t n = stage->spec.n, length = 2 * stage->window->half + 1;
+    #pragma omp parallel for num_threads(n_threads) schedule(static)
+    for (int d = 0; d < stage->spec.n_shifts; d++) {
+        int64_t at = lw_sfft_stage_sample(stage, d, 0), ahead = lw_sfft_stage_sample(stage, d, AHEAD);
+        for (int64_t i = 0; i < length; i++) {
+            __builtin_prefetch(bench->x + ahead);
+            rows[d * length + i] = bench->x[at];
+            at = lw_mod_add(at, stage->sigma, n);
+            ahead = lw_mod_add(ahead, stage->sigma, n);
+        }
+    }
+}
+
+static int64_t most_samples(const struct lw_sfft_layout *layout)
+{
+    int64_t most = 0;
+    for (int s = 0; s < layout->n_stages; s++)
+        if (lw_sfft_stage_samples(&layout->stages[s]) > most)
+            most = lw_sfft_stage_samples(&layout->stages[s]);
+    return most;
+}
+
 static int run_sparse(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
 {
     const struct lw_sfft_spec spec = spec_of(bench, number);
     const struct lw_sfft_plan plan = lw_sfft_plan_make(&spec);
-    const struct lw_sfft_signal signal = {{LW_FLOAT64, true, false}, bench->x, 1};
+    struct lw_engine engine = {.n_workers = n_threads};
     struct lw_sfft_layout *layout = NULL;
-    struct lw_sfft *sfft = NULL;
-    struct lw_cpu_sfft *cpu = NULL;
+    struct lw_sfft_solver *solver = NULL;
+    double complex *rows = NULL;
     struct lw_sfft_result result = {0};
-    int attempt = 0, rc;
+    int attempt = 0;
     if (plan.n_attempts == 0)
         return lw_fail(err, LW_ECONFIG, "more than a quarter of the samples would be taken");
-    if ((rc = lw_sfft_layout_create(&plan, &layout, err)) || (rc = lw_sfft_create(layout, n_threads, &sfft, err)) ||
-        (rc = lw_cpu_sfft_create(sfft, layout, n_threads, true, &cpu, err)))
+    if (lw_sfft_layout_create(&plan, &layout, err) || lw_cpu_sparse_ops.create(&engine, layout, &solver, err) ||
+        !(rows = lw_alloc_array(most_samples(layout), sizeof *rows, "samples", err)))
         bench_fail(err);
     const struct clocks start = bench_now();
     for (; attempt < plan.n_attempts && !result.is_explained; attempt++) {
-        for (int s = lw_sfft_first_stage(layout, attempt); s < lw_sfft_first_stage(layout, attempt + 1); s++)
-            lw_cpu_sfft_gather(cpu, s, &signal);
-        lw_sfft_recover(sfft, attempt, &result);
+        for (int s = lw_sfft_first_stage(layout, attempt); s < lw_sfft_first_stage(layout, attempt + 1); s++) {
+            gather(bench, &layout->stages[s], n_threads, rows);
+            solver->ops->load(solver, s, (const double *)rows, err);
+        }
+        solver->ops->recover(solver, attempt, &result, err);
     }
     bench_add_time(figures, start);
     figures->samples = plan.attempts[0].samples;
     bench_score(bench, &result, attempt, figures);
-    lw_cpu_sfft_destroy(cpu);
-    lw_sfft_destroy(sfft);
+    lw_free(rows);
+    lw_sfft_solver_destroy(solver);
     lw_sfft_layout_destroy(layout);
     return LW_OK;
 }

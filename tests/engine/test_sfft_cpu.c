@@ -1,6 +1,6 @@
 /* What only the CPU's sparse transform promises: the same bits for any number of threads. All else is in the suite, sfft.c. */
 #include "base/memory.h"
-#include "cpu/sfft/buckets.h"
+#include "cpu/sfft/solver.h"
 #include "sfft/number.h"
 
 #include "../check.h"
@@ -18,25 +18,35 @@ static double normal(uint64_t seed, uint64_t counter)
     return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
 }
 
+static void load(struct lw_sfft_solver *solver, int s, const double complex *x)
+{
+    struct lw_error err;
+    const struct lw_sfft_stage *const stage = &solver->layout->stages[s];
+    const int64_t count = lw_sfft_stage_samples(stage), length = 2 * stage->window->half + 1;
+    double complex *const samples = lw_alloc_array(count, sizeof *samples, "samples", &err);
+    for (int64_t i = 0; i < count; i++)
+        samples[i] = x[lw_sfft_stage_sample(stage, (int)(i / length), i % length)];
+    solver->ops->load(solver, s, (const double *)samples, &err);
+    lw_free(samples);
+}
+
 /* 40 lines and noise, by a number of threads; the lines are copied out. */
 static struct lw_sfft_result recover_by(int n_threads, const double complex *x, int64_t n, struct lw_sfft_line lines[40])
 {
     struct lw_error err;
     const struct lw_sfft_spec spec = {.n = n, .sparsity = 40, .precision = LW_DOUBLE, .seed = 3};
     const struct lw_sfft_plan plan = lw_sfft_plan_make(&spec);
-    const struct lw_sfft_signal signal = {{LW_FLOAT64, true, false}, x, 1};
+    struct lw_engine engine = {.n_workers = n_threads};
     struct lw_sfft_layout *layout = NULL;
-    struct lw_sfft *sfft = NULL;
-    struct lw_cpu_sfft *cpu = NULL;
-    CHECK(lw_sfft_layout_create(&plan, &layout, &err) == LW_OK && lw_sfft_create(layout, n_threads, &sfft, &err) == LW_OK &&
-              lw_cpu_sfft_create(sfft, layout, n_threads, true, &cpu, &err) == LW_OK, "%s", err.message);
+    struct lw_sfft_solver *solver = NULL;
+    CHECK(lw_sfft_layout_create(&plan, &layout, &err) == LW_OK &&
+              lw_cpu_sparse_ops.create(&engine, layout, &solver, &err) == LW_OK, "%s", err.message);
     for (int s = 0; s < lw_sfft_first_stage(layout, 1); s++)
-        lw_cpu_sfft_gather(cpu, s, &signal);
+        load(solver, s, x);
     struct lw_sfft_result result;
-    lw_sfft_recover(sfft, 0, &result);
+    solver->ops->recover(solver, 0, &result, &err);
     memcpy(lines, result.lines, (size_t)result.n_lines * sizeof *lines);
-    lw_cpu_sfft_destroy(cpu);
-    lw_sfft_destroy(sfft);
+    lw_sfft_solver_destroy(solver);
     lw_sfft_layout_destroy(layout);
     return result;
 }

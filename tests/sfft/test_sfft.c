@@ -2,7 +2,6 @@
  * direct sum, places and phases of a stage, and what a plan promises. */
 #include "sfft/number.h"
 #include "sfft/sfft.h"
-#include "sfft/signal.h"
 
 #include "../check.h"
 
@@ -149,42 +148,8 @@ static void check_plans(void)
     CHECK(lw_sfft_plan_make(&large).n_attempts == LW_SFFT_ATTEMPTS, "not all attempts for 1000 lines of 2^27 samples");
 }
 
-/* Samples of every stored type, of either byte order, with a stride. */
-static void check_types(void)
-{
-    enum { N = 64 };
-    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
-        const size_t bytes = lw_scalar_bytes((enum lw_scalar)scalar);
-        _Alignas(8) unsigned char stored[2 * N * 8], swapped[2 * N * 8];
-        for (int i = 0; i < 2 * N; i++) {
-            const double value = i % 100;
-            switch ((enum lw_scalar)scalar) {
-#define X(name, type, text) case name: ((type *)(void *)stored)[i] = (type)value; break;
-                LW_SCALARS(X)
-#undef X
-            case LW_N_SCALARS: break;
-            }
-            for (size_t b = 0; b < bytes; b++)
-                swapped[(size_t)i * bytes + b] = stored[(size_t)i * bytes + bytes - 1 - b];
-        }
-        for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
-            const void *const samples = is_swapped ? swapped : stored;
-            const struct lw_sfft_signal real = {{(enum lw_scalar)scalar, false, is_swapped}, samples, 2};
-            const struct lw_sfft_signal both = {{(enum lw_scalar)scalar, true, is_swapped}, samples, 1};
-            for (int i = 0; i < N; i++) {
-                double a[2], b[2];
-                lw_sfft_sample(&real, i, a);
-                lw_sfft_sample(&both, i, b);
-                CHECK(a[0] == 2 * i % 100 && a[1] == 0, "type %d, sample %d: %g %g", scalar, i, a[0], a[1]);
-                CHECK(b[0] == 2 * i % 100 && b[1] == (2 * i + 1) % 100, "type %d, sample %d: %g %g", scalar, i, b[0], b[1]);
-            }
-        }
-    }
-}
-
 int main(void)
 {
-    check_types();
     check_products();
     check_inverses();
     check_random();

@@ -1,4 +1,4 @@
-#include "cpu/sfft/dense.h"
+#include "cpu/sfft/solver.h"
 
 #include "base/integers.h"
 

@@ -1,7 +1,6 @@
 #include "sfft/published/published.h"
 
 #include "base/memory.h"
-#include "sfft/dense.h"
 
 #include <complex.h>
 #include <fftw3.h>

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
-#include "sfft/dense.h"
 #include "sfft/number.h"
 #include "sfft/published/cutoff.h"
 #include "sfft/published/lines.h"
