@@ -18,7 +18,6 @@ enum { BUFFER_BYTES = 64 << 10 };
 struct opened {
     struct lw_flat flat;
     int fd;
-    bool is_float64;                    /* samples are made float64, whatever the type */
 };
 
 /* ---- describe ---------------------------------------------------------------------------------------------------------- */
@@ -59,11 +58,9 @@ int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_datase
 
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    const struct lw_type type = lw_values_type(&flat->values);
-    if (flat->n_dims == info->n_dims && memcmp(flat->dims, info->dims, sizeof info->dims) == 0 &&
-        type.scalar == info->type.scalar && type.is_complex == info->type.is_complex && type.is_swapped == info->type.is_swapped)
-        return LW_OK;
-    return lw_archive_fail_changed(info->file, err);
+    struct lw_dataset_info now = {0};
+    lw_flat_describe(flat, true, &now, err);           /* without a look at the file */
+    return lw_archive_check_same(&now, info, err);
 }
 
 void lw_flat_list(const struct lw_flat *flat, const char *path, const char *tiles, int64_t stored_bytes, lw_list_fn *visit,
@@ -93,27 +90,20 @@ void lw_flat_close(void *dataset)
     lw_free(opened);
 }
 
-static int open_unchanged(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
-{
-    const int rc = lw_flat_check_same(&opened->flat, info, err);
-    return rc || opened->fd >= 0 ? rc : lw_file_open_input(info->file, &opened->fd, err);
-}
-
 int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err)
 {
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
+    int rc = lw_flat_check_same(flat, info, err);
+    if (rc == LW_OK && fd < 0)
+        rc = lw_file_open_input(info->file, &fd, err);
+    struct opened *const opened = rc ? NULL : lw_alloc(sizeof *opened, "the reader", err);
     if (!opened) {
         if (fd >= 0)
             close(fd);
-        return LW_ESYSTEM;
+        return rc ? rc : LW_ESYSTEM;
     }
     *opened = (struct opened){.flat = *flat, .fd = fd};
-    const int rc = open_unchanged(opened, info, err);
-    if (rc)
-        lw_flat_close(opened);
-    else
-        *dataset = opened;
-    return rc;
+    *dataset = opened;
+    return LW_OK;
 }
 
 bool lw_flat_locate(void *dataset, struct lw_stored *out)
@@ -134,36 +124,25 @@ struct piece {
 
 static int64_t sample_bytes(const struct opened *opened)
 {
-    if (opened->is_float64)
-        return opened->flat.values.is_complex ? 16 : 8;
     return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
-}
-
-static void convert(const struct opened *opened, const char *numbers, const struct piece *piece, int64_t at, int64_t n)
-{
-    const struct lw_values *const values = &opened->flat.values;
-    char *const to = piece->to + at * piece->to_step * sample_bytes(opened);
-    if (opened->is_float64)
-        lw_values_to_float64(values, numbers, piece->step, n, (double *)(void *)to, piece->to_step);
-    else
-        lw_values_convert(values, numbers, piece->step, n, to, piece->to_step);
 }
 
 /* With what lies between, where numbers are picked out; one by one where that is too much. */
 static int read_piece(const struct opened *opened, const struct piece *piece, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];
-    const int64_t bytes = lw_values_bytes(&opened->flat.values), room = BUFFER_BYTES / bytes;
-    const int64_t most = lw_max64(1, (room - 1) / piece->step + 1);
+    const struct lw_values *const values = &opened->flat.values;
+    const int64_t bytes = lw_values_bytes(values), most = lw_max64(1, (BUFFER_BYTES / bytes - 1) / piece->step + 1);
+    const int64_t offset = opened->flat.offset, to_bytes = piece->to_step * sample_bytes(opened);
     int rc = LW_OK;
-    if (!opened->is_float64 && lw_values_are_flat(&opened->flat.values) && piece->step == 1 && piece->to_step == 1)
-        return lw_bytes_read(opened->fd, piece->to, opened->flat.offset + piece->first * bytes, piece->count * bytes, err);
+    if (lw_values_are_flat(values) && piece->step == 1 && piece->to_step == 1)
+        return lw_bytes_read(opened->fd, piece->to, offset + piece->first * bytes, piece->count * bytes, err);
     for (int64_t at = 0, n; at < piece->count && rc == LW_OK; at += n) {
         n = lw_min64(most, piece->count - at);
         const int64_t first = piece->first + at * piece->step;
-        rc = lw_bytes_read(opened->fd, buffer, opened->flat.offset + first * bytes, ((n - 1) * piece->step + 1) * bytes, err);
+        rc = lw_bytes_read(opened->fd, buffer, offset + first * bytes, ((n - 1) * piece->step + 1) * bytes, err);
         if (rc == LW_OK)
-            convert(opened, buffer, piece, at, n);
+            lw_values_convert(values, buffer, piece->step, n, piece->to + at * to_bytes, piece->to_step);
     }
     return rc;
 }
@@ -258,17 +237,15 @@ struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into)
 int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values,
                          struct lw_error *err)
 {
-    struct opened opened = {.flat = *flat, .is_float64 = true, .fd = fd};
-    struct lw_error reason;
-    int rc = open_unchanged(&opened, info, err);
-    if (rc) {
-        if (opened.fd >= 0)
-            close(opened.fd);
-        return rc;
-    }
     const struct lw_box box = lw_flat_whole(flat, values);
-    if ((rc = lw_flat_read(&opened, &box, &reason)))
+    struct lw_error reason;
+    void *dataset;
+    int rc = lw_flat_open(flat, info, fd, &dataset, err);
+    if (rc)
+        return rc;
+    ((struct opened *)dataset)->flat.values.as_float64 = true;
+    if ((rc = lw_flat_read(dataset, &box, &reason)))
         lw_fail(err, (enum lw_code)rc, "cannot read %s: %s", lw_dataset_name(info).text, reason.message);
-    close(opened.fd);
+    lw_flat_close(dataset);
     return rc;
 }

@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct lw_format lw_format_mseed;
-
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { HEADER_BYTES = 48 };
@@ -190,17 +188,6 @@ static void place_stretches(struct choice *choice, int64_t c, struct lw_instant 
     }
 }
 
-/* From the grid to the dataset, in which they lie one behind the other. */
-static void join_stretches(struct choice *choice, struct lw_instant start)
-{
-    for (int64_t s = 0; s < choice->n_stretches; s++) {
-        struct lw_file_stretch *const stretch = &choice->stretches[s];
-        stretch->instant = lw_instant_of_sample(start, choice->channels[0].period, stretch->first);
-        stretch->first = choice->n_samples;
-        choice->n_samples += stretch->count;
-    }
-}
-
 static int check_channels(const struct choice *choice, const char *file, struct lw_instant *start, struct lw_error *err)
 {
     const struct lw_mseed_channel *const channels = choice->channels;
@@ -250,7 +237,13 @@ static int find_common(struct choice *choice, const char *file, struct lw_error 
         return LW_ESYSTEM;
     for (int64_t c = 0; c < choice->n; c++)
         place_stretches(choice, c, start);
-    join_stretches(choice, start);
+    /* From the grid to the dataset, in which they lie one behind the other. */
+    for (int64_t s = 0; s < n; s++) {
+        struct lw_file_stretch *const stretch = &choice->stretches[s];
+        stretch->instant = lw_instant_of_sample(start, choice->channels[0].period, stretch->first);
+        stretch->first = choice->n_samples;
+        choice->n_samples += stretch->count;
+    }
     return LW_OK;
 }
 

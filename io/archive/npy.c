@@ -149,28 +149,21 @@ static int find_shape(const struct lw_dataset_info *info, const char *header, st
     return LW_OK;
 }
 
-static int parse_file(int fd, const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
-{
-    char *const header = lw_alloc(MOST_HEADER + 1, "a header", err);
-    int rc;
-    if (!header)
-        return LW_ESYSTEM;
-    *flat = (struct lw_flat){0};
-    (void)((rc = read_header(fd, info, header, flat, err)) || (rc = find_type(info, header, flat, err)) ||
-           (rc = find_shape(info, header, flat, err)));
-    lw_free(header);
-    return rc;
-}
-
 static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
-    int fd;
+    int fd, rc;
+    *flat = (struct lw_flat){0};
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' holds one array, without a name: leave out ':%s'", info->file, info->path);
-    int rc = lw_file_open_input(info->file, &fd, err);
-    if (rc)
+    if ((rc = lw_file_open_input(info->file, &fd, err)))
         return rc;
-    rc = parse_file(fd, info, flat, err);
+    char *const header = lw_alloc(MOST_HEADER + 1, "a header", err);
+    if (!header)
+        rc = LW_ESYSTEM;
+    else
+        (void)((rc = read_header(fd, info, header, flat, err)) || (rc = find_type(info, header, flat, err)) ||
+               (rc = find_shape(info, header, flat, err)));
+    lw_free(header);
     close(fd);
     return rc;
 }

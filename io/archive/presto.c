@@ -21,8 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct lw_format lw_format_presto;
-
 enum { MOST_TEXT = 64 << 10, VALUE = 128, EQUALS = 40 };
 
 static const char first_key[] = "Data file name without suffix";
@@ -125,17 +123,6 @@ static int find_length(const char *text, const struct lw_dataset_info *info, int
                    *n, there);
 }
 
-static int find_rate(const char *text, struct lw_dataset_info *info, struct lw_error *err)
-{
-    double seconds;
-    if (find_real(text, "Width of each time series bin", &seconds) && lw_period_from_seconds(seconds, &info->axis.period)) {
-        snprintf(info->axis.source, sizeof info->axis.source, ".inf file");
-        return LW_OK;
-    }
-    return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)",
-                   info->file);
-}
-
 /* Day and fraction are each exact: together they have more digits than float64. */
 static bool parse_epoch(const char *value, struct lw_instant *out)
 {
@@ -176,17 +163,6 @@ static double find_angle(const char *text, const char *key)
     return find(text, key, value) ? lw_recorder_angle(value) : NAN;
 }
 
-static void find_recorder(const char *text, struct lw_recorder *recorder)
-{
-    static const char *const fields[][2] = {{"telescope", "Telescope used"}, {"instrument", "Instrument used"},
-                                            {"dispersion measure", "Dispersion measure"}};
-    char value[VALUE];
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
-        if (find(text, fields[f][1], value))
-            lw_recorder_add(recorder, fields[f][0], value);
-    lw_recorder_point(recorder, 15 * find_angle(text, "J2000 Right Ascension"), find_angle(text, "J2000 Declination"));
-}
-
 static int find_flat(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
     (void)err;
@@ -198,13 +174,25 @@ LW_FLAT_OPERATIONS(find_flat)
 
 static int describe_text(const char *text, struct lw_dataset_info *info, struct lw_error *err)
 {
+    static const char *const fields[][2] = {{"telescope", "Telescope used"}, {"instrument", "Instrument used"},
+                                            {"dispersion measure", "Dispersion measure"}};
     struct lw_flat flat;
+    double seconds;
+    char value[VALUE];
     int rc;
-    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)) ||
-        (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, false, info, err)))
+    if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)))
         return rc;
+    if (!find_real(text, "Width of each time series bin", &seconds) || !lw_period_from_seconds(seconds, &info->axis.period))
+        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)",
+                       info->file);
+    if ((rc = lw_flat_describe(&flat, false, info, err)))
+        return rc;
+    snprintf(info->axis.source, sizeof info->axis.source, ".inf file");
     find_start(text, &info->axis);
-    find_recorder(text, &info->recorder);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (find(text, fields[f][1], value))
+            lw_recorder_add(&info->recorder, fields[f][0], value);
+    lw_recorder_point(&info->recorder, 15 * find_angle(text, "J2000 Right Ascension"), find_angle(text, "J2000 Declination"));
     info->metadata_axis = 0;
     lw_archive_name(info, 0, "time");
     return LW_OK;
@@ -233,7 +221,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 }
 
 /* ---- samples, attributes --------------------------------------------------------------------------------------------- */
-
 
 /* Names as SIGPROC has them, where it has. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)

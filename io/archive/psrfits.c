@@ -22,8 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct lw_format lw_format_psrfits;
-
 enum { NAME = 24 };           /* of a polarisation */
 
 /* A file open for reading samples. */
@@ -310,17 +308,13 @@ static int describe_frequency(struct opened *opened, struct lw_error *err)
 /* Types of stored samples and of what is made of them; gaps have room for what is not a number in float32 alone. */
 static void settle_types(const struct lw_psrfits *table, bool is_plain, struct lw_spectra *out)
 {
-    const int bits = (int)table->bits;
-    out->bits = bits;
+    out->bits = (int)table->bits;
     out->is_high_first = true;
     out->n_ifs = table->n_pols;
     out->n_channels = table->n_channels;
-    out->stored = lw_spectra_type(bits, table->is_signed, 1);
-    out->stored.is_swapped = bits > 8;
+    lw_spectra_settle(out, table->is_signed, true);
     if (!is_plain)
         out->given = (struct lw_type){.scalar = LW_FLOAT32};
-    else
-        out->given = out->n_summed > 1 ? lw_spectra_type(bits, table->is_signed, out->n_summed) : out->stored;
 }
 
 /* What rows say, once the headers are known. */
@@ -361,39 +355,27 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 
 /* ---- list ------------------------------------------------------------------------------------------------------------ */
 
-static int list_path(const struct lw_dataset_info *file, const struct lw_psrfits *table, const char *path, lw_list_fn *visit,
-                     void *context, struct lw_error *err)
-{
-    struct lw_dataset_info info = *file;
-    char storage[96];
-    /* Of rows that are there, which the file has room for. */
-    const int64_t stored_bytes = table->n_rows * (table->n_per_row * table->n_channels * table->bits / 8);
-    snprintf(info.path, sizeof info.path, "%s", path);
-    const int rc = describe(&info, LW_USE_SAMPLES, err);
-    if (rc)
-        return rc;
-    snprintf(storage, sizeof storage, "%" PRId64 " bit%s, %" PRId64 " rows", table->bits, table->bits > 1 ? "s" : "",
-             table->n_rows);
-    lw_archive_list(&info, storage, stored_bytes, visit, context);
-    return LW_OK;
-}
-
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info;
+    struct lw_dataset_info all;
     struct lw_psrfits table;
-    char path[NAME + 1], name[NAME];
+    char storage[96], name[NAME], power[LW_MAX_PATH] = "";
     int rc;
-    if ((rc = lw_archive_info(file, &info, err)) || (rc = lw_psrfits_read(file, info.file_bytes, &table, err)))
+    if ((rc = lw_archive_info(file, &all, err)) || (rc = lw_psrfits_read(file, all.file_bytes, &table, err)))
         return rc;
-    for (int64_t p = 0; rc == LW_OK && p < table.n_pols; p++) {
-        name_pol(&table, p, name);
-        snprintf(path, sizeof path, "/%s", name);
-        rc = list_path(&info, &table, path, visit, context, err);
+    snprintf(storage, sizeof storage, "%" PRId64 " bit%s, %" PRId64 " rows", table.bits, table.bits > 1 ? "s" : "", table.n_rows);
+    const bool has_sum = table.n_pols > 1 && find_power(&table, power, sizeof power) && strchr(power, '+');
+    for (int64_t p = 0; p < table.n_pols + has_sum; p++) {
+        struct lw_dataset_info info = all;
+        if (p < table.n_pols)
+            name_pol(&table, p, name);
+        snprintf(info.path, sizeof info.path, "/%s", p < table.n_pols ? name : power + 1);
+        if ((rc = describe(&info, LW_USE_SAMPLES, err)))
+            return rc;
+        /* Of rows that are there, which the file has room for. */
+        lw_archive_list(&info, storage, table.n_rows * (table.n_per_row * table.n_channels * table.bits / 8), visit, context);
     }
-    if (rc == LW_OK && table.n_pols > 1 && find_power(&table, path, sizeof path) && strchr(path, '+'))
-        rc = list_path(&info, &table, path, visit, context, err);
-    return rc;
+    return LW_OK;
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
@@ -416,7 +398,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     settle_types(table, info->type.scalar != LW_FLOAT32 || info->type.is_swapped, &opened->spectra);
     if (opened->spectra.given.scalar != info->type.scalar || info->dims[1] != table->n_channels || info->dims[0] < table->n_spectra)
         return lw_archive_fail_changed(info->file, err);
-    lw_spectra_prepare(&opened->spectra);
     if (info->dims[0] == table->n_spectra)
         return LW_OK;
     if (!(opened->slots = lw_alloc_array(table->n_rows, sizeof *opened->slots, "the places of subintegrations", err)))

@@ -13,36 +13,23 @@
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_COLUMNS = 999 };
-
 struct column {
     int64_t place, count;       /* first byte in a row; -1: there is no such column */
     char type;                  /* as TFORM has it: 'B', 'I', 'E', 'D' */
     bool is_scaled;             /* by keywords of FITS itself, TSCAL and TZERO */
 };
 
-/* Columns lie one behind the other; those behind one of no known size cannot be found. */
+/* Those behind a column of no known size cannot be found. */
 static struct column find_column(const struct lw_fits_unit *unit, const char *wanted)
 {
-    const int64_t row_bytes = unit->axes[0];
-    int64_t n = 0, place = 0, bytes;
-    lw_fits_int(unit, "TFIELDS", &n);
-    for (int c = 1; c <= n && c <= MOST_COLUMNS; c++, place += bytes) {
-        char name[24] = "", form[24] = "";
-        struct column column;
-        double scale = 1, zero = 0;
-        lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
-        lw_fits_text_of(unit, "TFORM", c, form, sizeof form);
-        bytes = lw_fits_column_bytes(form, &column.count, &column.type);
-        if (bytes < 0 || bytes > row_bytes - place)
-            break;
-        if (strcmp(name, wanted) != 0)
+    struct lw_fits_column column = {0};
+    double scale = 1, zero = 0;
+    while (lw_fits_next_column(unit, &column)) {
+        if (strcmp(column.name, wanted) != 0)
             continue;
-        column.place = place;
-        lw_fits_real_of(unit, "TSCAL", c, &scale);
-        lw_fits_real_of(unit, "TZERO", c, &zero);
-        column.is_scaled = scale != 1 || zero != 0;
-        return column;
+        lw_fits_real(unit, lw_fits_numbered("TSCAL", column.number).text, &scale);
+        lw_fits_real(unit, lw_fits_numbered("TZERO", column.number).text, &zero);
+        return (struct column){column.place, column.count, column.type, scale != 1 || zero != 0};
     }
     return (struct column){.place = -1};
 }

@@ -57,41 +57,30 @@ static bool parse_parts(const char *raw, struct description *out)
     return !offset || !*offset || (lw_parse_int(offset, &out->offset) == LW_PARSE_OK && out->offset >= 0);
 }
 
-static int parse_hints(const struct lw_dataset_info *info, struct description *out, struct lw_error *err)
+/* One channel has one dimension. */
+static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
     const char *const raw = info->hints.raw;
+    struct description told;
+    int64_t frame;
     if (!raw[0])
         return lw_fail(err, LW_EUSAGE, "'%s' is to be read as raw numbers, and nothing says of which kind: " EXAMPLE, info->file);
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' is read as raw numbers, which have no name: leave out ':%s'", info->file, info->path);
-    if (!parse_parts(raw, out))
+    if (!parse_parts(raw, &told))
         return lw_fail(err, LW_EUSAGE,
                        "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
                        "le, complex- before them; orders time-slow and time-fast",
                        raw);
-    return LW_OK;
-}
-
-/* One channel has one dimension. */
-static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
-{
-    struct description description;
-    const int rc = parse_hints(info, &description, err);
-    int64_t frame;
-    if (rc)
-        return rc;
-    if (__builtin_mul_overflow(lw_values_bytes(&description.values), description.channels, &frame) ||
-        description.offset > info->file_bytes || info->file_bytes - description.offset < frame)
+    if (__builtin_mul_overflow(lw_values_bytes(&told.values), told.channels, &frame) || told.offset > info->file_bytes ||
+        info->file_bytes - told.offset < frame)
         return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says",
-                       info->file, info->file_bytes, info->hints.raw);
-    const int64_t n = (info->file_bytes - description.offset) / frame;
-    const int time = description.is_time_fast && description.channels > 1 ? 1 : 0;
-    *flat =
-        (struct lw_flat){.offset = description.offset, .values = description.values, .n_dims = description.channels > 1 ? 2 : 1};
-    flat->dims[1 - time] = description.channels;
-    flat->dims[time] = n;
-    if (flat->n_dims == 1)
-        flat->dims[1] = 0;
+                       info->file, info->file_bytes, raw);
+    const int time = told.is_time_fast && told.channels > 1 ? 1 : 0;
+    *flat = (struct lw_flat){.offset = told.offset, .values = told.values, .n_dims = told.channels > 1 ? 2 : 1};
+    flat->dims[time] = (info->file_bytes - told.offset) / frame;
+    if (flat->n_dims == 2)
+        flat->dims[1 - time] = told.channels;
     return LW_OK;
 }
 

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct lw_format lw_format_segy;
-
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     struct lw_segy_file segy;

@@ -18,11 +18,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-extern const struct lw_format lw_format_sigproc;
 
 /* Some hundred bytes are usual. A table of frequencies takes 20 for each channel. */
 #define USUAL_HEADER_BYTES ((int64_t)4 << 10)
@@ -39,39 +38,44 @@ struct header {
     int64_t bytes;              /* of the header: where the samples begin */
     int64_t bits, n_ifs, n_channels;
     int64_t n_spectra;          /* nsamples, which few programs write; 0: it does not say */
-    bool is_signed;
-    bool is_barycentric;        /* times are those at the barycentre of the solar system */
+    int64_t sign;               /* 0: samples are not signed */
+    int64_t barycentric;        /* 1: times are those at the barycentre of the solar system */
     double start_mjd;           /* 0: not known */
     double period_s;
     double first_mhz, step_mhz; /* of the channels; step 0: not known */
     double ra, dec;             /* as hhmmss.s and ddmmss.s: where the telescope points; both 0: not known */
     double dispersion;          /* refdm: of a time series, that its channels were delayed for */
     int64_t telescope, machine, beam;       /* numbers that SIGPROC gives; 0: not known */
-    char telescope_name[32];
+    char telescope_name[TEXT_ROOM];
     int64_t n_listed;           /* frequencies, where they are listed one by one */
 };
 
-/* Keywords and the kinds of their values. What is carried says more than shape, type, time and frequency. */
+/* Keywords, the kinds of their values, and where those that shape, type, time and frequency are made of go. What is carried says
+ * more than that. */
+#define AT(member) offsetof(struct header, member)
 static const struct keyword {
     const char *name;
     enum kind kind;
     bool is_carried;
+    size_t place;               /* in the header; 0: none */
 } keywords[] = {
-    {"rawdatafile", TEXT, true}, {"source_name", TEXT, true}, {"telescope", TEXT, true}, {"obs_date", TEXT, true},
-    {"obs_time", TEXT, true}, {"filename", TEXT, false},
-    {"telescope_id", INTEGER, true}, {"machine_id", INTEGER, true}, {"data_type", INTEGER, true},
-    {"barycentric", INTEGER, true}, {"pulsarcentric", INTEGER, true}, {"ibeam", INTEGER, true}, {"nbeams", INTEGER, true},
-    {"nbins", INTEGER, true}, {"npuls", LONG, true},
-    {"src_raj", REAL, true}, {"src_dej", REAL, true}, {"az_start", REAL, true}, {"za_start", REAL, true},
-    {"refdm", REAL, true}, {"period", REAL, true}, {"accel", REAL, true}, {"flux", REAL, true}, {"pb", REAL, true},
-    {"ecc", REAL, true}, {"asini", REAL, true},
-    {"hdrlen", INTEGER, false}, {"orig_hdrlen", INTEGER, false}, {"new_hdrlen", INTEGER, false}, {"sampsize", INTEGER, false},
-    {"bandwidth", REAL, false}, {"fbottom", REAL, false}, {"ftop", REAL, false},
-    {"nbits", INTEGER, false}, {"nchans", INTEGER, false}, {"nifs", INTEGER, false}, {"nsamples", INTEGER, false},
-    {"tstart", REAL, false}, {"tsamp", REAL, false}, {"fch1", REAL, false}, {"foff", REAL, false}, {"fchannel", REAL, false},
-    {"signed", LETTER, false},
-    {"FREQUENCY_START", NOTHING, false}, {"FREQUENCY_END", NOTHING, false},
+    {"rawdatafile", TEXT, true, 0}, {"source_name", TEXT, true, 0}, {"telescope", TEXT, true, AT(telescope_name)},
+    {"obs_date", TEXT, true, 0}, {"obs_time", TEXT, true, 0}, {"filename", TEXT, false, 0},
+    {"telescope_id", INTEGER, true, AT(telescope)}, {"machine_id", INTEGER, true, AT(machine)}, {"data_type", INTEGER, true, 0},
+    {"barycentric", INTEGER, true, AT(barycentric)}, {"pulsarcentric", INTEGER, true, 0}, {"ibeam", INTEGER, true, AT(beam)},
+    {"nbeams", INTEGER, true, 0}, {"nbins", INTEGER, true, 0}, {"npuls", LONG, true, 0},
+    {"src_raj", REAL, true, AT(ra)}, {"src_dej", REAL, true, AT(dec)}, {"az_start", REAL, true, 0}, {"za_start", REAL, true, 0},
+    {"refdm", REAL, true, AT(dispersion)}, {"period", REAL, true, 0}, {"accel", REAL, true, 0}, {"flux", REAL, true, 0},
+    {"pb", REAL, true, 0}, {"ecc", REAL, true, 0}, {"asini", REAL, true, 0},
+    {"hdrlen", INTEGER, false, 0}, {"orig_hdrlen", INTEGER, false, 0}, {"new_hdrlen", INTEGER, false, 0},
+    {"sampsize", INTEGER, false, 0}, {"bandwidth", REAL, false, 0}, {"fbottom", REAL, false, 0}, {"ftop", REAL, false, 0},
+    {"nbits", INTEGER, false, AT(bits)}, {"nchans", INTEGER, false, AT(n_channels)}, {"nifs", INTEGER, false, AT(n_ifs)},
+    {"nsamples", INTEGER, false, AT(n_spectra)}, {"tstart", REAL, false, AT(start_mjd)}, {"tsamp", REAL, false, AT(period_s)},
+    {"fch1", REAL, false, AT(first_mhz)}, {"foff", REAL, false, AT(step_mhz)}, {"fchannel", REAL, false, 0},
+    {"signed", LETTER, false, AT(sign)},
+    {"FREQUENCY_START", NOTHING, false, 0}, {"FREQUENCY_END", NOTHING, false, 0},
 };
+#undef AT
 
 /* One keyword with its value. */
 struct item {
@@ -243,34 +247,17 @@ static void note_frequency(struct header *header, double mhz)
 
 static void note(const struct item *item, struct header *header)
 {
-    const struct {
-        const char *name;
-        int64_t *integer;
-        double *real;
-    } places[] = {
-        {"nbits", &header->bits, NULL}, {"nifs", &header->n_ifs, NULL}, {"nchans", &header->n_channels, NULL},
-        {"nsamples", &header->n_spectra, NULL}, {"tstart", NULL, &header->start_mjd}, {"tsamp", NULL, &header->period_s},
-        {"fch1", NULL, &header->first_mhz}, {"foff", NULL, &header->step_mhz},
-        {"src_raj", NULL, &header->ra}, {"src_dej", NULL, &header->dec}, {"refdm", NULL, &header->dispersion},
-        {"telescope_id", &header->telescope, NULL}, {"machine_id", &header->machine, NULL}, {"ibeam", &header->beam, NULL},
-    };
-    const char *const name = item->keyword->name;
-    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
-        if (strcmp(places[p].name, name) != 0)
-            continue;
-        if (places[p].integer)
-            *places[p].integer = item->integer;
-        else
-            *places[p].real = item->real;
-    }
-    if (strcmp(name, "signed") == 0)
-        header->is_signed = item->integer != 0;
-    else if (strcmp(name, "barycentric") == 0)
-        header->is_barycentric = item->integer == 1;
-    else if (strcmp(name, "telescope") == 0)
-        snprintf(header->telescope_name, sizeof header->telescope_name, "%.31s", item->text);
-    else if (strcmp(name, "fchannel") == 0)
+    void *const place = (char *)header + item->keyword->place;
+    if (strcmp(item->keyword->name, "fchannel") == 0)
         note_frequency(header, item->real);
+    else if (item->keyword->place == 0)
+        return;
+    else if (item->keyword->kind == TEXT)
+        memcpy(place, item->text, sizeof item->text);
+    else if (item->keyword->kind == REAL)
+        memcpy(place, &item->real, sizeof item->real);
+    else
+        memcpy(place, &item->integer, sizeof item->integer);
 }
 
 static int check(const char *file, const struct header *header, struct lw_error *err)
@@ -391,18 +378,19 @@ static int count_spectra(const struct lw_dataset_info *info, const struct header
 
 static void describe_time(const struct header *header, struct lw_axis_metadata *axis)
 {
+    const bool is_barycentric = header->barycentric == 1;
     axis->sample_rate_hz = 1 / header->period_s;
     lw_period_from_seconds(header->period_s, &axis->period);
     snprintf(axis->source, sizeof axis->source, "tsamp of the header");
     if (!(header->start_mjd > 0))
         return;
-    if (!header->is_barycentric && lw_instant_from_mjd(header->start_mjd, &axis->instant)) {
+    if (!is_barycentric && lw_instant_from_mjd(header->start_mjd, &axis->instant)) {
         axis->scale = LW_TIME_UTC;
         return;
     }
     axis->has_start = true;
     axis->start = header->start_mjd;
-    snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", header->is_barycentric ? "barycentric " : "");
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric ? "barycentric " : "");
 }
 
 static void describe_frequency(const struct header *header, struct lw_coordinate *frequency)
@@ -427,12 +415,14 @@ static double from_sexagesimal(double value)
 static void describe_recorder(const struct header *header, struct lw_dataset_info *info)
 {
     struct lw_recorder *const recorder = &info->recorder;
+    char telescope[32];
     const struct {
         const char *what;
         double value;
     } numbers[] = {{"telescope", (double)header->telescope}, {"back end", (double)header->machine}, {"beam", (double)header->beam},
                    {"dispersion measure", header->dispersion}};
-    lw_recorder_add(recorder, "telescope", header->telescope_name);
+    snprintf(telescope, sizeof telescope, "%.31s", header->telescope_name);
+    lw_recorder_add(recorder, "telescope", telescope);
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         if (numbers[n].value != 0)
             lw_recorder_add_number(recorder, numbers[n].what, numbers[n].value);
@@ -451,11 +441,9 @@ static int examine(struct lw_dataset_info *info, struct header *header, struct l
         (rc = count_spectra(info, header, &n_spectra, err)))
         return rc;
     spectra->bits = (int)header->bits;
-    spectra->stored = lw_spectra_type(spectra->bits, header->is_signed, 1);
-    spectra->stored.is_swapped = header->is_swapped && spectra->bits > 8;
-    spectra->given = spectra->n_summed > 1 ? lw_spectra_type(spectra->bits, header->is_signed, spectra->n_summed) : spectra->stored;
     spectra->n_ifs = header->n_ifs;
     spectra->n_channels = header->n_channels;
+    lw_spectra_settle(spectra, header->sign != 0, header->is_swapped);
     info->type = spectra->given;
     info->n_dims = header->n_channels == 1 && header->n_ifs == 1 ? 1 : 2;
     info->dims[0] = n_spectra;
@@ -483,36 +471,29 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 
 /* ---- list ------------------------------------------------------------------------------------------------------------ */
 
-static int list_path(const struct lw_dataset_info *file, const char *path, const struct header *header,
-                     lw_list_fn *visit, void *context, struct lw_error *err)
-{
-    struct lw_dataset_info info = *file;
-    char storage[64];
-    snprintf(info.path, sizeof info.path, "%s", path);
-    const int rc = describe(&info, LW_USE_SAMPLES, err);
-    if (rc)
-        return rc;
-    snprintf(storage, sizeof storage, "%s%" PRId64 " bit%s", strchr(path, '+') ? "the sum of two IFs, " : "", header->bits,
-             header->bits > 1 ? "s" : "");
-    lw_archive_list(&info, storage, info.dims[0] * header->n_channels / 8 * header->bits, visit, context);
-    return LW_OK;
-}
-
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info;
+    struct lw_dataset_info all;
     struct header header;
-    char path[40];
+    char storage[64];
     int rc;
-    if ((rc = lw_archive_info(file, &info, err)) || (rc = read_header(file, &header, err)))
+    if ((rc = lw_archive_info(file, &all, err)) || (rc = read_header(file, &header, err)))
         return rc;
-    for (int64_t i = 0; rc == LW_OK && i < header.n_ifs; i++) {
-        snprintf(path, sizeof path, "/if/%" PRId64, i);
-        rc = list_path(&info, path, &header, visit, context, err);
+    const int64_t n_paths = header.n_ifs > 1 ? header.n_ifs + 1 : 1;
+    for (int64_t i = 0; i < n_paths; i++) {
+        const bool is_sum = i == header.n_ifs;
+        struct lw_dataset_info info = all;
+        if (is_sum)
+            snprintf(info.path, sizeof info.path, "/if/0+1");
+        else
+            snprintf(info.path, sizeof info.path, "/if/%" PRId64, i);
+        if ((rc = describe(&info, LW_USE_SAMPLES, err)))
+            return rc;
+        snprintf(storage, sizeof storage, "%s%" PRId64 " bit%s", is_sum ? "the sum of two IFs, " : "", header.bits,
+                 header.bits > 1 ? "s" : "");
+        lw_archive_list(&info, storage, info.dims[0] * header.n_channels / 8 * header.bits, visit, context);
     }
-    if (rc == LW_OK && header.n_ifs > 1)
-        rc = list_path(&info, "/if/0+1", &header, visit, context, err);
-    return rc;
+    return LW_OK;
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
@@ -540,7 +521,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     if ((rc = examine(&opened->info, &opened->header, &opened->spectra, err)) ||
         (rc = lw_archive_check_same(&opened->info, info, err)))
         return rc;
-    lw_spectra_prepare(&opened->spectra);
     return lw_file_open_input(info->file, &opened->spectra.fd, err);
 }
 

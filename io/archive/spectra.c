@@ -11,7 +11,7 @@ enum { RAW_BYTES = 64 << 10, PICKED_BYTES = 64 << 10 };
 /* Spectra are read with what lies between the wanted samples of two, where that is little. */
 enum { NEAR_BYTES = 4096 };
 
-struct lw_type lw_spectra_type(int bits, bool is_signed, int n_summed)
+static struct lw_type type_of(int bits, bool is_signed, int n_summed)
 {
     const bool is_sum = n_summed > 1;
     enum lw_scalar scalar = LW_FLOAT32;
@@ -24,9 +24,12 @@ struct lw_type lw_spectra_type(int bits, bool is_signed, int n_summed)
     return (struct lw_type){.scalar = scalar};
 }
 
-void lw_spectra_prepare(struct lw_spectra *spectra)
+void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapped)
 {
     const int bits = spectra->bits;
+    spectra->stored = type_of(bits, is_signed, 1);
+    spectra->stored.is_swapped = is_swapped && bits > 8;
+    spectra->given = spectra->n_summed > 1 ? type_of(bits, is_signed, spectra->n_summed) : spectra->stored;
     for (int byte = 0; bits < 8 && byte < 256; byte++)
         for (int i = 0; i < 8 / bits; i++) {
             const int shift = spectra->is_high_first ? 8 - bits * (i + 1) : bits * i;
@@ -151,49 +154,31 @@ static void from_values(struct lw_type type, const double *values, int64_t n, vo
     }
 }
 
-static void apply(const struct lw_levels *levels, int s, int64_t n, double *values)
-{
-    const float *const scale = levels->scale[s], *const offset = levels->offset[s], *const weight = levels->weight;
-    const double zero = levels->zero;
-    for (int64_t i = 0; i < n; i++)
-        values[i] = ((values[i] - zero) * (double)scale[i] + (double)offset[i]) * (double)weight[i];
-}
-
 /* One spectrum of the patch, from what was read of each IF. */
 static void compute_line(const struct lw_spectra *spectra, const struct lw_patch *patch, const struct raw *raw,
                          const struct lw_levels *levels, int64_t t)
 {
     const int64_t n = patch->n_channels;
+    const double zero = levels ? levels->zero : 0;
     uint8_t line[LW_PATCH_CHANNELS];
     double values[LW_PATCH_CHANNELS], more[LW_PATCH_CHANNELS];
     for (int s = 0; s < spectra->n_summed; s++) {
         double *const to = s == 0 ? values : more;
         to_values(spectra->stored, raw_line(spectra, patch, &raw[s], t, line), n, to);
-        if (levels)
-            apply(levels, s, n, to);
+        for (int64_t i = 0; levels && i < n; i++)
+            to[i] = ((to[i] - zero) * (double)levels->scale[s][i] + (double)levels->offset[s][i]) * (double)levels->weight[i];
         for (int64_t i = 0; s > 0 && i < n; i++)
             values[i] += more[i];
     }
     from_values(spectra->given, values, n, patch->into + t * patch->pitch);
 }
 
-static void copy_line(const struct lw_spectra *spectra, const struct lw_patch *patch, const struct raw *raw, int64_t t)
-{
-    char *const into = patch->into + t * patch->pitch;
-    const void *const line = raw_line(spectra, patch, raw, t, (uint8_t *)into);
-    if (line != into)
-        memcpy(into, line, (size_t)patch->n_channels * lw_type_bytes(spectra->given));
-}
-
-static bool are_copied(const struct lw_spectra *spectra, const struct lw_levels *levels)
-{
-    return spectra->n_summed == 1 && !levels && spectra->given.scalar == spectra->stored.scalar &&
-           spectra->given.is_swapped == spectra->stored.is_swapped;
-}
-
 int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const struct lw_patch *patch, const struct lw_levels *levels,
                     struct lw_error *err)
 {
+    const struct lw_type stored = spectra->stored, given = spectra->given;
+    const bool are_copied =
+        spectra->n_summed == 1 && !levels && given.scalar == stored.scalar && given.is_swapped == stored.is_swapped;
     struct raw raw[LW_MAX_SUMMED];
     struct lw_patch part = *patch;
     for (int64_t rest = patch->n_times; rest > 0; rest -= part.n_times) {
@@ -204,11 +189,14 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
             rc = read_raw(spectra, offset, &part, spectra->summed[s], &raw[s], err);
         if (rc)
             return rc;
-        for (int64_t t = 0; t < part.n_times; t++)
-            if (are_copied(spectra, levels))
-                copy_line(spectra, &part, raw, t);
-            else
+        for (int64_t t = 0; t < part.n_times; t++) {
+            char *const into = part.into + t * part.pitch;
+            const void *const line = are_copied ? raw_line(spectra, &part, raw, t, (uint8_t *)into) : into;
+            if (!are_copied)
                 compute_line(spectra, &part, raw, levels, t);
+            else if (line != into)
+                memcpy(into, line, (size_t)part.n_channels * lw_type_bytes(given));
+        }
         part.time += part.n_times;
         part.into += part.n_times * part.pitch;
     }
@@ -217,67 +205,17 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
 
 /* ---- boxes ----------------------------------------------------------------------------------------------------------- */
 
-/* A box of spectra: [time x channel] also where the dataset is one long spectrum. */
-struct region {
-    int64_t time, time_step, n_times;
-    int64_t channel, channel_step, n_channels;
-    int64_t pitch;                      /* in memory, bytes from one spectrum to the next */
-    int64_t sample_bytes;
-    char *into;
-    lw_patch_fn *read;
-    const void *dataset;
-};
-
-/* Of channels [c, c + n) of the region, times [t, t + n_times). */
-static struct lw_patch patch_at(const struct region *region, int64_t t, int64_t n_times, int64_t c, int64_t n)
-{
-    return (struct lw_patch){
-        .time = region->time + t * region->time_step, .n_times = n_times, .channel = region->channel + c * region->channel_step,
-        .n_channels = (n - 1) * region->channel_step + 1, .into = region->into + t * region->pitch + c * region->sample_bytes,
-        .pitch = region->pitch,
-    };
-}
-
-/* Read the channels between as well, and take every step-th: n of each spectrum. */
-static int read_picked(const struct region *region, struct lw_patch patch, int64_t n, struct lw_error *err)
+/* Read the channels between as well, and take every step-th. */
+static int read_picked(lw_patch_fn *read, const void *dataset, struct lw_patch patch, int64_t step, int64_t bytes,
+                       struct lw_error *err)
 {
     char samples[PICKED_BYTES];
-    const int64_t bytes = region->sample_bytes, pitch = patch.pitch;
-    char *const into = patch.into;
-    patch.into = samples;
-    patch.pitch = patch.n_channels * bytes;
-    const int rc = region->read(region->dataset, &patch, err);
+    const struct lw_patch all = {.time = patch.time, .n_times = patch.n_times, .channel = patch.channel,
+                                 .n_channels = patch.n_channels, .into = samples, .pitch = patch.n_channels * bytes};
+    const int rc = read(dataset, &all, err);
     for (int64_t t = 0; rc == LW_OK && t < patch.n_times; t++)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(into + t * pitch + i * bytes, samples + t * patch.pitch + i * region->channel_step * bytes, (size_t)bytes);
-    return rc;
-}
-
-static int64_t times_of_region(const struct region *region, int64_t n)
-{
-    if (region->time_step > 1)
-        return 1;
-    const int64_t picked = ((n - 1) * region->channel_step + 1) * region->sample_bytes;
-    return region->channel_step > 1 ? lw_min64(region->n_times, PICKED_BYTES / picked) : region->n_times;
-}
-
-static int read_channels(const struct region *region, int64_t c, int64_t n, struct lw_error *err)
-{
-    const int64_t at_once = times_of_region(region, n);
-    int rc = LW_OK;
-    for (int64_t t = 0; rc == LW_OK && t < region->n_times; t += at_once) {
-        const struct lw_patch patch = patch_at(region, t, lw_min64(at_once, region->n_times - t), c, n);
-        rc = region->channel_step > 1 ? read_picked(region, patch, n, err) : region->read(region->dataset, &patch, err);
-    }
-    return rc;
-}
-
-static int read_region(const struct region *region, struct lw_error *err)
-{
-    const int64_t at_once = (LW_PATCH_CHANNELS - 1) / region->channel_step + 1;
-    int rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < region->n_channels; c += at_once)
-        rc = read_channels(region, c, lw_min64(at_once, region->n_channels - c), err);
+        for (int64_t i = 0; i * step < patch.n_channels; i++)
+            memcpy(patch.into + t * patch.pitch + i * bytes, samples + t * all.pitch + i * step * bytes, (size_t)bytes);
     return rc;
 }
 
@@ -285,17 +223,20 @@ static int read_region(const struct region *region, struct lw_error *err)
 int lw_patches_read(const struct lw_box *box, int n_dims, int64_t sample_bytes, lw_patch_fn *read, const void *dataset,
                     struct lw_error *err)
 {
-    struct region region = {.time_step = 1, .n_times = 1, .sample_bytes = sample_bytes, .into = box->into, .read = read,
-                            .dataset = dataset};
     const int channel = n_dims - 1;
-    region.channel = box->first[channel];
-    region.channel_step = box->step[channel];
-    region.n_channels = box->count[channel];
-    if (n_dims == 2) {
-        region.time = box->first[0];
-        region.time_step = box->step[0];
-        region.n_times = box->count[0];
+    const int64_t step = box->step[channel], n_channels = box->count[channel], most = (LW_PATCH_CHANNELS - 1) / step + 1;
+    const int64_t time = n_dims == 2 ? box->first[0] : 0, time_step = n_dims == 2 ? box->step[0] : 1;
+    const int64_t n_times = n_dims == 2 ? box->count[0] : 1, pitch = (box->n_runs > 1 ? box->pitch : n_channels) * sample_bytes;
+    int rc = LW_OK;
+    for (int64_t c = 0; rc == LW_OK && c < n_channels; c += most) {
+        const int64_t width = (lw_min64(most, n_channels - c) - 1) * step + 1;
+        const int64_t at_once = time_step > 1 ? 1 : step > 1 ? PICKED_BYTES / (width * sample_bytes) : n_times;
+        for (int64_t t = 0; rc == LW_OK && t < n_times; t += at_once) {
+            const struct lw_patch patch = {
+                .time = time + t * time_step, .n_times = lw_min64(at_once, n_times - t), .channel = box->first[channel] + c * step,
+                .n_channels = width, .into = (char *)box->into + t * pitch + c * sample_bytes, .pitch = pitch};
+            rc = step > 1 ? read_picked(read, dataset, patch, step, sample_bytes, err) : read(dataset, &patch, err);
+        }
     }
-    region.pitch = (box->n_runs > 1 ? box->pitch : region.n_channels) * sample_bytes;
-    return read_region(&region, err);
+    return rc;
 }

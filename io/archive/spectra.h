@@ -22,7 +22,7 @@ struct lw_spectra {
     int64_t n_ifs, n_channels;
     int n_summed;
     int64_t summed[LW_MAX_SUMMED];      /* IFs */
-    uint8_t unpacked[256][8];           /* samples of each byte, from lw_spectra_prepare */
+    uint8_t unpacked[256][8];           /* samples of each byte, from lw_spectra_settle */
 };
 
 /* Samples of consecutive spectra, and where they go: those of a spectrum side by side, spectra `pitch` bytes apart. */
@@ -41,11 +41,9 @@ struct lw_levels {
     const float *scale[LW_MAX_SUMMED], *offset[LW_MAX_SUMMED], *weight;
 };
 
-/** Type of the samples of that many bits, of the sum of so many of them: the narrowest that holds it. bits 32: float32. */
-struct lw_type lw_spectra_type(int bits, bool is_signed, int n_summed);
-
-/** Fill `unpacked`, of a struct that is filled otherwise. */
-void lw_spectra_prepare(struct lw_spectra *spectra);
+/** Fill the types and `unpacked` of a struct that is filled otherwise: what is given is the narrowest type that holds stored
+ * samples, or the sum of so many; of 32 bits float32. @param is_swapped  bytes of samples that have several */
+void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapped);
 
 /** Read spectra that begin at byte `offset` of the file. Numbers are computed in double precision and rounded once. LW_EIO; the
  * message is the reason alone. @param levels  NULL: stored samples are the values */

@@ -51,25 +51,26 @@ static bool find_same(enum lw_number number, enum lw_scalar *scalar)
 bool lw_values_are_flat(const struct lw_values *values)
 {
     enum lw_scalar scalar;
-    return !values->is_about_middle && !values->is_scaled && !values->has_blank && find_same(values->number, &scalar) &&
-           !(values->is_complex && lw_scalar_is_integer(scalar));
+    return !values->as_float64 && !values->is_about_middle && !values->is_scaled && !values->has_blank &&
+           find_same(values->number, &scalar) && !(values->is_complex && lw_scalar_is_integer(scalar));
 }
 
-static enum lw_scalar find_float(enum lw_number number)
+static enum lw_scalar find_float(const struct lw_values *values)
 {
-    return number == LW_NUMBER_FLOAT32 || table[number].bytes < 4 ? LW_FLOAT32 : LW_FLOAT64;
+    const bool fits_float32 = values->number == LW_NUMBER_FLOAT32 || table[values->number].bytes < 4;
+    return fits_float32 && !values->as_float64 ? LW_FLOAT32 : LW_FLOAT64;
 }
 
 struct lw_type lw_values_type(const struct lw_values *values)
 {
     struct lw_type type = {.is_complex = values->is_complex};
-    if (values->is_about_middle) {
+    if (values->is_about_middle && !values->as_float64) {
         type.scalar = values->number == LW_NUMBER_INT16 ? LW_UINT16 : LW_INT8;
     } else if (lw_values_are_flat(values)) {
         find_same(values->number, &type.scalar);
         type.is_swapped = values->is_swapped && table[values->number].bytes > 1;
     } else {
-        type.scalar = find_float(values->number);
+        type.scalar = find_float(values);
     }
     return type;
 }
@@ -127,10 +128,11 @@ static void store(enum lw_scalar scalar, const double *numbers, int64_t n, int64
     }
 }
 
-static void convert_to(enum lw_scalar scalar, const struct lw_values *values, const char *from, int64_t from_step, int64_t n,
-                       char *to, int64_t to_step)
+static void convert_by_float64(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, char *to,
+                               int64_t to_step)
 {
     double numbers[BLOCK];
+    const enum lw_scalar scalar = find_float(values);
     const int64_t parts = values->is_complex ? 2 : 1, bytes = (int64_t)lw_scalar_bytes(scalar) * parts;
     for (int64_t at = 0, count; at < n; at += count) {
         count = lw_min64(BLOCK / parts, n - at);
@@ -157,28 +159,18 @@ static void convert_about_middle(const struct lw_values *values, const char *fro
     }
 }
 
-static void copy_flat(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, char *to, int64_t to_step)
+void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step)
 {
     const int64_t bytes = lw_values_bytes(values);
-    if (from_step == 1 && to_step == 1)
+    const char *const numbers = from;
+    char *const samples = to;
+    if (values->is_about_middle && !values->as_float64)
+        convert_about_middle(values, from, from_step, n, to, to_step);
+    else if (!lw_values_are_flat(values))
+        convert_by_float64(values, from, from_step, n, to, to_step);
+    else if (from_step == 1 && to_step == 1)
         memcpy(to, from, (size_t)(n * bytes));
     else
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_step * bytes, from + i * from_step * bytes, (size_t)bytes);
-}
-
-void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step)
-{
-    if (lw_values_are_flat(values))
-        copy_flat(values, from, from_step, n, to, to_step);
-    else if (values->is_about_middle)
-        convert_about_middle(values, from, from_step, n, to, to_step);
-    else
-        convert_to(find_float(values->number), values, from, from_step, n, to, to_step);
-}
-
-void lw_values_to_float64(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, double *to,
-                          int64_t to_step)
-{
-    convert_to(LW_FLOAT64, values, from, from_step, n, (char *)to, to_step);
+            memcpy(samples + i * to_step * bytes, numbers + i * from_step * bytes, (size_t)bytes);
 }

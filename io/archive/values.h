@@ -46,6 +46,7 @@ struct lw_values {
     double scale, zero;
     bool has_blank;                 /* integers: this number is no value */
     int64_t blank;
+    bool as_float64;                /* whatever the numbers, samples are float64, or pairs of it */
 };
 
 int64_t lw_number_bytes(enum lw_number number);
@@ -61,10 +62,6 @@ bool lw_values_are_flat(const struct lw_values *values);
 
 /** Make n samples of stored values that stand `from_step` values apart; they get places `to_step` samples apart. */
 void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step);
-
-/** The same as float64, or pairs of it. */
-void lw_values_to_float64(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, double *to,
-                          int64_t to_step);
 
 /** The number of that name, as LW_NUMBERS or "float16" has it; false if there is none. */
 bool lw_number_parse(const char *text, enum lw_number *out);

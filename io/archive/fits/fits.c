@@ -70,13 +70,14 @@ static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw
 {
     char type[72];
     double reference = 1, value = 0, increment;
-    if (!lw_fits_text_of(unit, "CTYPE", axis, type, sizeof type))
+    if (!lw_fits_text(unit, lw_fits_numbered("CTYPE", axis).text, type, sizeof type))
         return;
     name_coordinate(type, out);
-    lw_fits_text_of(unit, "CUNIT", axis, out->unit, sizeof out->unit);
-    lw_fits_real_of(unit, "CRPIX", axis, &reference);
-    lw_fits_real_of(unit, "CRVAL", axis, &value);
-    out->is_regular = !strchr(type, '-') && lw_fits_real_of(unit, "CDELT", axis, &increment) && increment != 0;
+    lw_fits_text(unit, lw_fits_numbered("CUNIT", axis).text, out->unit, sizeof out->unit);
+    lw_fits_real(unit, lw_fits_numbered("CRPIX", axis).text, &reference);
+    lw_fits_real(unit, lw_fits_numbered("CRVAL", axis).text, &value);
+    out->is_regular =
+        !strchr(type, '-') && lw_fits_real(unit, lw_fits_numbered("CDELT", axis).text, &increment) && increment != 0;
     if (out->is_regular) {
         out->step = increment;
         out->first = value + (1 - reference) * increment;
@@ -139,11 +140,18 @@ static void list_table(const struct lw_fits_unit *unit, const char *path, lw_lis
     visit(&row, context);
 }
 
-static int list_image(const struct lw_fits_walk *walk, const char *path, lw_list_fn *visit, void *context, struct lw_error *err)
+/* A primary unit without data is not worth a line. */
+static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_fits_image image;
     const struct lw_fits_tiling *const tiling = &image.tiling;
-    char tiles[160] = "tiles ";
+    char path[128], tiles[160] = "tiles ";
+    lw_fits_path(walk->unit, path, sizeof path);
+    if (!lw_fits_has_image(walk->unit)) {
+        if (walk->unit->number > 0)
+            list_table(walk->unit, path, visit, context);
+        return LW_OK;
+    }
     const int rc = lw_fits_find_image(walk, &image, err);
     if (rc)
         return rc;
@@ -153,18 +161,6 @@ static int list_image(const struct lw_fits_walk *walk, const char *path, lw_list
                                  tiling->tile[a]);
     snprintf(tiles + used, sizeof tiles - used, "], %s", tiling->code_text);
     lw_flat_list(&image.flat, path, image.is_tiled ? tiles : NULL, walk->unit->data_bytes, visit, context);
-    return LW_OK;
-}
-
-/* A primary unit without data is not worth a line. */
-static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *context, struct lw_error *err)
-{
-    char path[128];
-    lw_fits_path(walk->unit, path, sizeof path);
-    if (lw_fits_has_image(walk->unit))
-        return list_image(walk, path, visit, context, err);
-    if (walk->unit->number > 0)
-        list_table(walk->unit, path, visit, context);
     return LW_OK;
 }
 
@@ -214,7 +210,7 @@ static int open_image(const struct lw_dataset_info *info, void **dataset, struct
         close(fd);
         return LW_ESYSTEM;
     }
-    rc = image.is_tiled ? lw_fits_tiles_open(fd, &image, false, &opened->tiles, err)
+    rc = image.is_tiled ? lw_fits_tiles_open(fd, &image, &opened->tiles, err)
                         : lw_flat_open(&image.flat, info, fd, &opened->flat, err);
     if (rc)
         close_image(opened);
@@ -244,7 +240,8 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
         return rc;
     if (!image.is_tiled)
         return lw_flat_read_numbers(&image.flat, info, fd, values, err);
-    if ((rc = lw_fits_tiles_open(fd, &image, true, &tiles, err)))
+    image.flat.values.as_float64 = true;
+    if ((rc = lw_fits_tiles_open(fd, &image, &tiles, err)))
         return rc;
     const struct lw_box box = lw_flat_whole(&image.flat, values);
     rc = lw_fits_tiles_read(tiles, &box, err);

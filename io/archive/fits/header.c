@@ -138,42 +138,37 @@ bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *te
     return true;
 }
 
-static const char *numbered(const char *keyword, int number, char text[24])
+struct lw_fits_keyword lw_fits_numbered(const char *root, int number)
 {
-    snprintf(text, 24, "%s%d", keyword, number);
-    return text;
+    struct lw_fits_keyword keyword;
+    snprintf(keyword.text, sizeof keyword.text, "%s%d", root, number);
+    return keyword;
 }
 
-bool lw_fits_int_of(const struct lw_fits_unit *unit, const char *keyword, int number, int64_t *value)
+bool lw_fits_next_column(const struct lw_fits_unit *unit, struct lw_fits_column *column)
 {
-    char text[24];
-    return lw_fits_int(unit, numbered(keyword, number, text), value);
-}
-
-bool lw_fits_real_of(const struct lw_fits_unit *unit, const char *keyword, int number, double *value)
-{
-    char text[24];
-    return lw_fits_real(unit, numbered(keyword, number, text), value);
-}
-
-bool lw_fits_text_of(const struct lw_fits_unit *unit, const char *keyword, int number, char *text, size_t size)
-{
-    char whole[24];
-    return lw_fits_text(unit, numbered(keyword, number, whole), text, size);
-}
-
-int64_t lw_fits_column_bytes(const char *form, int64_t *count, char *type)
-{
+    enum { MOST_COLUMNS = 999 };
     static const char types[] = "LXBIJKAEDCMPQ";
     static const int64_t bytes[] = {1, 1, 1, 2, 4, 8, 1, 4, 8, 8, 16, 8, 16};
-    char *at;
-    int64_t size;
-    *count = isdigit((unsigned char)*form) ? strtoll(form, &at, 10) : (at = (char *)form, 1);
-    *type = *at;
-    const char *const known = *at ? strchr(types, *at) : NULL;
-    if (!known || __builtin_mul_overflow(*count, bytes[known - types], &size))
-        return -1;
-    return *type == 'X' ? lw_divide_up(*count, 8) : size;
+    int64_t n = 0, size;
+    char form[72] = "", *at = form;
+    lw_fits_int(unit, "TFIELDS", &n);
+    if (column->number >= lw_min64(n, MOST_COLUMNS))
+        return false;
+    *column = (struct lw_fits_column){.number = column->number + 1, .place = column->place + column->bytes, .count = 1};
+    lw_fits_text(unit, lw_fits_numbered("TTYPE", column->number).text, column->name, sizeof column->name);
+    lw_fits_text(unit, lw_fits_numbered("TFORM", column->number).text, form, sizeof form);
+    if (isdigit((unsigned char)*form))
+        column->count = strtoll(form, &at, 10);
+    const char *const known = *at ? strchr(types, *at) : NULL, element = *at ? at[1] : '\0';
+    column->type = *at;
+    column->element_bytes = element == 'I' ? 2 : element == 'J' || element == 'E' ? 4 : element == 'K' || element == 'D' ? 8 : 1;
+    if (!known || __builtin_mul_overflow(column->count, bytes[known - types], &size))
+        size = -1;
+    column->bytes = *at == 'X' && size >= 0 ? lw_divide_up(column->count, 8) : size;
+    if (column->bytes > unit->axes[0] - column->place)
+        column->bytes = -1;
+    return column->bytes >= 0;
 }
 
 /* ---- a unit ------------------------------------------------------------------------------------------------------------ */
@@ -225,7 +220,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     unit->bitpix = (int)bitpix;
     unit->n_axes = (int)n_axes;
     for (int a = 0; a < unit->n_axes; a++)
-        if (!lw_fits_int_of(unit, "NAXIS", a + 1, &unit->axes[a]) || unit->axes[a] < 0)
+        if (!lw_fits_int(unit, lw_fits_numbered("NAXIS", a + 1).text, &unit->axes[a]) || unit->axes[a] < 0)
             return fail_unit(walk, unit, "lacks the length of an axis (NAXIS1, NAXIS2, ...), or it is negative", err);
     return LW_OK;
 }

@@ -47,15 +47,24 @@ bool lw_fits_logical(const struct lw_fits_unit *unit, const char *keyword, bool 
 bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *text,
                   size_t size); /* cut; without blanks at its end */
 
-/** The same of keywords with a number behind: "NAXIS" and 1. */
-bool lw_fits_int_of(const struct lw_fits_unit *unit, const char *keyword, int number, int64_t *value);
-bool lw_fits_real_of(const struct lw_fits_unit *unit, const char *keyword, int number, double *value);
-bool lw_fits_text_of(const struct lw_fits_unit *unit, const char *keyword, int number, char *text, size_t size);
+/* A keyword with a number behind: "NAXIS1". */
+struct lw_fits_keyword {
+    char text[24];
+};
+struct lw_fits_keyword lw_fits_numbered(const char *root, int number);
 
-/** Bytes that a column takes in a row, by its TFORM: "1664E", "D", "1PB(40)". -1: none that the standard knows (its table 18), or
- * too many.
- * @param count  set, 1 where it is left out */
-int64_t lw_fits_column_bytes(const char *form, int64_t *count, char *type);
+/* A column of a table; all 0 before the first one. */
+struct lw_fits_column {
+    int number;                         /* from 1 on */
+    char name[72], type;                /* type: 'B', 'I', 'E', 'D', 'P', .. */
+    int64_t count, place, bytes;        /* elements, 1 where it does not say; first byte in a row, and how many */
+    int element_bytes;                  /* of what is in the heap, where that has the elements */
+};
+
+/** Go on to the next column of a table, by TTYPE and TFORM ("1664E", "D", "1PB(40)"). Columns lie one behind the other. False:
+ * there are no more; or, with bytes -1, the next one is of no type that the standard knows (its table 18), or reaches beyond its
+ * row. */
+bool lw_fits_next_column(const struct lw_fits_unit *unit, struct lw_fits_column *column);
 
 /* One card, parsed. */
 enum lw_fits_kind { LW_FITS_NOTHING, LW_FITS_TEXT, LW_FITS_LOGICAL, LW_FITS_INTEGER, LW_FITS_REAL };

@@ -130,9 +130,9 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
     int64_t all = 1;
     out->tile_pixels = 1;
     for (int a = 0; a < out->n_axes; a++) {
-        if (!lw_fits_int_of(unit, "ZNAXIS", a + 1, &out->axes[a]) || out->axes[a] < 1)
+        if (!lw_fits_int(unit, lw_fits_numbered("ZNAXIS", a + 1).text, &out->axes[a]) || out->axes[a] < 1)
             return fail(unit, file, "lacks the length of an axis (ZNAXIS1, ZNAXIS2, ...)", err);
-        if (!lw_fits_int_of(unit, "ZTILE", a + 1, &out->tile[a]))
+        if (!lw_fits_int(unit, lw_fits_numbered("ZTILE", a + 1).text, &out->tile[a]))
             out->tile[a] = a == 0 ? out->axes[0] : 1;
         if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
             return fail(unit, file, "has tiles that are empty or larger than the image", err);
@@ -155,8 +155,8 @@ static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int6
 {
     char text[72];
     int64_t value;
-    for (int i = 1; lw_fits_text_of(unit, "ZNAME", i, text, sizeof text); i++)
-        if (strcmp(text, name) == 0 && lw_fits_int_of(unit, "ZVAL", i, &value))
+    for (int i = 1; lw_fits_text(unit, lw_fits_numbered("ZNAME", i).text, text, sizeof text); i++)
+        if (strcmp(text, name) == 0 && lw_fits_int(unit, lw_fits_numbered("ZVAL", i).text, &value))
             return value;
     return fallback;
 }
@@ -191,14 +191,7 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of an element of an array in the heap, whose TFORM is "1PI(20)", say. */
-static int element_bytes(const char *form)
-{
-    const char letter = form[strspn(form, "0123456789")] ? form[strspn(form, "0123456789") + 1] : 0;
-    return letter == 'I' ? 2 : letter == 'J' || letter == 'E' ? 4 : letter == 'K' || letter == 'D' ? 8 : 1;
-}
-
-static void place_column(const char *name, const char *form, int64_t offset, struct lw_fits_tiling *out)
+static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
     const struct {
         const char *name;
@@ -210,32 +203,16 @@ static void place_column(const char *name, const char *form, int64_t offset, str
                  {"ZSCALE", &out->scales, "D"},
                  {"ZZERO", &out->zeros, "D"},
                  {"ZBLANK", &out->blanks, "J"}};
-    int64_t count;
-    char type;
-    if (lw_fits_column_bytes(form, &count, &type) <= 0)
-        return;
+    struct lw_fits_column column = {0};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        if (strcmp(name, known[k].name) == 0 && strchr(known[k].types, type))
-            *known[k].column =
-                (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
-}
-
-static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
-{
-    const struct lw_tile_column none = {.offset = -1};
-    int64_t n_columns = 0, offset = 0, count;
-    out->data = out->exact = out->plain = out->scales = out->zeros = out->blanks = none;
-    lw_fits_int(unit, "TFIELDS", &n_columns);
-    for (int c = 1; c <= lw_min64(n_columns, 999); c++) {
-        char name[72] = "", form[72] = "", type;
-        lw_fits_text_of(unit, "TTYPE", c, name, sizeof name);
-        lw_fits_text_of(unit, "TFORM", c, form, sizeof form);
-        const int64_t bytes = lw_fits_column_bytes(form, &count, &type);
-        if (bytes < 0 || bytes > unit->axes[0] - offset)
-            return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
-        place_column(name, form, offset, out);
-        offset += bytes;
-    }
+        known[k].column->offset = -1;
+    while (lw_fits_next_column(unit, &column))
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (column.bytes > 0 && strcmp(column.name, known[k].name) == 0 && strchr(known[k].types, column.type))
+                *known[k].column = (struct lw_tile_column){
+                    .offset = column.place, .is_wide = column.type == 'Q', .element_bytes = column.element_bytes};
+    if (column.bytes < 0)
+        return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
     if (out->data.offset < 0)
         return fail(unit, file, "has no column COMPRESSED_DATA", err);
     return LW_OK;

@@ -128,11 +128,8 @@ static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_datase
         lw_fits_put_text(cards, "XTENSION", "IMAGE");
     lw_fits_put_int(cards, "BITPIX", dataset ? find_stored(dataset->type).bitpix : 8, NULL);
     lw_fits_put_int(cards, "NAXIS", n_dims, NULL);
-    for (int axis = 1; axis <= n_dims; axis++) {
-        char keyword[24];
-        snprintf(keyword, sizeof keyword, "NAXIS%d", axis);
-        lw_fits_put_int(cards, keyword, dataset->dims[n_dims - axis], dataset->dim_names[n_dims - axis]);
-    }
+    for (int d = n_dims - 1; d >= 0; d--)
+        lw_fits_put_int(cards, lw_fits_numbered("NAXIS", n_dims - d).text, dataset->dims[d], dataset->dim_names[d]);
     if (is_primary) {
         lw_fits_put_logical(cards, "EXTEND", true, NULL);
         lw_fits_put_logical(cards, LW_FITS_COMPLETE, false, "whether lapwing has written all of this file");
@@ -318,11 +315,8 @@ static int make_table_header(const struct lw_growing *table, struct lw_fits_card
     lw_fits_put_int(cards, "GCOUNT", 1, NULL);
     lw_fits_put_int(cards, "TFIELDS", dataset->n_columns, NULL);
     for (int c = 0; c < dataset->n_columns; c++) {
-        char keyword[24];
-        snprintf(keyword, sizeof keyword, "TTYPE%d", c + 1);
-        lw_fits_put_text(cards, keyword, dataset->columns[c].name);
-        snprintf(keyword, sizeof keyword, "TFORM%d", c + 1);
-        lw_fits_put_text(cards, keyword, dataset->columns[c].kind == LW_COLUMN_INT ? "1K" : "1D");
+        lw_fits_put_text(cards, lw_fits_numbered("TTYPE", c + 1).text, dataset->columns[c].name);
+        lw_fits_put_text(cards, lw_fits_numbered("TFORM", c + 1).text, dataset->columns[c].kind == LW_COLUMN_INT ? "1K" : "1D");
     }
     put_name(cards, dataset->path);
     put_attributes(cards, dataset);

@@ -33,7 +33,6 @@ struct lw_fits_tiles {
     struct lw_fits_tiling tiling;
     struct lw_values values;
     int n_dims;                         /* of boxes: slower axes have length 1 */
-    bool is_float64;
     float *random;                      /* [N_RANDOM]; NULL: no dither */
     pthread_mutex_t lock;               /* of `shared` */
     struct place *shared;               /* of large tiles; NULL: each read has a place of its own */
@@ -371,11 +370,8 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
             width *= extent->end[a] - extent->first[a];
         }
         const char *const row = numbers + number * bytes;
-        const int64_t at = element / box->run * box->pitch + element % box->run, n = high[0] - low[0];
-        if (tiles->is_float64)
-            lw_values_to_float64(&tiles->values, row, step, n, (double *)box->into + at, 1);
-        else
-            lw_values_convert(&tiles->values, row, step, n, (char *)box->into + at * sample_bytes, 1);
+        const int64_t at = element / box->run * box->pitch + element % box->run;
+        lw_values_convert(&tiles->values, row, step, high[0] - low[0], (char *)box->into + at * sample_bytes, 1);
     }
 }
 
@@ -433,16 +429,15 @@ int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, st
 
 /* ---- open, close ------------------------------------------------------------------------------------------------------- */
 
-int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
-                       struct lw_error *err)
+int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, struct lw_fits_tiles **out, struct lw_error *err)
 {
     struct lw_fits_tiles *const tiles = lw_alloc(sizeof *tiles, "the reader", err);
     if (!tiles) {
         close(fd);
         return LW_ESYSTEM;
     }
-    *tiles = (struct lw_fits_tiles){.fd = fd, .tiling = image->tiling, .values = image->flat.values, .n_dims = image->flat.n_dims,
-                                    .is_float64 = is_float64};
+    *tiles = (struct lw_fits_tiles){.fd = fd, .tiling = image->tiling, .values = image->flat.values,
+                                    .n_dims = image->flat.n_dims};
     pthread_mutex_init(&tiles->lock, NULL);
     int rc = LW_OK;
     if (image->tiling.dither != LW_DITHER_NONE && !(tiles->random = make_random(err)))

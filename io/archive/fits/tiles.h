@@ -8,10 +8,9 @@
 
 struct lw_fits_tiles;
 
-/** Open an image for reading samples in the type that lw_values_type gives, or as float64. LW_ESYSTEM.
+/** Open an image for reading samples in the type that lw_values_type gives. LW_ESYSTEM.
  * @param fd  of the file, closed with the tiles or on failure */
-int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
-                       struct lw_error *err);
+int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, struct lw_fits_tiles **out, struct lw_error *err);
 
 /** lw_format.read. Any thread may call. LW_EDATA: a tile is damaged; LW_EIO. */
 int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, struct lw_error *err);
