@@ -5,7 +5,6 @@
  * when they are read, by several threads at a time. */
 #include "io/format.h"
 
-#include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/archive/mseed_index.h"
@@ -14,7 +13,6 @@
 #include "options/parse.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,38 +154,6 @@ static bool go_to(struct walk *walk, int64_t record)
     return true;
 }
 
-/* Cut what is there down to the times that a channel has, too. @param into  has room for all of either
- * @return  how many there are then */
-static int64_t intersect(const struct lw_file_stretch *some, int64_t n, const struct lw_mseed_channel *channel,
-                         struct lw_instant start, struct lw_file_stretch *into)
-{
-    struct walk walk = {.channel = channel, .start = start};
-    bool is_there = go_to(&walk, 0);
-    int64_t kept = 0;
-    for (int64_t s = 0; s < n && is_there; ) {
-        const int64_t end = some[s].first + some[s].count, begin = lw_max64(some[s].first, walk.begin);
-        if (begin < lw_min64(end, walk.end))
-            into[kept++] = (struct lw_file_stretch){.first = begin, .count = lw_min64(end, walk.end) - begin};
-        if (end <= walk.end)
-            s++;
-        else
-            is_there = go_to(&walk, walk.record + 1);
-    }
-    return kept;
-}
-
-/* Where the stretches, on the grid by now, begin in a channel. */
-static void place_stretches(struct choice *choice, int64_t c, struct lw_instant start)
-{
-    struct walk walk = {.channel = &choice->channels[c], .start = start};
-    bool is_there = go_to(&walk, 0);
-    for (int64_t s = 0; s < choice->n_stretches && is_there; s++) {
-        while (is_there && walk.end <= choice->stretches[s].first)
-            is_there = go_to(&walk, walk.record + 1);
-        choice->from[s * choice->n + c] = walk.first + choice->stretches[s].first - walk.begin;
-    }
-}
-
 static int check_channels(const struct choice *choice, const char *file, struct lw_instant *start, struct lw_error *err)
 {
     const struct lw_mseed_channel *const channels = choice->channels;
@@ -206,45 +172,57 @@ static int check_channels(const struct choice *choice, const char *file, struct 
     return LW_OK;
 }
 
-/* The times that all channels have, on the grid of the one that begins last. */
+/* The times that all channels have, on the grid: stretches that no channel has a gap in. They are filled, one behind the other,
+ * once there is memory for them. @return  how many there are */
+static int64_t intersect(struct choice *choice, struct lw_instant start, struct walk *walks)
+{
+    bool are_there = true;
+    int64_t kept = 0;
+    for (int64_t c = 0; c < choice->n; c++) {
+        walks[c] = (struct walk){.channel = &choice->channels[c], .start = start};
+        are_there &= go_to(&walks[c], 0);
+    }
+    while (are_there) {
+        int64_t begin = walks[0].begin, end = walks[0].end;
+        for (int64_t c = 1; c < choice->n; c++) {
+            begin = lw_max64(begin, walks[c].begin);
+            end = lw_min64(end, walks[c].end);
+        }
+        if (begin < end && choice->from) {
+            const struct lw_instant instant = lw_instant_of_sample(start, choice->channels[0].period, begin);
+            choice->stretches[kept] = (struct lw_file_stretch){choice->n_samples, end - begin, instant};
+            choice->n_samples += end - begin;
+            for (int64_t c = 0; c < choice->n; c++)
+                choice->from[kept * choice->n + c] = walks[c].first + begin - walks[c].begin;
+        }
+        kept += begin < end;
+        for (int64_t c = 0; c < choice->n; c++)
+            if (walks[c].end <= end)
+                are_there &= go_to(&walks[c], walks[c].record + 1);
+    }
+    return kept;
+}
+
+/* The grid is that of the channel that begins last. */
 static int find_common(struct choice *choice, const char *file, struct lw_error *err)
 {
     struct lw_instant start;
-    int64_t most = 1, n = 1;
     int rc = check_channels(choice, file, &start, err);
     if (rc)
         return rc;
-    for (int64_t c = 0; c < choice->n; c++)
-        most += choice->channels[c].n_stretches;
-    struct lw_file_stretch *other = lw_alloc_array(most, sizeof *other, "the stretches of a file", err);
-    choice->stretches = lw_alloc_array(most, sizeof *other, "the stretches of a file", err);
-    if (!other || !choice->stretches) {
-        lw_free(other);
+    struct walk *const walks = lw_alloc_array(choice->n, sizeof *walks, "the stretches of a file", err);
+    if (!walks)
         return LW_ESYSTEM;
-    }
-    choice->stretches[0] = (struct lw_file_stretch){.first = 0, .count = INT64_MAX / 2};
-    for (int64_t c = 0; c < choice->n; c++) {
-        n = intersect(choice->stretches, n, &choice->channels[c], start, other);
-        struct lw_file_stretch *const swap = choice->stretches;
-        choice->stretches = other;
-        other = swap;
-    }
-    lw_free(other);
+    const int64_t n = choice->n_stretches = intersect(choice, start, walks);
     if (n == 0)
-        return fail_choice(choice, file, "have no time in common", err);
-    choice->n_stretches = n;
-    if (!(choice->from = lw_alloc_array(n * choice->n, sizeof *choice->from, "the stretches of a file", err)))
-        return LW_ESYSTEM;
-    for (int64_t c = 0; c < choice->n; c++)
-        place_stretches(choice, c, start);
-    /* From the grid to the dataset, in which they lie one behind the other. */
-    for (int64_t s = 0; s < n; s++) {
-        struct lw_file_stretch *const stretch = &choice->stretches[s];
-        stretch->instant = lw_instant_of_sample(start, choice->channels[0].period, stretch->first);
-        stretch->first = choice->n_samples;
-        choice->n_samples += stretch->count;
-    }
-    return LW_OK;
+        rc = fail_choice(choice, file, "have no time in common", err);
+    else if (!(choice->stretches = lw_alloc_array(n, sizeof *choice->stretches, "the stretches of a file", err)) ||
+             !(choice->from = lw_alloc_array(n * choice->n, sizeof *choice->from, "the stretches of a file", err)))
+        rc = LW_ESYSTEM;
+    else
+        intersect(choice, start, walks);
+    lw_free(walks);
+    return rc;
 }
 
 static int keep_stretch(struct choice *choice, const char *file, int64_t number, struct lw_error *err)
@@ -513,8 +491,6 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     lw_mseed_unpacker_destroy(unpacker);
     return rc;
 }
-
-/* ---- attributes ------------------------------------------------------------------------------------------ */
 
 /* What tells the channels apart: their names, in order. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)

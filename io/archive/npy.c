@@ -168,8 +168,6 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     return rc;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------------------------------- */
-
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
     struct lw_flat flat;

@@ -105,7 +105,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
     return LW_OK;
 }
 
-/* ---- describe -------------------------------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------------------------------ */
 
 static int find_length(const char *text, const struct lw_dataset_info *info, int64_t *n, struct lw_error *err)
 {
@@ -219,8 +219,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     lw_archive_list(&info, "contiguous", info.dims[0] * (int64_t)sizeof(float), visit, context);
     return LW_OK;
 }
-
-/* ---- samples, attributes --------------------------------------------------------------------------------------------- */
 
 /* Names as SIGPROC has them, where it has. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)

@@ -32,8 +32,6 @@ struct opened {
     int64_t *slots;             /* [rows] where each would be if none were missing; NULL: none is */
 };
 
-/* ---- recognise ------------------------------------------------------------------------------------------------------- */
-
 /* The keyword stands near the beginning of the first header. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
@@ -237,7 +235,7 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
     return LW_OK;
 }
 
-/* ---- describe -------------------------------------------------------------------------------------------------------- */
+/* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
 /* The first row may not be the observation's first: its middle tells when it began, or else the number of rows before. */
 static int describe_time(struct opened *opened, struct lw_error *err)
@@ -353,8 +351,6 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     return rc;
 }
 
-/* ---- list ------------------------------------------------------------------------------------------------------------ */
-
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_dataset_info all;
@@ -467,23 +463,14 @@ static int read_levels(const struct opened *opened, int64_t row, const struct lw
     return rc;
 }
 
-/* Spectra of one row, the patch's time counted from its beginning. */
-static int read_row(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct lw_error *err)
-{
-    const struct lw_spectra *const spectra = &opened->spectra;
-    const int64_t data = row_byte(&opened->table, row) + opened->table.data;
-    struct row_levels levels;
-    if (spectra->given.scalar != LW_FLOAT32 || spectra->given.is_swapped)
-        return lw_spectra_read(spectra, data, patch, NULL, err);
-    const int rc = read_levels(opened, row, patch, &levels, err);
-    return rc ? rc : lw_spectra_read(spectra, data, patch, &levels.levels, err);
-}
-
 static int read_patch(const void *dataset, const struct lw_patch *patch, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
     const int64_t per_row = opened->table.n_per_row, end = patch->time + patch->n_times;
+    const struct lw_spectra *const spectra = &opened->spectra;
+    const bool are_plain = spectra->given.scalar != LW_FLOAT32 || spectra->given.is_swapped;
     struct lw_patch part = *patch;
+    struct row_levels levels;
     int rc = LW_OK;
     for (int64_t t = patch->time; rc == LW_OK && t < end; t += part.n_times) {
         const int64_t slot = t / per_row, row = find_row(opened, slot);
@@ -492,8 +479,9 @@ static int read_patch(const void *dataset, const struct lw_patch *patch, struct 
         part.into = patch->into + (t - patch->time) * patch->pitch;
         if (opened->slots && opened->slots[row] != slot)
             fill_nan(&part);
-        else
-            rc = read_row(opened, row, &part, err);
+        else if (are_plain || (rc = read_levels(opened, row, &part, &levels, err)) == LW_OK)
+            rc = lw_spectra_read(spectra, row_byte(&opened->table, row) + opened->table.data, &part,
+                                 are_plain ? NULL : &levels.levels, err);
     }
     return rc;
 }

@@ -1,14 +1,13 @@
+/* psrfits_table.c - the headers of PSRFITS files: where the columns of the table lie, and what keywords say. */
 #include "io/archive/psrfits.h"
 
 #include "base/integers.h"
 #include "io/archive/fits/header.h"
 #include "io/notes/recorder.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
@@ -93,8 +92,6 @@ static int place_columns(const struct lw_fits_unit *unit, const char *file, stru
     }
     return LW_OK;
 }
-
-/* ---- numbers that fit ------------------------------------------------------------------------------------------------- */
 
 static int check_number(const char *file, const char *name, int64_t value, int64_t least, int64_t most, struct lw_error *err)
 {
@@ -223,8 +220,6 @@ int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out
         *out = table;
     return rc;
 }
-
-/* ---- what is carried over --------------------------------------------------------------------------------------------- */
 
 void lw_psrfits_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {

@@ -84,8 +84,6 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     return LW_OK;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------------------------------- */
-
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
     struct lw_flat flat;

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
@@ -161,8 +160,6 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     }
     return rc;
 }
-
-/* ---- attributes ---------------------------------------------------------------------------------------- */
 
 /* Names as segyio has them, where it has; of a trace, the first one's. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)

@@ -1,10 +1,9 @@
+/* segy_samples.c - the formats of samples in SEG-Y files. Pure. */
 #include "io/archive/segy_header.h"
 
 #include "io/archive/field.h"
 
 #include <stddef.h>
-
-/* ---- hexadecimal floating point of IBM's System/360 -------------------------------------------------------------------- */
 
 /* 2^exponent, a normal number. */
 static inline double power_of_two(int exponent)
@@ -15,8 +14,9 @@ static inline double power_of_two(int exponent)
     return value;
 }
 
-/* (-1)^sign x fraction / 2^24 x 16^(exponent - 64), of 1, 24 and 7 bits. The 24 bits fit a float32, and so the value is exact as
- * long as its exponent fits, too: beyond that it becomes infinite, or is rounded to what is there near 0. */
+/* Hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), of 1, 24 and 7 bits. The 24
+ * bits fit a float32, and so the value is exact as long as its exponent fits, too: beyond that it becomes infinite, or is rounded
+ * to what is there near 0. */
 static inline float ibm_value(uint32_t bits)
 {
     const double fraction = (double)(int32_t)(bits & 0xffffff);
@@ -35,8 +35,6 @@ static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big
 
 static void convert_ibm_little(const unsigned char *from, int64_t n, void *to) { convert_ibm(from, n, false, to); }
 static void convert_ibm_big(const unsigned char *from, int64_t n, void *to) { convert_ibm(from, n, true, to); }
-
-/* ---- integers that are no type of ours ---------------------------------------------------------------------------------- */
 
 static inline void convert_24(const unsigned char *from, int64_t n, bool is_signed, bool is_big, char *to)
 {
@@ -62,8 +60,6 @@ static inline void convert_uint32(const unsigned char *from, int64_t n, bool is_
 
 static void convert_uint32_little(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, false, to); }
 static void convert_uint32_big(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, true, to); }
-
-/* ---- the table ------------------------------------------------------------------------------------------------------------ */
 
 static const struct lw_segy_format formats[] = {
     {1, "IBM float32", 4, LW_FLOAT32, {convert_ibm_little, convert_ibm_big}},

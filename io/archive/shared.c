@@ -21,8 +21,6 @@ int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_
     return rc;
 }
 
-/* ---- a dataset ------------------------------------------------------------------------------------------------------- */
-
 int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err)
 {
     if (info->path[0] && strcmp(info->path, "/") != 0)
@@ -64,8 +62,6 @@ void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *na
     struct lw_coordinate *const coordinate = &info->coordinates[dimension];
     snprintf(coordinate->name, sizeof coordinate->name, "%s", name);
 }
-
-/* ---- a row ----------------------------------------------------------------------------------------------------------- */
 
 void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row)
 {

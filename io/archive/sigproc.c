@@ -355,7 +355,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct header *header,
     return LW_OK;
 }
 
-/* ---- describe -------------------------------------------------------------------------------------------------------- */
+/* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
 /* Spectra that are there as a whole; what follows the last one is left out. */
 static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out,
@@ -468,8 +468,6 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
         describe_frequency(&header, &info->coordinates[1]);
     return LW_OK;
 }
-
-/* ---- list ------------------------------------------------------------------------------------------------------------ */
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {

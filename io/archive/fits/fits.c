@@ -5,8 +5,6 @@
  * integers are given as float64. */
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
-#include "io/archive/fits/tiles.h"
-#include "io/archive/fits/unpacked.h"
 #include "io/dataset.h"
 #include "io/notes/notes.h"
 #include "io/notes/recorder.h"

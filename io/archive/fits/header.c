@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/fits/unpacked.h"
 #include "io/bytes/transfer.h"
 #include "options/parse.h"
 

@@ -32,6 +32,16 @@ struct lw_fits_walk {
     struct lw_fits_unit *unit;          /* the one that the walk is at; NULL: there are no more */
 };
 
+/** Open a file: as it is, or, of one that was put through gzip, what comes out, in memory behind a descriptor (memfd_create), so
+ * that all that read FITS read it, too. LW_EIO: unreadable. LW_EDATA: it begins as gzip's do, and is damaged or unpacks to more
+ * than 4 GiB. LW_ESYSTEM: no memory.
+ * @param fd     set to a descriptor, to be closed; -1 on failure
+ * @param bytes  set to how many there are behind it */
+int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, struct lw_error *err);
+
+/** Whether a file begins as FITS does, as it is or unpacked; only as much as that takes is unpacked. LW_EIO. */
+int lw_fits_begins(const char *file, bool *begins, struct lw_error *err);
+
 /** Open the file and go to its primary unit. LW_EIO, LW_EDATA: no FITS file, or a header that is damaged. Whatever the outcome, the
  * walk may be closed. */
 int lw_fits_begin(const char *file, struct lw_fits_walk *walk, struct lw_error *err);

@@ -148,8 +148,6 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
     return LW_OK;
 }
 
-/* ---- the code ---------------------------------------------------------------------------------------------------------- */
-
 /* ZNAMEi and ZVALi. */
 static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
 {
@@ -188,8 +186,6 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
                     err);
     return LW_OK;
 }
-
-/* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
 static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
@@ -234,8 +230,6 @@ static int find_heap(const struct lw_fits_unit *unit, const char *file, struct l
     return LW_OK;
 }
 
-/* ---- floats ------------------------------------------------------------------------------------------------------------ */
-
 /* Section 10.2: floats are integers with a scale and a zero of each tile, unless ZQUANTIZ is NONE. */
 static void find_quantization(const struct lw_fits_unit *unit, struct lw_fits_tiling *out)
 {
@@ -277,8 +271,6 @@ static int find_tiling(const struct lw_fits_unit *unit, const char *file, struct
         return fail(unit, file, "holds floats in a code of integers, and no ZSCALE that makes them integers", err);
     return LW_OK;
 }
-
-/* ---- any image --------------------------------------------------------------------------------------------------------- */
 
 int lw_fits_find_image(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
 {

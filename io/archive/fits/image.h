@@ -63,3 +63,16 @@ void lw_fits_path(const struct lw_fits_unit *unit, char *path, size_t size);
 /** Go to the unit that a path names ("/2", "/SCI", "/SCI,2", case does not count), or without one to the first that holds an image.
  * LW_EDATA: there is none (says which there are), or it holds no image. */
 int lw_fits_seek(struct lw_fits_walk *walk, const char *path, struct lw_error *err);
+
+/* Samples of images that are compressed: tiles are found, decoded and put to their places, by any number of threads. Those of few
+ * bytes are decoded side by side; large ones one at a time, and the last one is kept, since the pieces that threads read may be
+ * smaller. */
+struct lw_fits_tiles;
+
+/** Open an image for reading samples in the type that lw_values_type gives. LW_ESYSTEM.
+ * @param fd  of the file, closed with the tiles or on failure */
+int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, struct lw_fits_tiles **out, struct lw_error *err);
+
+/** lw_format.read. Any thread may call. LW_EDATA: a tile is damaged; LW_EIO. */
+int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, struct lw_error *err);
+void lw_fits_tiles_close(struct lw_fits_tiles *tiles);      /* NULL is legal */

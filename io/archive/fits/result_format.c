@@ -19,7 +19,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -163,7 +162,7 @@ static int make_array_header(const struct lw_writer_dataset *dataset, const stru
     return lw_fits_cards_finish(cards, err);
 }
 
-/* ---- create ------------------------------------------------------------------------------------------------------------ */
+/* ---- create, check --------------------------------------------------------------------------------------------------- */
 
 /* Where the units of the arrays lie. */
 struct layout {
@@ -252,8 +251,6 @@ static int create(const struct lw_result_file *result, const struct lw_writer_sp
     lw_free(layout.offsets);
     return rc;
 }
-
-/* ---- check ------------------------------------------------------------------------------------------------------------- */
 
 static bool is_same(const struct lw_fits_unit *unit, const struct lw_writer_dataset *dataset)
 {

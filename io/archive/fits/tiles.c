@@ -1,4 +1,5 @@
-#include "io/archive/fits/tiles.h"
+/* tiles.c - samples of images that are compressed by tiles: found, decoded and put to their places. */
+#include "io/archive/fits/image.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -76,7 +77,7 @@ static int open_place(const struct lw_fits_tiling *tiling, struct place **out, s
     return LW_OK;
 }
 
-/* ---- the code of a tile ------------------------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------------------------------- */
 
 static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
 {
@@ -112,8 +113,6 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     *offset += tiling->heap_offset;
     return LW_OK;
 }
-
-/* ---- decoding ---------------------------------------------------------------------------------------------------------- */
 
 /* Big-endian numbers of the tile, of any width that fits their count, to place->bytes. */
 static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
@@ -279,8 +278,6 @@ static int scale_integers(const struct lw_fits_tiles *tiles, struct place *place
     }
     return LW_OK;
 }
-
-/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
 /* By the first of the columns that has a code of the tile. */
 static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)

@@ -1,4 +1,5 @@
-#include "io/archive/fits/unpacked.h"
+/* unpacked.c - a FITS file open for reading: as it is, or what comes out of gzip, in memory. */
+#include "io/archive/fits/header.h"
 
 #include "base/file.h"
 #include "base/integers.h"
@@ -15,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of what comes out of one file. */
+#define MOST_UNPACKED ((int64_t)4 << 30)
+
 /* A byte of deflate's becomes 1032 at most; a stored block, of 64 KiB at most, is decoded at once. gzip adds 18 bytes. */
 enum { MOST_RATIO = 1032, HEAD_BYTES = 128 << 10, LEAST_ROOM = 128 << 10, LEAST_PACKED = 18 };
 
@@ -25,8 +29,6 @@ static bool is_packed(const unsigned char *bytes, int64_t n)
 {
     return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
 }
-
-/* ---- what comes out ---------------------------------------------------------------------------------------------------- */
 
 /* Memory behind a descriptor, into which a file is unpacked. */
 struct target {
@@ -62,7 +64,7 @@ static int unpack_members(const char *file, const unsigned char *packed, int64_t
                           struct lw_error *err)
 {
     /* The first guess is what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
-    const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), LW_FITS_MOST_UNPACKED);
+    const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), MOST_UNPACKED);
     int rc = grow(file, target, lw_max64(LEAST_ROOM, lw_min64(told, n * MOST_RATIO)), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
         size_t taken = 0, made = 0;
@@ -73,11 +75,11 @@ static int unpack_members(const char *file, const unsigned char *packed, int64_t
             target->used += (int64_t)made;
             break;
         case LW_GUNZIP_FULL:
-            if (target->room >= LW_FITS_MOST_UNPACKED)
+            if (target->room >= MOST_UNPACKED)
                 return lw_fail(err, LW_EDATA,
                                "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
-                               file, LW_FITS_MOST_UNPACKED >> 30);
-            rc = grow(file, target, lw_min64(2 * target->room, LW_FITS_MOST_UNPACKED), err);
+                               file, MOST_UNPACKED >> 30);
+            rc = grow(file, target, lw_min64(2 * target->room, MOST_UNPACKED), err);
             break;
         case LW_GUNZIP_DAMAGED:
             return lw_fail(err, LW_EDATA,
@@ -126,8 +128,6 @@ static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_erro
         close(target.fd);
     return rc;
 }
-
-/* ---- open ---------------------------------------------------------------------------------------------------------------- */
 
 int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, struct lw_error *err)
 {
