@@ -391,27 +391,6 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* The last of n records or stretches that does not begin behind a sample. @param first  of the first of them, `step` bytes apart */
-static int64_t find_last(const int64_t *first, size_t step, int64_t n, int64_t sample)
-{
-    int64_t low = 0, high = n;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (*(const int64_t *)(const void *)((const char *)first + (size_t)middle * step) <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Samples of one channel, within a stretch: first, first + step, ... */
-struct row {
-    const struct lw_mseed_channel *channel;
-    int64_t first, step, count;
-    char *into;
-};
-
 /* Short integers come as long ones; into long ones they may go. */
 static void copy_samples(enum lw_scalar scalar, const void *from, int64_t first, int64_t step, int64_t n, char *into)
 {
@@ -429,65 +408,45 @@ static void copy_samples(enum lw_scalar scalar, const void *from, int64_t first,
     }
 }
 
-static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, const struct row *row, struct lw_error *err)
+/* Samples of channel c, a record at a time. */
+static int read_row(const struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, const struct lw_box_rows *rows,
+                    char *into, struct lw_error *err)
 {
-    const enum lw_scalar scalar = opened->choice.scalar;
-    const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
-    const struct lw_mseed_record *const records = row->channel->records;
-    int64_t r = find_last(&records->first, sizeof *records, row->channel->n_records, row->first);
-    for (int64_t done = 0; done < row->count; r++) {
-        const struct lw_mseed_record *const record = &records[r];
-        const int64_t from = row->first + done * row->step - record->first;
-        const int64_t n = lw_min64(row->count - done, lw_divide_up(lw_max64(0, record->n_samples - from), row->step));
-        if (n == 0)
-            continue;           /* all between two samples */
-        const void *samples;
+    const struct choice *const choice = &opened->choice;
+    const struct lw_mseed_channel *const channel = &choice->channels[c];
+    const struct lw_mseed_record *const records = channel->records;
+    const int64_t bytes = (int64_t)lw_scalar_bytes(choice->scalar);
+    const void *samples;
+    for (int64_t done = 0, n; done < rows->count; done += n) {
+        const int64_t at = rows->first + done * rows->step;
+        const int64_t s = lw_archive_find_last(&choice->stretches->first, sizeof *choice->stretches, choice->n_stretches, at);
+        const struct lw_file_stretch *const stretch = &choice->stretches[s];
+        const int64_t sample = choice->from[s * choice->n + c] + at - stretch->first;
+        const struct lw_mseed_record *const record =
+            &records[lw_archive_find_last(&records->first, sizeof *records, channel->n_records, sample)];
+        const int64_t from = sample - record->first;
+        const int64_t left = lw_min64(record->n_samples - from, stretch->first + stretch->count - at);
         const int rc = lw_mseed_unpack(unpacker, opened->index.fd, record, &samples, err);
         if (rc)
             return rc;
-        copy_samples(scalar, samples, from, row->step, n, row->into + done * bytes);
-        done += n;
+        n = lw_min64(rows->count - done, lw_divide_up(left, rows->step));
+        copy_samples(choice->scalar, samples, from, rows->step, n, into + done * bytes);
     }
     return LW_OK;
 }
 
-/* Samples first, first + step, ... of the dataset, of channel c. */
-static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, struct row row, struct lw_error *err)
-{
-    const struct choice *const choice = &opened->choice;
-    const int64_t bytes = (int64_t)lw_scalar_bytes(choice->scalar), first = row.first, count = row.count;
-    char *const into = row.into;
-    int rc = LW_OK;
-    row.channel = &choice->channels[c];
-    for (int64_t done = 0; rc == LW_OK && done < count; done += row.count) {
-        const int64_t at = first + done * row.step;
-        const int64_t s = find_last(&choice->stretches->first, sizeof *choice->stretches, choice->n_stretches, at);
-        const struct lw_file_stretch *const stretch = &choice->stretches[s];
-        row.first = choice->from[s * choice->n + c] + at - stretch->first;
-        row.count = lw_min64(count - done, lw_divide_up(stretch->first + stretch->count - at, row.step));
-        row.into = into + done * bytes;
-        rc = read_row(opened, unpacker, &row, err);
-    }
-    return rc;
-}
-
-/* A run is one channel, or all of them. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
-    struct opened *const opened = dataset;
+    const struct opened *const opened = dataset;
     const struct choice *const choice = &opened->choice;
-    const int time = choice->n > 1 ? 1 : 0;
-    const int64_t n = time == 1 ? box->count[0] : 1, bytes = (int64_t)lw_scalar_bytes(choice->scalar);
-    const int64_t pitch = box->run == box->count[time] ? box->pitch : box->count[time];
+    const struct lw_box_rows rows = lw_archive_rows(box, choice->n > 1 ? 2 : 1);
+    const int64_t pitch = rows.pitch * (int64_t)lw_scalar_bytes(choice->scalar);
     struct lw_mseed_unpacker *unpacker;
     int rc = lw_mseed_unpacker_create(opened->index.most_bytes, &unpacker, err);
     if (rc)
         return rc;
-    for (int64_t i = 0; rc == LW_OK && i < n; i++) {
-        const struct row row = {.first = box->first[time], .step = box->step[time], .count = box->count[time],
-                                .into = (char *)box->into + i * pitch * bytes};
-        rc = read_channel(opened, unpacker, time == 1 ? box->first[0] + i * box->step[0] : 0, row, err);
-    }
+    for (int64_t i = 0; rc == LW_OK && i < rows.n; i++)
+        rc = read_row(opened, unpacker, rows.row + i * rows.row_step, &rows, (char *)box->into + i * pitch, err);
     lw_mseed_unpacker_destroy(unpacker);
     return rc;
 }

@@ -296,18 +296,6 @@ static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_
     return rc;
 }
 
-static int read_records(struct lw_mseed_index *index, const char *name, struct lw_error *err)
-{
-    struct lw_mseed_unpacker *unpacker = NULL;
-    char *const window = lw_alloc((size_t)lw_min64(WINDOW_BYTES, index->bytes) + SLACK, "part of a file", err);
-    int rc = window ? lw_mseed_unpacker_create(0, &unpacker, err) : LW_ESYSTEM;
-    if (rc == LW_OK)
-        rc = scan(index, name, unpacker, window, err);
-    lw_mseed_unpacker_destroy(unpacker);
-    lw_free(window);
-    return rc;
-}
-
 /* ---- channels ------------------------------------------------------------------------------------------------------------ */
 
 static int compare_records(const void *a, const void *b)
@@ -386,13 +374,19 @@ static int make_channels(struct lw_mseed_index *index, const char *name, struct 
 
 int lw_mseed_index_open(const char *name, struct lw_mseed_index *out, struct lw_error *err)
 {
+    struct lw_mseed_unpacker *unpacker = NULL;
     *out = (struct lw_mseed_index){0};
     int rc = lw_file_open_input(name, &out->fd, err);
     if (rc)
         return rc;
     out->bytes = lseek(out->fd, 0, SEEK_END);
-    rc = read_records(out, name, err);
-    return rc ? rc : make_channels(out, name, err);
+    char *const window = lw_alloc((size_t)lw_min64(WINDOW_BYTES, out->bytes) + SLACK, "part of a file", err);
+    rc = window ? lw_mseed_unpacker_create(0, &unpacker, err) : LW_ESYSTEM;
+    if (rc == LW_OK && (rc = scan(out, name, unpacker, window, err)) == LW_OK)
+        rc = make_channels(out, name, err);
+    lw_mseed_unpacker_destroy(unpacker);
+    lw_free(window);
+    return rc;
 }
 
 void lw_mseed_index_close(struct lw_mseed_index *index)

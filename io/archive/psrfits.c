@@ -406,32 +406,12 @@ static int open_file(const struct lw_dataset_info *info, void **dataset, struct 
     return lw_archive_open(sizeof(struct opened), open_described, close_file, info, dataset, err);
 }
 
-/* The first row of that place or a later one. */
-static int64_t find_row(const struct opened *opened, int64_t slot)
-{
-    int64_t low = 0, high = opened->table.n_rows;
-    while (opened->slots && low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (opened->slots[middle] < slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return opened->slots ? low : slot;
-}
-
 static void fill_nan(const struct lw_patch *patch)
 {
     for (int64_t t = 0; t < patch->n_times; t++)
         for (int64_t c = 0; c < patch->n_channels; c++)
             ((float *)(patch->into + t * patch->pitch))[c] = NAN;
 }
-
-/* Scales, offsets and weights of a row, for the channels of a patch. */
-struct row_levels {
-    struct lw_levels levels;
-    float scale[LW_MAX_SUMMED][LW_PATCH_CHANNELS], offset[LW_MAX_SUMMED][LW_PATCH_CHANNELS], weight[LW_PATCH_CHANNELS];
-};
 
 /* @param neutral  what stands for numbers that there are none of */
 static int read_column(const struct opened *opened, int64_t row, int64_t place, float neutral, int64_t channel, int64_t n,
@@ -445,18 +425,16 @@ static int read_column(const struct opened *opened, int64_t row, int64_t place, 
     return LW_OK;
 }
 
-static int read_levels(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct row_levels *out,
+/* Scales, offsets and weights of a row, for the channels of a patch. */
+static int read_levels(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct lw_levels *out,
                        struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
     const int64_t n = patch->n_channels, channel = patch->channel;
-    out->levels.zero = table->zero;
-    out->levels.weight = out->weight;
+    out->zero = table->zero;
     int rc = read_column(opened, row, table->weights, 1, channel, n, out->weight, err);
     for (int s = 0; rc == LW_OK && s < opened->spectra.n_summed; s++) {
         const int64_t at = opened->spectra.summed[s] * table->n_channels + channel;
-        out->levels.scale[s] = out->scale[s];
-        out->levels.offset[s] = out->offset[s];
         (void)((rc = read_column(opened, row, table->scales, 1, at, n, out->scale[s], err)) ||
                (rc = read_column(opened, row, table->offsets, 0, at, n, out->offset[s], err)));
     }
@@ -470,18 +448,19 @@ static int read_patch(const void *dataset, const struct lw_patch *patch, struct 
     const struct lw_spectra *const spectra = &opened->spectra;
     const bool are_plain = spectra->given.scalar != LW_FLOAT32 || spectra->given.is_swapped;
     struct lw_patch part = *patch;
-    struct row_levels levels;
+    struct lw_levels levels;
     int rc = LW_OK;
     for (int64_t t = patch->time; rc == LW_OK && t < end; t += part.n_times) {
-        const int64_t slot = t / per_row, row = find_row(opened, slot);
+        const int64_t slot = t / per_row, *const slots = opened->slots;
+        const int64_t row = slots ? lw_archive_find_last(slots, sizeof *slots, opened->table.n_rows, slot) : slot;
         part.time = t % per_row;
         part.n_times = lw_min64(per_row - part.time, end - t);
         part.into = patch->into + (t - patch->time) * patch->pitch;
-        if (opened->slots && opened->slots[row] != slot)
+        if (slots && slots[row] != slot)
             fill_nan(&part);
         else if (are_plain || (rc = read_levels(opened, row, &part, &levels, err)) == LW_OK)
             rc = lw_spectra_read(spectra, row_byte(&opened->table, row) + opened->table.data, &part,
-                                 are_plain ? NULL : &levels.levels, err);
+                                 are_plain ? NULL : &levels, err);
     }
     return rc;
 }

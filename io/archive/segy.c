@@ -116,47 +116,25 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
     return lw_archive_open(sizeof(struct lw_segy_file), open_file, close_dataset, info, dataset, err);
 }
 
-/* Of a box in memory: rows of samples of one trace each. */
-struct rows {
-    int64_t first_trace, trace_step, n;
-    int64_t first_sample, sample_step, length;
-    int64_t pitch;              /* samples from one row to the next */
-};
-
-/* A run is one row, or all of them. */
-static struct rows rows_of(const struct lw_segy_file *file, const struct lw_box *box)
-{
-    const int time = file->n_traces > 1 ? 1 : 0;
-    struct rows rows = {.trace_step = 1, .n = 1, .first_sample = box->first[time], .sample_step = box->step[time],
-                        .length = box->count[time], .pitch = box->count[time]};
-    if (time == 1) {
-        rows.first_trace = box->first[0];
-        rows.trace_step = box->step[0];
-        rows.n = box->count[0];
-        rows.pitch = box->run == rows.length ? box->pitch : rows.length;
-    }
-    return rows;
-}
-
 /* Samples to be converted are read to the end of their row in memory first. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct lw_segy_file *const file = dataset;
     const struct lw_segy_format *const format = file->format;
-    const struct rows rows = rows_of(file, box);
-    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows.length * (bytes - format->bytes);
+    const struct lw_box_rows rows = lw_archive_rows(box, file->n_traces > 1 ? 2 : 1);
+    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows.count * (bytes - format->bytes);
     const struct lw_bytes_box from_file = {
-        .count = {1, rows.n, rows.length}, .element_bytes = format->bytes,
-        .from = {0, rows.trace_step * file->pitch, rows.sample_step * format->bytes},
+        .count = {1, rows.n, rows.count}, .element_bytes = format->bytes,
+        .from = {0, rows.row_step * file->pitch, rows.step * format->bytes},
         .to = {0, rows.pitch * bytes, format->bytes},
     };
-    const int64_t samples = file->first_byte + rows.first_trace * file->pitch + file->header_bytes;
+    const int64_t samples = file->first_byte + rows.row * file->pitch + file->header_bytes;
     char bounce[64 << 10], *const into = box->into;
-    const int rc = lw_bytes_read_box(&from_file, file->fd, samples + rows.first_sample * format->bytes, into + behind, bounce,
+    const int rc = lw_bytes_read_box(&from_file, file->fd, samples + rows.first * format->bytes, into + behind, bounce,
                                      sizeof bounce, err);
     for (int64_t r = 0; rc == LW_OK && format->convert[0] && r < rows.n; r++) {
         char *const row = into + r * rows.pitch * bytes;
-        format->convert[file->is_big]((const unsigned char *)row + behind, rows.length, row);
+        format->convert[file->is_big]((const unsigned char *)row + behind, rows.count, row);
     }
     return rc;
 }

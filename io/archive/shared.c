@@ -95,3 +95,29 @@ int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_er
     info->file_bytes = status.st_size;
     return LW_OK;
 }
+
+struct lw_box_rows lw_archive_rows(const struct lw_box *box, int n_dims)
+{
+    const int d = n_dims - 1;
+    struct lw_box_rows rows = {.row_step = 1, .n = 1, .first = box->first[d], .step = box->step[d], .count = box->count[d],
+                               .pitch = box->run == box->count[d] ? box->pitch : box->count[d]};
+    if (n_dims == 2) {
+        rows.row = box->first[0];
+        rows.row_step = box->step[0];
+        rows.n = box->count[0];
+    }
+    return rows;
+}
+
+int64_t lw_archive_find_last(const int64_t *numbers, size_t step, int64_t n, int64_t value)
+{
+    int64_t low = 0, high = n;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (*(const int64_t *)(const void *)((const char *)numbers + (size_t)middle * step) <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -37,3 +37,17 @@ void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
 /** Begin an `info` to be listed: the name and size of its file. LW_EIO. */
 int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_error *err);
+
+/* A box of one or two dimensions as rows of samples. */
+struct lw_box_rows {
+    int64_t row, row_step, n;           /* rows of the dataset; 0 alone where it has one dimension */
+    int64_t first, step, count;         /* samples of each */
+    int64_t pitch;                      /* samples in memory, from one row to the next */
+};
+
+/** @param box  whose runs are one row each, or all of them in one */
+struct lw_box_rows lw_archive_rows(const struct lw_box *box, int n_dims);
+
+/** The last of n numbers, in order, that is not above `value`; 0 if all are.
+ * @param numbers  the first of them, `step` bytes apart */
+int64_t lw_archive_find_last(const int64_t *numbers, size_t step, int64_t n, int64_t value);

@@ -6,6 +6,7 @@
  * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. The
  * header is keywords between HEADER_START and HEADER_END, each a counted text with a value behind it whose kind the keyword implies
  * (SIGPROC's user guide, and what its users have added). */
+#include "io/archive/field.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 
@@ -90,72 +91,59 @@ struct bytes {
     const char *file;           /* for messages */
     unsigned char *all;
     int64_t n, at;
-    bool is_swapped;
+    bool is_big;
 };
 
 /* ---- keywords -------------------------------------------------------------------------------------------------------- */
 
-static int fail_end(const struct bytes *bytes, struct lw_error *err)
+/* So many bytes. NULL: the header ends before them. */
+static const unsigned char *take(struct bytes *bytes, int64_t n, struct lw_error *err)
 {
+    if (n <= bytes->n - bytes->at) {
+        bytes->at += n;
+        return bytes->all + bytes->at - n;
+    }
     if (bytes->n == MOST_HEADER_BYTES)
-        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its SIGPROC header has no end within %" PRId64 " bytes", bytes->file,
-                       bytes->n);
-    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: it ends at byte %" PRId64 ", within its SIGPROC header", bytes->file,
-                   bytes->n);
-}
-
-static int take(struct bytes *bytes, void *value, size_t size, struct lw_error *err)
-{
-    if (bytes->n - bytes->at < (int64_t)size)
-        return fail_end(bytes, err);
-    lw_copy_ordered(value, bytes->all + bytes->at, size, bytes->is_swapped);
-    bytes->at += (int64_t)size;
-    return LW_OK;
+        lw_fail(err, LW_EDATA, "'%.600s' is damaged: its SIGPROC header has no end within %" PRId64 " bytes", bytes->file,
+                bytes->n);
+    else
+        lw_fail(err, LW_EDATA, "'%.600s' is damaged: it ends at byte %" PRId64 ", within its SIGPROC header", bytes->file,
+                bytes->n);
+    return NULL;
 }
 
 /* A counted text; `room` includes its end. */
 static int take_text(struct bytes *bytes, const char *what, char *text, int room, struct lw_error *err)
 {
-    int32_t length = 0;
-    const int64_t at = bytes->at;
-    const int rc = take(bytes, &length, sizeof length, err);
-    if (rc)
-        return rc;
+    const int64_t begin = bytes->at;
+    const unsigned char *at = take(bytes, 4, err);
+    if (!at)
+        return LW_EDATA;
+    const int64_t length = lw_field_signed(at, 4, bytes->is_big);
     if (length < 0 || length >= room)
-        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: at byte %" PRId64 " of its SIGPROC header %s has a length of %" PRId32
-                       ", not 0 to %d", bytes->file, at, what, length, room - 1);
-    if (bytes->n - bytes->at < length)
-        return fail_end(bytes, err);
-    memcpy(text, bytes->all + bytes->at, (size_t)length);
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: at byte %" PRId64 " of its SIGPROC header %s has a length of %" PRId64
+                       ", not 0 to %d", bytes->file, begin, what, length, room - 1);
+    if (!(at = take(bytes, length, err)))
+        return LW_EDATA;
+    memcpy(text, at, (size_t)length);
     text[length] = '\0';
-    bytes->at += length;
     return LW_OK;
 }
 
 static int take_value(struct bytes *bytes, struct item *item, struct lw_error *err)
 {
-    signed char letter = 0;
-    int32_t integer = 0;
-    int rc = LW_OK;
-    switch (item->keyword->kind) {
-    case INTEGER:
-        rc = take(bytes, &integer, sizeof integer, err);
-        item->integer = integer;
-        break;
-    case LETTER:
-        rc = take(bytes, &letter, sizeof letter, err);
-        item->integer = letter;
-        break;
-    case LONG:
-        return take(bytes, &item->integer, sizeof item->integer, err);
-    case REAL:
-        return take(bytes, &item->real, sizeof item->real, err);
-    case TEXT:
+    static const int sizes[] = {[INTEGER] = 4, [LONG] = 8, [REAL] = 8, [LETTER] = 1, [NOTHING] = 0};
+    const enum kind kind = item->keyword->kind;
+    if (kind == TEXT)
         return take_text(bytes, item->keyword->name, item->text, sizeof item->text, err);
-    case NOTHING:
-        break;
-    }
-    return rc;
+    const unsigned char *const at = take(bytes, sizes[kind], err);
+    if (!at)
+        return LW_EDATA;
+    if (kind == REAL)
+        item->real = lw_field_float64(at, bytes->is_big);
+    else if (kind != NOTHING)
+        item->integer = lw_field_signed(at, sizes[kind], bytes->is_big);
+    return LW_OK;
 }
 
 /* The next keyword, from behind HEADER_START on; NULL behind HEADER_END. */
@@ -182,14 +170,12 @@ static int next_item(struct bytes *bytes, struct item *item, struct lw_error *er
 /* The count before the first keyword tells the byte order. */
 static bool begins(struct bytes *bytes)
 {
-    const uint32_t length = sizeof first_name - 1;
-    uint32_t found;
+    const size_t length = sizeof first_name - 1;
     if (bytes->n < LEAST_BYTES)
         return false;
-    memcpy(&found, bytes->all, sizeof found);
-    bytes->is_swapped = found == __builtin_bswap32(length);
+    bytes->is_big = lw_field_unsigned(bytes->all, 4, true) == length;
     bytes->at = LEAST_BYTES;
-    return (found == length || bytes->is_swapped) && memcmp(bytes->all + 4, first_name, length) == 0;
+    return (bytes->is_big || lw_field_unsigned(bytes->all, 4, false) == length) && memcmp(bytes->all + 4, first_name, length) == 0;
 }
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
@@ -290,7 +276,7 @@ static int read_header(const char *file, struct header *out, struct lw_error *er
     if (rc || (rc = check(file, &header, err)))
         return rc;
     header.bytes = bytes.at;
-    header.is_swapped = bytes.is_swapped;
+    header.is_swapped = lw_field_is_swapped(bytes.is_big);
     *out = header;
     return LW_OK;
 }

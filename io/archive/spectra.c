@@ -1,6 +1,7 @@
 #include "io/archive/spectra.h"
 
 #include "base/integers.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
 #include <string.h>
@@ -219,21 +220,18 @@ static int read_picked(lw_patch_fn *read, const void *dataset, struct lw_patch p
     return rc;
 }
 
-/* A run holds whole spectra, one or all. */
 int lw_patches_read(const struct lw_box *box, int n_dims, int64_t sample_bytes, lw_patch_fn *read, const void *dataset,
                     struct lw_error *err)
 {
-    const int channel = n_dims - 1;
-    const int64_t step = box->step[channel], n_channels = box->count[channel], most = (LW_PATCH_CHANNELS - 1) / step + 1;
-    const int64_t time = n_dims == 2 ? box->first[0] : 0, time_step = n_dims == 2 ? box->step[0] : 1;
-    const int64_t n_times = n_dims == 2 ? box->count[0] : 1, pitch = (box->n_runs > 1 ? box->pitch : n_channels) * sample_bytes;
+    const struct lw_box_rows rows = lw_archive_rows(box, n_dims);
+    const int64_t step = rows.step, most = (LW_PATCH_CHANNELS - 1) / step + 1, pitch = rows.pitch * sample_bytes;
     int rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < n_channels; c += most) {
-        const int64_t width = (lw_min64(most, n_channels - c) - 1) * step + 1;
-        const int64_t at_once = time_step > 1 ? 1 : step > 1 ? PICKED_BYTES / (width * sample_bytes) : n_times;
-        for (int64_t t = 0; rc == LW_OK && t < n_times; t += at_once) {
+    for (int64_t c = 0; rc == LW_OK && c < rows.count; c += most) {
+        const int64_t width = (lw_min64(most, rows.count - c) - 1) * step + 1;
+        const int64_t at_once = rows.row_step > 1 ? 1 : step > 1 ? PICKED_BYTES / (width * sample_bytes) : rows.n;
+        for (int64_t t = 0; rc == LW_OK && t < rows.n; t += at_once) {
             const struct lw_patch patch = {
-                .time = time + t * time_step, .n_times = lw_min64(at_once, n_times - t), .channel = box->first[channel] + c * step,
+                .time = rows.row + t * rows.row_step, .n_times = lw_min64(at_once, rows.n - t), .channel = rows.first + c * step,
                 .n_channels = width, .into = (char *)box->into + t * pitch + c * sample_bytes, .pitch = pitch};
             rc = step > 1 ? read_picked(read, dataset, patch, step, sample_bytes, err) : read(dataset, &patch, err);
         }

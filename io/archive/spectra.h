@@ -38,7 +38,7 @@ enum { LW_PATCH_CHANNELS = 4096 };
 /* A stored x stands for ((x - zero) scale + offset) weight, with one of each for the channels of a patch. */
 struct lw_levels {
     double zero;
-    const float *scale[LW_MAX_SUMMED], *offset[LW_MAX_SUMMED], *weight;
+    float scale[LW_MAX_SUMMED][LW_PATCH_CHANNELS], offset[LW_MAX_SUMMED][LW_PATCH_CHANNELS], weight[LW_PATCH_CHANNELS];
 };
 
 /** Fill the types and `unpacked` of a struct that is filled otherwise: what is given is the narrowest type that holds stored

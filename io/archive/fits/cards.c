@@ -181,17 +181,16 @@ static void put_history(struct lw_fits_cards *cards, const struct lw_attribute *
 /* A text or number beneath HIERARCH, where one card holds it. */
 static bool put_hierarch(struct lw_fits_cards *cards, const struct lw_attribute *attribute)
 {
-    char value[TEXT_ROOM + 3] = "", quoted[TEXT_ROOM + 1], number[40], card[240];
+    char value[TEXT_ROOM + 3], quoted[TEXT_ROOM + 1], card[240];
     if (!is_made_of(attribute->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- .") || attribute->kind == LW_ATTRIBUTE_REALS)
         return false;
     if (attribute->kind != LW_ATTRIBUTE_TEXT)
-        number_text(attribute, number);
+        number_text(attribute, value);
     else if (attribute->text[quote(attribute->text, TEXT_ROOM, quoted)])
         return false;
-    snprintf(value, sizeof value, attribute->kind == LW_ATTRIBUTE_TEXT ? "'%s'" : "%s",
-             attribute->kind == LW_ATTRIBUTE_TEXT ? quoted : number);
-    const int length = snprintf(card, sizeof card, "HIERARCH %.100s = %s", attribute->name, value);
-    if (length > LW_FITS_CARD)
+    else
+        snprintf(value, sizeof value, "'%s'", quoted);
+    if (snprintf(card, sizeof card, "HIERARCH %.100s = %s", attribute->name, value) > LW_FITS_CARD)
         return false;
     put(cards, card);
     return true;

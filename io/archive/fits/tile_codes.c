@@ -219,42 +219,23 @@ static int levels_of(int64_t rows, int64_t columns)
     return levels;
 }
 
-/* How far both lengths of an array are grown by one level, of the lengths that it has in the end. */
-struct growth {
-    int64_t rows, columns;
-    int64_t rows_left, columns_left, half;
-};
-
-static void grow(struct growth *growth)
+/* A length of an array at a level of a tree or transform, of what it is at level 0: an empty one has a root, too. */
+static int64_t length_at(int64_t n, int level)
 {
-    growth->half /= 2;
-    growth->rows *= 2;
-    growth->columns *= 2;
-    if (growth->rows_left <= growth->half)
-        growth->rows--;
-    else
-        growth->rows_left -= growth->half;
-    if (growth->columns_left <= growth->half)
-        growth->columns--;
-    else
-        growth->columns_left -= growth->half;
+    return lw_max64(1, lw_divide_up(n, (int64_t)1 << level));
 }
 
 /* The quads of a plane, [rows / 2 x columns / 2], down from the root of its tree. @param columns, rows  of the quadrant */
 static void take_tree(struct bits *bits, int64_t rows, int64_t columns, unsigned char *quads, unsigned char *above)
 {
-    struct growth growth = {.rows = 1, .columns = 1, .rows_left = rows, .columns_left = columns};
-    const int levels = levels_of(rows, columns);
-    growth.half = (int64_t)1 << levels;
     quads[0] = take_quad(bits);
-    for (int k = 1; k < levels; k++) {
-        const int64_t across = growth.columns;
-        memcpy(above, quads, (size_t)(growth.rows * across));
-        grow(&growth);
-        for (int64_t i = growth.rows * growth.columns - 1; i >= 0; i--) {
-            const int64_t row = i / growth.columns, column = i % growth.columns;
+    for (int level = levels_of(rows, columns) - 1; level > 0; level--) {
+        const int64_t across = length_at(columns, level), across_above = length_at(columns, level + 1);
+        memcpy(above, quads, (size_t)(length_at(rows, level + 1) * across_above));
+        for (int64_t i = length_at(rows, level) * across - 1; i >= 0; i--) {
+            const int64_t row = i / across, column = i % across;
             const int bit = 3 - (int)(2 * (row % 2) + column % 2);
-            quads[i] = above[row / 2 * across + column / 2] >> bit & 1 ? take_quad(bits) : 0;
+            quads[i] = above[row / 2 * across_above + column / 2] >> bit & 1 ? take_quad(bits) : 0;
         }
     }
 }
@@ -372,16 +353,15 @@ static void invert_pass(uint64_t *a, int64_t pitch, int64_t rows, int64_t column
 static void invert(uint64_t *a, int64_t rows, int64_t columns, uint64_t *second)
 {
     const int levels = levels_of(rows, columns);
-    struct growth growth = {.rows = 1, .columns = 1, .rows_left = rows, .columns_left = columns, .half = (int64_t)1 << levels};
     if (levels > 0)
         a[0] = rounded(a[0], rounding_of(levels + 1));
     for (int k = levels - 1; k >= 0; k--) {
-        grow(&growth);
-        for (int64_t i = 0; i < growth.rows; i++)
-            unshuffle(a + i * columns, growth.columns, 1, second);
-        for (int64_t j = 0; j < growth.columns; j++)
-            unshuffle(a + j, growth.rows, columns, second);
-        invert_pass(a, columns, growth.rows, growth.columns, k, k == 0 ? 2 : 1);
+        const int64_t n_rows = length_at(rows, k), n_columns = length_at(columns, k);
+        for (int64_t i = 0; i < n_rows; i++)
+            unshuffle(a + i * columns, n_columns, 1, second);
+        for (int64_t j = 0; j < n_columns; j++)
+            unshuffle(a + j, n_rows, columns, second);
+        invert_pass(a, columns, n_rows, n_columns, k, k == 0 ? 2 : 1);
     }
 }
 
