@@ -57,7 +57,7 @@ const char *lw_mseed_encoding_text(int encoding)
     return find_encoding(encoding)->text;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------- */
+/* ---- unpackers ------------------------------------------------------------------------------------------------------- */
 
 static void say_nothing(char *message)
 {
@@ -208,8 +208,6 @@ static int read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t ava
     }
     return LW_EDATA;
 }
-
-/* ---- samples --------------------------------------------------------------------------------------------------------------- */
 
 int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_mseed_record *record, const void **samples,
                     struct lw_error *err)

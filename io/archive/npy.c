@@ -180,13 +180,13 @@ LW_FLAT_OPERATIONS(parse)
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    struct lw_dataset_info info = {.file_bytes = INT64_MAX};
+    struct lw_dataset_info info;
     struct lw_flat flat;
-    snprintf(info.file, sizeof info.file, "%s", file);
-    const int rc = parse(&info, &flat, err);
-    if (rc == LW_OK)
-        lw_flat_list(&flat, "", NULL, 0, visit, context);
-    return rc;
+    int rc;
+    if ((rc = lw_archive_info(file, &info, err)) || (rc = parse(&info, &flat, err)))
+        return rc;
+    lw_flat_list(&flat, "", NULL, 0, visit, context);
+    return LW_OK;
 }
 
 const struct lw_format lw_format_npy = {

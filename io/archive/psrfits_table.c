@@ -93,23 +93,18 @@ static int place_columns(const struct lw_fits_unit *unit, const char *file, stru
     return LW_OK;
 }
 
-static int check_number(const char *file, const char *name, int64_t value, int64_t least, int64_t most, struct lw_error *err)
-{
-    if (least <= value && value <= most)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: %s is %" PRId64 " or missing, not %" PRId64 " to %" PRId64, file, name,
-                   value, least, most);
-}
-
 static int check_numbers(const char *file, const struct lw_psrfits *table, struct lw_error *err)
 {
+    const struct {
+        const char *name;
+        int64_t value, most;
+    } numbers[] = {{"NPOL", table->n_pols, 4}, {"NCHAN", table->n_channels, INT32_MAX}, {"NSBLK", table->n_per_row, INT32_MAX},
+                   {"the number of rows of SUBINT", table->n_rows, INT32_MAX}};
     const int64_t bits = table->bits;
-    int rc;
-    if ((rc = check_number(file, "NPOL", table->n_pols, 1, 4, err)) ||
-        (rc = check_number(file, "NCHAN", table->n_channels, 1, INT32_MAX, err)) ||
-        (rc = check_number(file, "NSBLK", table->n_per_row, 1, INT32_MAX, err)) ||
-        (rc = check_number(file, "the number of rows of SUBINT", table->n_rows, 1, INT32_MAX, err)))
-        return rc;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        if (numbers[n].value < 1 || numbers[n].value > numbers[n].most)
+            return lw_fail(err, LW_EDATA, "'%.600s' is damaged: %s is %" PRId64 " or missing, not 1 to %" PRId64, file,
+                           numbers[n].name, numbers[n].value, numbers[n].most);
     if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
         return lw_fail(err, LW_EDATA, "'%.600s' has samples of %" PRId64 " bits (NBITS), not 1, 2, 4, 8, 16 or 32", file, bits);
     if (!(table->period_s > 0))
@@ -119,34 +114,27 @@ static int check_numbers(const char *file, const struct lw_psrfits *table, struc
 
 /* ---- the headers ----------------------------------------------------------------------------------------------------- */
 
-static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
-{
-    static const struct {
-        const char *what, *keyword;
-    } fields[] = {{"telescope", "TELESCOP"}, {"front end", "FRONTEND"}, {"back end", "BACKEND"}, {"beam", "IBEAM"}};
-    char text[LW_FITS_CARD], ra[LW_FITS_CARD] = "", dec[LW_FITS_CARD] = "";
-    int64_t number;
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        if (lw_fits_text(unit, fields[f].keyword, text, sizeof text))
-            lw_recorder_add(recorder, fields[f].what, text);
-        if (lw_fits_int(unit, fields[f].keyword, &number))
-            lw_recorder_add_number(recorder, fields[f].what, (double)number);
-    }
-    lw_fits_text(unit, "RA", ra, sizeof ra);
-    lw_fits_text(unit, "DEC", dec, sizeof dec);
-    lw_recorder_point(recorder, 15 * lw_recorder_angle(ra), lw_recorder_angle(dec));
-}
-
 static int read_primary(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
 {
-    char mode[16] = "";
+    static const char *const fields[][2] = {
+        {"telescope", "TELESCOP"}, {"front end", "FRONTEND"}, {"back end", "BACKEND"}, {"beam", "IBEAM"}};
+    char mode[16] = "", text[LW_FITS_CARD], ra[LW_FITS_CARD] = "", dec[LW_FITS_CARD] = "";
+    int64_t number;
     lw_fits_text(unit, "OBS_MODE", mode, sizeof mode);
     if (strncmp(mode, "SEARCH", 6) != 0 && strcmp(mode, "SRCH") != 0)
         return lw_fail(err, LW_EDATA, "'%.600s' is PSRFITS of the mode '%s' (OBS_MODE): only search mode is read", file, mode);
     lw_fits_int(unit, "STT_IMJD", &table->start_day);
     lw_fits_int(unit, "STT_SMJD", &table->start_second);
     lw_fits_real(unit, "STT_OFFS", &table->start_offset_s);
-    read_recorder(unit, &table->recorder);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        if (lw_fits_text(unit, fields[f][1], text, sizeof text))
+            lw_recorder_add(&table->recorder, fields[f][0], text);
+        if (lw_fits_int(unit, fields[f][1], &number))
+            lw_recorder_add_number(&table->recorder, fields[f][0], (double)number);
+    }
+    lw_fits_text(unit, "RA", ra, sizeof ra);
+    lw_fits_text(unit, "DEC", dec, sizeof dec);
+    lw_recorder_point(&table->recorder, 15 * lw_recorder_angle(ra), lw_recorder_angle(dec));
     return LW_OK;
 }
 

@@ -5,30 +5,19 @@
 
 #include <stddef.h>
 
-/* 2^exponent, a normal number. */
-static inline double power_of_two(int exponent)
-{
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), of 1, 24 and 7 bits. The 24
  * bits fit a float32, and so the value is exact as long as its exponent fits, too: beyond that it becomes infinite, or is rounded
  * to what is there near 0. */
-static inline float ibm_value(uint32_t bits)
-{
-    const double fraction = (double)(int32_t)(bits & 0xffffff);
-    const int exponent = (int)(bits >> 24 & 0x7f);
-    const double value = fraction * power_of_two(4 * (exponent - 64) - 24);
-    return (float)(bits >> 31 ? -value : value);
-}
-
 static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)
 {
     for (int64_t i = 0; i < n; i++) {
-        const float value = ibm_value((uint32_t)lw_field_unsigned(from + 4 * i, 4, is_big));
+        const uint32_t bits = (uint32_t)lw_field_unsigned(from + 4 * i, 4, is_big);
+        const int exponent = 4 * ((int)(bits >> 24 & 0x7f) - 64) - 24;
+        const uint64_t power_bits = (uint64_t)(exponent + 1023) << 52;      /* of 2^exponent, a normal number */
+        double power;
+        memcpy(&power, &power_bits, sizeof power);
+        const double size = (double)(int32_t)(bits & 0xffffff) * power;
+        const float value = (float)(bits >> 31 ? -size : size);
         memcpy(to + 4 * i, &value, sizeof value);
     }
 }

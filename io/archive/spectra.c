@@ -204,8 +204,6 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
     return LW_OK;
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------------------- */
-
 /* Read the channels between as well, and take every step-th. */
 static int read_picked(lw_patch_fn *read, const void *dataset, struct lw_patch patch, int64_t step, int64_t bytes,
                        struct lw_error *err)

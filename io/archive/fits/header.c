@@ -177,26 +177,20 @@ static int fail_unit(const struct lw_fits_walk *walk, const struct lw_fits_unit 
     return lw_fail(err, LW_EDATA, "'%s': header %d of the FITS file %s", walk->file, unit->number, what);
 }
 
-/* The card END in a block; -1: it is not there. */
-static int find_end(const char *block)
-{
-    for (int card = 0; card < LW_FITS_BLOCK / LW_FITS_CARD; card++)
-        if (memcmp(block + card * LW_FITS_CARD, "END     ", 8) == 0)
-            return card;
-    return -1;
-}
-
 /* The cards up to END, which are measured before they are kept. */
 static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     const int64_t end = lw_min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
+    enum { PER_BLOCK = LW_FITS_BLOCK / LW_FITS_CARD };
     char block[LW_FITS_BLOCK];
     for (int64_t at = unit->header_offset; at + LW_FITS_BLOCK <= end; at += LW_FITS_BLOCK) {
         const int rc = lw_bytes_read_file(walk->fd, walk->file, block, at, LW_FITS_BLOCK, err);
         if (rc)
             return rc;
-        const int card = find_end(block);
-        if (card < 0)
+        int card = 0;
+        while (card < PER_BLOCK && memcmp(block + card * LW_FITS_CARD, "END     ", 8) != 0)
+            card++;
+        if (card == PER_BLOCK)
             continue;
         unit->n_cards = (at - unit->header_offset) / LW_FITS_CARD + card;
         unit->data_offset = at + LW_FITS_BLOCK;

@@ -365,8 +365,6 @@ static void invert(uint64_t *a, int64_t rows, int64_t columns, uint64_t *second)
     }
 }
 
-/* ---- HCOMPRESS: a tile ----------------------------------------------------------------------------------------------- */
-
 static bool take_coefficients(struct bits *bits, const unsigned char planes[3], int64_t rows, int64_t columns, uint64_t *a,
                               void *scratch)
 {

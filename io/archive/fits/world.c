@@ -70,11 +70,6 @@ static double every_of(const struct lw_writer_dataset *dataset, int axis)
     return axis >= 1 && axis <= dataset->n_dims ? dataset->map.every[dataset->n_dims - axis] : 1;
 }
 
-static double first_of(const struct lw_writer_dataset *dataset, int axis)
-{
-    return axis >= 1 && axis <= dataset->n_dims ? dataset->map.first[dataset->n_dims - axis] : 0;
-}
-
 static bool is_root(const struct parts *parts, const char *root, int n_numbers)
 {
     return strcmp(parts->root, root) == 0 && parts->n_numbers == n_numbers;
@@ -111,12 +106,13 @@ static double move_number(const char *keyword, const struct parts *parts, const 
     static const char *const polynomials_limits[] = {"A_DMAX", "B_DMAX", "AP_DMAX", "BP_DMAX", NULL};
     const int i = parts->numbers[0], j = parts->numbers[1], size = find_pixel_size(keyword);
     const double every_i = every_of(dataset, i), every_j = every_of(dataset, j);
+    const double first_i = i >= 1 && i <= dataset->n_dims ? dataset->map.first[dataset->n_dims - i] : 0;
     if (size >= 0)
         return value * every_of(dataset, size > 0 ? size : 1);
     if (is_root(parts, "CRPIX", 1) || is_root(parts, "LTV", 1))
-        return (value - 1 - first_of(dataset, i)) / every_i + 1;
+        return (value - 1 - first_i) / every_i + 1;
     if (is_root(parts, "CNPIX", 1))
-        return (value + first_of(dataset, i) + 0.5) / every_i - 0.5;
+        return (value + first_i + 0.5) / every_i - 0.5;
     if (is_root(parts, "CDELT", 1))
         return value * every_i;
     if (is_root(parts, "CD", 2))
