@@ -31,10 +31,8 @@ int64_t lw_response_points(int64_t n)
     return points;
 }
 
-int64_t lw_response_work(int64_t points)
-{
-    return 3 * points;          /* complex points, and half as many complex turns */
-}
+/* Complex points, and half as many complex turns. */
+int64_t lw_response_work(int64_t points) { return 3 * points; }
 
 static void load(const double *taps, int64_t n, int parts, int64_t points, double *grid)
 {
@@ -47,15 +45,6 @@ static void load(const double *taps, int64_t n, int parts, int64_t points, doubl
         for (; reversed & bit; bit /= 2)
             reversed ^= bit;
         reversed |= bit;
-    }
-}
-
-static void make_turns(int64_t points, double *turns)
-{
-    for (int64_t k = 0; k < points / 2; k++) {
-        const double angle = 2 * PI * (double)k / (double)points;
-        turns[2 * k] = cos(angle);
-        turns[2 * k + 1] = -sin(angle);
     }
 }
 
@@ -78,7 +67,11 @@ void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t po
 {
     double *const turns = work + 2 * points;
     load(taps, n, parts, points, work);
-    make_turns(points, turns);
+    for (int64_t k = 0; k < points / 2; k++) {
+        const double angle = 2 * PI * (double)k / (double)points;
+        turns[2 * k] = cos(angle);
+        turns[2 * k + 1] = -sin(angle);
+    }
     for (int64_t half = 1; half < points; half *= 2)
         for (int64_t block = 0; block < points; block += 2 * half)
             merge(work + 2 * block, half, turns, points / (2 * half));
@@ -97,21 +90,7 @@ static double extremum_at(const double *magnitudes, int64_t points, int64_t k)
     return (here - before) * (here - after) > 0 ? here - slope * slope / (8 * bend) : here;
 }
 
-/* Least and largest magnitude from low to high, by the grid; as given where it has no point there. */
-static void find_range(const double *magnitudes, int64_t points, double low, double high, double *least, double *most)
-{
-    const int64_t end = (int64_t)floor(high * (double)points);
-    for (int64_t k = (int64_t)ceil(low * (double)points); k <= end; k++) {
-        const double magnitude = extremum_at(magnitudes, points, k);
-        *least = fmin(*least, magnitude);
-        *most = fmax(*most, magnitude);
-    }
-}
-
-static double decibels(double ratio)
-{
-    return 20 * log10(ratio);
-}
+static double decibels(double ratio) { return 20 * log10(ratio); }
 
 /* The filter whose bands are measured: the ends of a band belong to it, though they are not on the grid. */
 struct measured {
@@ -119,12 +98,18 @@ struct measured {
     int64_t n, points;
 };
 
+/* Least and largest magnitude from low to high. */
 static void band_range(const struct measured *filter, double low, double high, double *least, double *most)
 {
+    const int64_t end = (int64_t)floor(high * (double)filter->points);
     const double ends[2] = {lw_response_at(filter->taps, filter->n, 1, low), lw_response_at(filter->taps, filter->n, 1, high)};
     *least = fmin(*least, fmin(ends[0], ends[1]));
     *most = fmax(*most, fmax(ends[0], ends[1]));
-    find_range(filter->magnitudes, filter->points, low, high, least, most);
+    for (int64_t k = (int64_t)ceil(low * (double)filter->points); k <= end; k++) {
+        const double magnitude = extremum_at(filter->magnitudes, filter->points, k);
+        *least = fmin(*least, magnitude);
+        *most = fmax(*most, magnitude);
+    }
 }
 
 static double ripple(const struct measured *filter, const struct lw_filter_bands *bands, double gain)
@@ -165,15 +150,6 @@ static double find_edge(const double *magnitudes, int64_t points, int64_t begin,
     return ((double)k - step * (here - level) / (here - before)) / (double)points;
 }
 
-static void find_edges(const double *magnitudes, int64_t points, int parts, struct lw_filter_figures *figures)
-{
-    double most = 0;
-    for (int64_t k = 0; k < points; k++)
-        most = fmax(most, magnitudes[k]);
-    figures->edge_low = find_edge(magnitudes, points, parts == 2 ? -points / 2 : 0, 1, most * sqrt(0.5));
-    figures->edge_high = find_edge(magnitudes, points, points / 2, -1, most * sqrt(0.5));
-}
-
 void lw_response_measure(const double *taps, int64_t n, int parts, double reference, const struct lw_filter_bands *bands,
                          double *work, struct lw_filter_figures *figures)
 {
@@ -190,5 +166,9 @@ void lw_response_measure(const double *taps, int64_t n, int parts, double refere
         figures->ripple_db = ripple(&filter, bands, figures->gain);
         figures->attenuation_db = attenuation(&filter, bands, figures->gain);
     }
-    find_edges(work, points, parts, figures);
+    double most = 0;
+    for (int64_t k = 0; k < points; k++)
+        most = fmax(most, work[k]);
+    figures->edge_low = find_edge(work, points, parts == 2 ? -points / 2 : 0, 1, most * sqrt(0.5));
+    figures->edge_high = find_edge(work, points, points / 2, -1, most * sqrt(0.5));
 }

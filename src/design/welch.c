@@ -25,17 +25,6 @@ int64_t lw_welch_bytes(int64_t n, int n_threads)
     return (n + (n_threads + 2) * of_thread) * (int64_t)sizeof(double);         /* FFTW takes as much as a transform */
 }
 
-/* @return  the sum of its squares */
-static double make_window(int64_t n, double *window)
-{
-    double sum = 0;
-    for (int64_t m = 0; m < n; m++) {
-        window[m] = lw_window_at(LW_WINDOW_HANN, (double)m, (double)n);
-        sum += window[m] * window[m];
-    }
-    return sum;
-}
-
 int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **out, struct lw_error *err)
 {
     struct lw_welch *const welch = lw_alloc(sizeof *welch, "a power spectrum", err);
@@ -50,7 +39,12 @@ int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **
         lw_welch_destroy(welch);
         return rc;
     }
-    welch->scale = 2 / (rate_hz * make_window(n, welch->window));
+    double squares = 0;
+    for (int64_t m = 0; m < n; m++) {
+        welch->window[m] = lw_window_at(LW_WINDOW_HANN, (double)m, (double)n);
+        squares += welch->window[m] * welch->window[m];
+    }
+    welch->scale = 2 / (rate_hz * squares);
     *out = welch;
     return LW_OK;
 }

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "design/transform.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdbool.h>
@@ -85,25 +84,20 @@ static int invert(const struct lw_whiten_spec *spec, double *numbers, struct lw_
     return LW_OK;
 }
 
-/* q, windowed, from n samples about 0 to `points` samples about 0. The two do not overlap. */
-static void place(int64_t n, const double *q, int64_t points, double *numbers)
-{
-    memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
-    for (int64_t t = 1 - n / 2; t < n / 2; t++) {
-        const double c = cos(PI * (double)t / (double)n);
-        numbers[2 * (t < 0 ? t + points : t)] = c * c * q[2 * (t < 0 ? t + n : t)] / (double)n;
-    }
-}
-
 static int find_weight(struct whitener *w, struct lw_error *err)
 {
-    const int64_t points = w->points;
+    const int64_t points = w->points, n = w->spec->n;
     double *const numbers = w->work, *const q = w->work + w->doubles;
     const int rc = invert(w->spec, q, err);
     if (rc)
         return rc;
     lw_transform_run(w->from_segment, q);
-    place(w->spec->n, q, points, numbers);
+    /* q, windowed, from n samples about 0 to `points` samples about 0 */
+    memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
+    for (int64_t t = 1 - n / 2; t < n / 2; t++) {
+        const double c = cos(PI * (double)t / (double)n);
+        numbers[2 * (t < 0 ? t + points : t)] = c * c * q[2 * (t < 0 ? t + n : t)] / (double)n;
+    }
     lw_transform_run(w->forward, numbers);
     for (int64_t k = 0; k < points; k++)
         w->weight[k] = numbers[2 * k] * numbers[2 * k] / (double)points;
@@ -132,13 +126,6 @@ static void convolve(const struct whitener *w, const double *filter, double *wor
             taps[m * spec->parts + p] = work[2 * (m < before ? m - before + points : m - before) + p];
 }
 
-/* Of the two-sided spectrum at the k-th of n frequencies, times what one stands for. */
-static double noise_power(const struct lw_whiten_spec *spec, int64_t k)
-{
-    const int64_t last = spec->n / 2, folded = k <= last ? k : spec->n - k;
-    return spec->spectrum[folded] / (folded == 0 || folded == last ? 1 : 2) * spec->rate_hz / (double)spec->n;
-}
-
 /* The response at n frequencies is that of the taps folded to n. */
 static double output_power(const struct whitener *w, const double *taps, double *work)
 {
@@ -150,8 +137,12 @@ static double output_power(const struct whitener *w, const double *taps, double 
         for (int p = 0; p < spec->parts; p++)
             work[2 * (m % n) + p] += taps[m * spec->parts + p];
     lw_transform_run(w->of_segment, work);
-    for (int64_t k = 0; k < n; k++)
-        power += noise_power(spec, k) * (work[2 * k] * work[2 * k] + work[2 * k + 1] * work[2 * k + 1]);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t folded = k <= n / 2 ? k : n - k;
+        const double two_sided = spec->spectrum[folded] / (folded == 0 || folded == n / 2 ? 1 : 2);
+        const double noise = two_sided * spec->rate_hz / (double)n;     /* times what a frequency stands for */
+        power += noise * (work[2 * k] * work[2 * k] + work[2 * k + 1] * work[2 * k + 1]);
+    }
     return power;
 }
 

@@ -3,16 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double noise_of(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
-{
-    const double *const noise = spec->search->noise;
-    const int64_t row = lw_search_stretch(spec->search, c->index) * spec->n_channels + c->channel;
-    return noise ? noise[row * spec->n_filters + c->filter] : 1;
-}
-
 double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
 {
-    const double noise = noise_of(spec, c);
+    const int64_t row = lw_search_stretch(spec->search, c->index) * spec->n_channels + c->channel;
+    const double noise = spec->search->noise ? spec->search->noise[row * spec->n_filters + c->filter] : 1;
     return noise > 0 ? hypot(c->re, c->im) / noise : 0;
 }
 
@@ -62,37 +56,23 @@ static bool is_stronger(const struct run *run, int64_t a, int64_t b)
     return c->filter != d->filter ? c->filter < d->filter : c->index < d->index;
 }
 
-static void push(struct run *run, int64_t i)
-{
-    while (run->tail > run->head && is_stronger(run, i, run->rows[run->tail - 1].channel))
-        run->tail--;
-    run->rows[run->tail++].channel = i;
-}
-
-static void drop_before(struct run *run, int64_t i)
-{
-    while (run->tail > run->head && run->rows[run->head].channel < i)
-        run->head++;
-}
-
 /* A window of +- cluster moves over the run: its strongest is a peak when the window is around it. */
 static void mark_run(struct run *run, int64_t cluster)
 {
     const struct lw_crossing *const c = run->crossings;
     int64_t begin = 0, end = 0;         /* crossings of the window */
     for (int64_t i = 0; i < run->n; i++) {
-        for (; end < run->n && c[end].index - c[i].index <= cluster; end++)
-            push(run, end);
+        for (; end < run->n && c[end].index - c[i].index <= cluster; end++) {
+            while (run->tail > run->head && is_stronger(run, end, run->rows[run->tail - 1].channel))
+                run->tail--;
+            run->rows[run->tail++].channel = end;
+        }
         while (c[i].index - c[begin].index > cluster)
             begin++;
-        drop_before(run, begin);
+        while (run->tail > run->head && run->rows[run->head].channel < begin)
+            run->head++;
         run->rows[i].cluster_size = run->rows[run->head].channel == i ? end - begin : 0;
     }
-}
-
-static bool is_one_run(const struct lw_search *search, const struct lw_crossing *a, const struct lw_crossing *b)
-{
-    return a->channel == b->channel && (search->clusters_filters || a->filter == b->filter);
 }
 
 /* ---- images -----------------------------------------------------------------------------------------------------------
@@ -150,22 +130,17 @@ static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t clus
     return count;
 }
 
-static void fill_cells(const struct lw_peaks_spec *spec, const struct lw_crossing *crossings, int64_t n, struct lw_peak *rows)
-{
-    const int64_t side = spec->search->cluster + 1;
-    for (int64_t i = 0; i < n; i++) {
-        const struct lw_crossing *const c = &crossings[i];
-        const double snr = lw_peaks_snr(spec, c);
-        rows[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
-    }
-    qsort(rows, (size_t)n, sizeof *rows, compare_cells);
-}
-
 /* The crossings are in the table: their places take the list of peaks, a row's number as `index` and its cluster as `column`. */
 static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
+    const int64_t side = spec->search->cluster + 1;
     int64_t found = 0;
-    fill_cells(spec, crossings, n, peaks);
+    for (int64_t i = 0; i < n; i++) {
+        const struct lw_crossing *const c = &crossings[i];
+        const double snr = lw_peaks_snr(spec, c);
+        peaks[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
+    }
+    qsort(peaks, (size_t)n, sizeof *peaks, compare_cells);
     for (int64_t begin = 0, end; begin < n; begin = end) {
         int64_t strongest = begin;
         for (end = begin + 1; end < n && compare_cells(&peaks[begin], &peaks[end]) == 0; end++)
@@ -186,19 +161,21 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-/* Those that only seemed to cross, in an engine's own precision, go, and those of the other sign. @return  how many are left */
-static int64_t drop_weak(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
+/* Crossings of one channel, and of one filter unless those of all are compared with each other, are a run. */
+static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    int64_t kept = 0;
+    const struct lw_search *const search = spec->search;
+    qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
     for (int64_t i = 0; i < n; i++)
-        if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
-            crossings[kept++] = crossings[i];
-    return kept;
-}
-
-/* @return  how many peaks the piece has */
-static int64_t collect(const struct lw_peaks_spec *spec, const struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
-{
+        peaks[i].snr = lw_peaks_snr(spec, &crossings[i]);
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        const struct lw_crossing *const first = &crossings[begin];
+        for (end = begin + 1; end < n && crossings[end].channel == first->channel &&
+                              (search->clusters_filters || crossings[end].filter == first->filter);)
+            end++;
+        struct run run = {.crossings = first, .rows = peaks + begin, .n = end - begin};
+        mark_run(&run, search->cluster);
+    }
     int64_t found = 0;
     for (int64_t i = 0; i < n; i++) {
         const struct lw_crossing *const c = &crossings[i];
@@ -210,25 +187,14 @@ static int64_t collect(const struct lw_peaks_spec *spec, const struct lw_crossin
     return found;
 }
 
-static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
-{
-    const struct lw_search *const search = spec->search;
-    qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
-    for (int64_t i = 0; i < n; i++)
-        peaks[i].snr = lw_peaks_snr(spec, &crossings[i]);
-    for (int64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && is_one_run(search, &crossings[begin], &crossings[end]);)
-            end++;
-        struct run run = {.crossings = crossings + begin, .rows = peaks + begin, .n = end - begin};
-        mark_run(&run, search->cluster);
-    }
-    return collect(spec, crossings, n, peaks);
-}
-
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    n = drop_weak(spec, crossings, n);
-    const int64_t found = spec->is_image ? pick_in_images(spec, crossings, n, peaks) : pick_in_series(spec, crossings, n, peaks);
+    int64_t kept = 0;       /* those that only seemed to cross, in an engine's own precision, go, and those of the other sign */
+    for (int64_t i = 0; i < n; i++)
+        if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
+            crossings[kept++] = crossings[i];
+    const int64_t found = spec->is_image ? pick_in_images(spec, crossings, kept, peaks)
+                                         : pick_in_series(spec, crossings, kept, peaks);
     qsort(peaks, (size_t)found, sizeof *peaks, lw_peaks_compare);
     return found;
 }

@@ -139,15 +139,6 @@ static double weight_of(const struct sum *sum, int64_t sample)
     return sample >= sum->begin && sample < sum->end ? sum->weights[sample - sum->begin] : 0;
 }
 
-/* factor (a - b), over the samples of both */
-static struct sum difference(const struct sum *a, const struct sum *b, double factor)
-{
-    struct sum sum = {.begin = a->begin < b->begin ? a->begin : b->begin, .end = a->end > b->end ? a->end : b->end};
-    for (int64_t s = sum.begin; s < sum.end; s++)
-        sum.weights[s - sum.begin] = factor * (weight_of(a, s) - weight_of(b, s));
-    return sum;
-}
-
 static struct sum output(struct lw_post post, int64_t n, int64_t j)
 {
     const int rate = lw_post_rate(post);
@@ -156,18 +147,11 @@ static struct sum output(struct lw_post post, int64_t n, int64_t j)
         return interpolated(rate, n, j);
     const int64_t before = j > 0 ? j - 1 : j, after = j < last ? j + 1 : j;
     const struct sum low = interpolated(rate, n, before), high = interpolated(rate, n, after);
-    return difference(&high, &low, after - before == 2 ? 0.5 : 1);
-}
-
-static void add_phase(const struct sum *sum, int64_t i, int phase, struct lw_post_weights *out)
-{
-    const int group = phase > 0;
-    const int begin = (int)(sum->begin - i) + LW_POST_REACH, end = (int)(sum->end - i) + LW_POST_REACH;
-    const bool is_first = out->end[group] == 0;
-    out->begin[group] = is_first || begin < out->begin[group] ? begin : out->begin[group];
-    out->end[group] = end > out->end[group] ? end : out->end[group];
-    for (int k = begin; k < end; k++)
-        out->weights[k][phase] = sum->weights[k - begin];
+    const double factor = after - before == 2 ? 0.5 : 1;
+    struct sum sum = {.begin = lw_min64(low.begin, high.begin), .end = lw_max64(low.end, high.end)};
+    for (int64_t s = sum.begin; s < sum.end; s++)
+        sum.weights[s - sum.begin] = factor * (weight_of(&high, s) - weight_of(&low, s));
+    return sum;
 }
 
 void lw_post_weigh(struct lw_post post, int64_t n, int place, struct lw_post_weights *out)
@@ -179,6 +163,11 @@ void lw_post_weigh(struct lw_post post, int64_t n, int place, struct lw_post_wei
     const int n_phases = (int)lw_post_outputs(post, n, i, 1);
     for (int phase = 0; phase < n_phases; phase++) {
         const struct sum sum = output(post, n, i * lw_post_rate(post) + phase);
-        add_phase(&sum, i, phase, out);
+        const int group = phase > 0, begin = (int)(sum.begin - i) + LW_POST_REACH, end = (int)(sum.end - i) + LW_POST_REACH;
+        const bool is_first = out->end[group] == 0;
+        out->begin[group] = is_first || begin < out->begin[group] ? begin : out->begin[group];
+        out->end[group] = end > out->end[group] ? end : out->end[group];
+        for (int k = begin; k < end; k++)
+            out->weights[k][phase] = sum.weights[k - begin];
     }
 }

@@ -26,14 +26,6 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }
 
-/* Units [begin, end) of `total` that fall to part `part` of `parts`: as even as can be, the longer ones first. */
-static void share(int64_t total, int64_t parts, int64_t part, int64_t *begin, int64_t *end)
-{
-    const int64_t base = total / parts, longer = total % parts;
-    *begin = part * base + lw_min64(part, longer);
-    *end = *begin + base + (part < longer);
-}
-
 /* Outputs on the axis, and channels, that all ranks together take in a full round. */
 static int64_t round_span(const struct lw_rounds *rounds)
 {
@@ -91,31 +83,21 @@ static struct span span_of(const struct lw_rounds *rounds, int64_t round)
     };
 }
 
-/* Most channels that one rank has over the whole run. */
-static int64_t rank_channels(const struct lw_grid *grid, int n_ranks, enum lw_split split)
-{
-    if (split == LW_SPLIT_AXIS)
-        return grid->n_channels;
-    const int64_t units = lw_divide_up(lw_divide_up(grid->n_channels, grid->channel_unit), n_ranks);
-    return lw_min64(units * grid->channel_unit, grid->n_channels);
-}
-
 struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw_split split,
                                 int64_t slice, int64_t group)
 {
     assert(split != LW_SPLIT_AUTO && grid->n_outputs > 0 && grid->unit > 0 && n_ranks > 0);
     struct lw_rounds rounds = {.grid = *grid, .n_ranks = n_ranks, .split = split};
 
-    const int64_t parts = split == LW_SPLIT_AXIS ? n_ranks : 1;
+    const int64_t parts = split == LW_SPLIT_AXIS ? n_ranks : 1, shares = split == LW_SPLIT_AXIS ? 1 : n_ranks;
     const int64_t enough = lw_divide_up(lw_divide_up(grid->n_outputs, grid->unit), parts) * grid->unit;
+    const int64_t all_channels = lw_divide_up(lw_divide_up(grid->n_channels, grid->channel_unit), shares) * grid->channel_unit;
     rounds.slice = lw_max64(slice - slice % grid->unit, lw_rounds_least_slice(grid, n_ranks, split));
     rounds.slice = lw_max64(lw_min64(rounds.slice, enough), lw_rounds_least_slice(grid, n_ranks, split));
 
-    const int64_t most = rank_channels(grid, n_ranks, split);
-    const struct lw_stripe all = stripe_of(&rounds, 0);
-    rounds.group = lw_max64(group - group % grid->channel_unit, grid->channel_unit);
-    rounds.group = lw_min64(rounds.group, lw_divide_up(most, grid->channel_unit) * grid->channel_unit);
+    rounds.group = lw_min64(lw_max64(group - group % grid->channel_unit, grid->channel_unit), all_channels);
 
+    const struct lw_stripe all = stripe_of(&rounds, 0);
     rounds.n_groups = lw_divide_up(grid->n_channels, group_span(&rounds));
     rounds.n_rounds = stripe_rounds(&rounds, &all);
     return rounds;
@@ -133,10 +115,7 @@ void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, 
         rounds->n_rounds += stripe_rounds(rounds, &stripes[s]);
 }
 
-int64_t lw_rounds_most_left(const struct lw_rounds *rounds)
-{
-    return count_stripes(rounds) + 1;
-}
+int64_t lw_rounds_most_left(const struct lw_rounds *rounds) { return count_stripes(rounds) + 1; }
 
 /* Of a stripe, n_done of whose rounds are done: the rest of the group of channels that has been begun, and those behind it. */
 static int64_t cut_stripe(const struct lw_rounds *rounds, const struct lw_stripe *stripe, int64_t n_done, struct lw_stripe *left)
@@ -193,11 +172,11 @@ int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
     return count_workers(rounds, &span);
 }
 
-/* A worker's part of `length`, which is cut at multiples of `unit`. */
+/* A worker's part of `length`, which is cut at multiples of `unit`: as even as can be, the longer ones first. */
 static void cut(int64_t length, int64_t unit, int workers, int rank, int64_t *first, int64_t *count)
 {
-    int64_t begin, end;
-    share(lw_divide_up(length, unit), workers, rank, &begin, &end);
+    const int64_t units = lw_divide_up(length, unit), base = units / workers, longer = units % workers;
+    const int64_t begin = rank * base + lw_min64(rank, longer), end = begin + base + (rank < longer);
     *first = begin * unit;
     *count = lw_min64(end * unit, length) - *first;
 }
@@ -207,10 +186,9 @@ struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, i
     const struct lw_grid *const grid = &rounds->grid;
     const struct span span = span_of(rounds, round);
     const int workers = count_workers(rounds, &span);
-    struct lw_block block = {.round = round};
+    struct lw_block block = {.count = span.count, .n_channels = span.n_channels, .round = round};
     if (rank >= workers)
-        return block;
-    block = (struct lw_block){.first = 0, .count = span.count, .channel = 0, .n_channels = span.n_channels, .round = round};
+        return (struct lw_block){.round = round};
     if (rounds->split == LW_SPLIT_AXIS)
         cut(span.count, grid->unit, workers, rank, &block.first, &block.count);
     else

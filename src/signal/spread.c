@@ -39,16 +39,16 @@ static int64_t bin_of_double(double y)
     return (int64_t)(((bits & INT64_MAX) + ((uint64_t)1 << (DOUBLE_SHIFT - 1))) >> DOUBLE_SHIFT);
 }
 
-static float modulus_of_single(const float y[2])
-{
-    return (float)sqrt((double)y[0] * (double)y[0] + (double)y[1] * (double)y[1]);
-}
-
 /* Its square need not be a number. */
 static double modulus_of_double(const double y[2])
 {
     const double a = fabs(y[0]), b = fabs(y[1]), larger = fmax(a, b), ratio = larger > 0 ? fmin(a, b) / larger : 0;
     return isnan(a + b) ? NAN : larger * sqrt(1 + ratio * ratio);
+}
+
+static float modulus_of_single(const float y[2])
+{
+    return (float)sqrt((double)y[0] * (double)y[0] + (double)y[1] * (double)y[1]);
 }
 
 /* The bins of up to LW_SPREAD_SERIES values beside each other. */
@@ -115,7 +115,7 @@ void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, in
     count(&rows, row, counts, 0);
 }
 
-/* Whether these bins are, LW_SPREAD_SERIES at a time. */
+/* Whether LW_SPREAD_SERIES bins are. */
 static bool are_empty(const uint32_t *counts)
 {
     uint32_t any = 0;
@@ -192,20 +192,13 @@ static double clipped(const struct sums *sums, double most)
     return n > 0 ? sqrt(squares / n) : 0;
 }
 
-/* Of noise of 1: the median of |y|, and the root mean square of |y| below LW_SPREAD_CLIP. */
-static double median_of_unit(bool is_complex) { return is_complex ? sqrt(log(2)) : 0.674489750196081743; }
-
-static double clipped_of_unit(bool is_complex)
-{
-    static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
-    return is_complex ? sqrt(1 - c * c / (exp(c * c) - 1))
-                      : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
-}
-
 static double find_sigma(const struct sums *sums, bool is_complex)
 {
-    const double unit = clipped_of_unit(is_complex);
-    double sigma = 1 / median_of_unit(is_complex);
+    /* of noise of 1: the root mean square of |y| below LW_SPREAD_CLIP, and the median of |y| */
+    static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
+    const double unit = is_complex ? sqrt(1 - c * c / (exp(c * c) - 1))
+                                   : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
+    double sigma = 1 / (is_complex ? sqrt(log(2)) : 0.674489750196081743);
     for (int step = 0; step < MOST_STEPS; step++) {
         const double next = clipped(sums, LW_SPREAD_CLIP * sigma) / unit;
         if (!(next > 0))
