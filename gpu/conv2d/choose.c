@@ -50,20 +50,19 @@ static const double row_latency = 0.5e-6;      /* seconds from one row of a stri
 
 /* What a multiprocessor does with strips: so many at a time, and seconds for one row of one of them while it is full. */
 struct pace {
+    int side;                   /* of the kernel, separable from 15 on */
     int64_t at_a_time;
     double row_seconds;
 };
 
-static struct pace pace_of(int side, bool is_product)
+static struct pace pace_of(int side)
 {
-    static const struct { int side; bool is_product; struct pace pace; } paces[] = {
-        {3, false, {24, 11e-9}},  {5, false, {24, 20e-9}}, {7, false, {24, 33.5e-9}}, {9, false, {16, 57e-9}},
-        {15, true, {16, 25e-9}}, {23, true, {12, 30e-9}}, {31, true, {8, 45e-9}},
-    };
+    static const struct pace paces[] = {{3, 24, 11e-9},  {5, 24, 20e-9},  {7, 24, 33.5e-9}, {9, 16, 57e-9},
+                                        {15, 16, 25e-9}, {23, 12, 30e-9}, {31, 8, 45e-9}};
     size_t i = 0;
-    while (i < sizeof paces / sizeof *paces - 1 && (paces[i].side != side || paces[i].is_product != is_product))
+    while (i < sizeof paces / sizeof *paces - 1 && paces[i].side != side)
         i++;
-    return paces[i].pace;
+    return paces[i];
 }
 
 /* Seconds until each of n strips of a multiprocessor has gone on by a row. */
@@ -73,10 +72,10 @@ static double step_seconds(int64_t n, struct pace pace)
     return n > 0 ? sqrt(work * work + row_latency * row_latency) : 0;
 }
 
-struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product)
+struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side)
 {
     const int64_t across = lw_divide_up(n_columns, LW_CONV2D_STRIP_COLUMNS) * n_channels;
-    const struct pace pace = pace_of(side, is_product);
+    const struct pace pace = pace_of(side);
     const double full_step = step_seconds(pace.at_a_time, pace);
     struct lw_conv2d_strips best = {.seconds = INFINITY};
     for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in twos */
@@ -101,8 +100,8 @@ static double products_per_tap(const struct lw_op_spec *spec)
 /* Sums in strips, seconds for each output; there must be such for the kernel. */
 static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_conv2d_method method, int side)
 {
-    const struct lw_conv2d_strips strips = lw_conv2d_cut_strips(output_rows(spec), spec->conv2d.output_columns, spec->n_channels,
-                                                                side, method == LW_CONV2D_PRODUCT);
+    const struct lw_conv2d_strips strips =
+        lw_conv2d_cut_strips(output_rows(spec), spec->conv2d.output_columns, spec->n_channels, side);
     const double n = n_outputs(spec);
     return (struct lw_conv2d_plan){
         .method = method, .side = side,
@@ -110,12 +109,22 @@ static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_co
     };
 }
 
-static bool is_real_single(const struct lw_op_spec *spec) { return spec->precision == LW_SINGLE && !is_complex(spec); }
+/* Side of the kernel that strips have for a kernel, which is padded to it with zeros; 0: there is none. */
+static int strips_side(const struct lw_op_spec *spec, bool is_product)
+{
+    const int64_t larger = lw_max64(spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
+    const int most = is_product ? LW_CONV2D_MOST_PRODUCT_SIDE : LW_CONV2D_MOST_SIDE;
+    if (spec->precision != LW_SINGLE || is_complex(spec) || larger > most)
+        return 0;
+    if (is_product)
+        return larger <= 15 ? 15 : larger <= 23 ? 23 : 31;
+    return larger <= 3 ? 3 : (int)(larger | 1);
+}
 
 static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    const int side = is_real_single(spec) ? lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns) : 0;
+    const int side = strips_side(spec, false);
     if (side > 0)
         return in_strips(spec, LW_CONV2D_UNROLLED, side);
     /* in squares */
@@ -136,7 +145,7 @@ static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
         .method = LW_CONV2D_PASSES,
         .seconds = beyond * (taps + 90) * products_per_tap(spec) / (0.3 * product_rate) + passes_seconds / n_outputs(spec),
     };
-    const int side = is_real_single(spec) ? lw_conv2d_product_side(spec->conv2d.kernel_rows, spec->conv2d.kernel_columns) : 0;
+    const int side = strips_side(spec, true);
     if (side == 0)
         return any;
     const struct lw_conv2d_plan product = in_strips(spec, LW_CONV2D_PRODUCT, side);

@@ -42,15 +42,9 @@ struct lw_conv2d_block {
 /* ---- sums with small kernels, in strips (unrolled.cu, choose.c) --------------------------------------------------------- */
 
 /* Largest side of the kernels that are taken unrolled, with their taps as kernel parameters: float, real image and
- * kernel. */
+ * kernel. Separable ones, taken by a column and a row, have the larger sides: 15, 23 or 31. */
 #define LW_CONV2D_MOST_SIDE 9
-
-/* The same of separable ones, which are taken by a column and a row. */
 #define LW_CONV2D_MOST_PRODUCT_SIDE 31
-
-/** Side of the unrolled kernel that a kernel is padded to with zeros; 0: there is none. */
-int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns);
-int lw_conv2d_product_side(int64_t kernel_rows, int64_t kernel_columns);
 
 enum { LW_CONV2D_STRIP_COLUMNS = 128 };
 
@@ -60,20 +54,13 @@ struct lw_conv2d_strips {
 };
 
 /** The strips that take the least time, for n_channels images of n_rows x n_columns outputs and a kernel of side x side: long ones
- * walk through fewer rows of pixels twice, short ones leave fewer multiprocessors without a strip.
- * @param is_product  the kernel is taken by its column and its row */
-struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product);
+ * walk through fewer rows of pixels twice, short ones leave fewer multiprocessors without a strip. */
+struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side);
 
 /** Convolve a block with `side` x `side` taps: tap (m, n) meets row i + m and column j + n of the window of output (i,
- * j).
- * @param taps  [side][side], host, read before return */
-cudaError_t lw_conv2d_unrolled(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream);
-
-/** Convolve a block with the taps column[m] * row[n].
- * @param column  [side], host, read before return
- * @param row     [side], likewise */
-cudaError_t lw_conv2d_product(const struct lw_conv2d_block *block, int side, const float *column, const float *row,
-                              cudaStream_t stream);
+ * j). Of a separable kernel tap (m, n) is column[m] * row[n].
+ * @param taps  [side][side], or the column and then the row; host, read before return */
+cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream);
 
 /* ---- sums with any kernel (direct.cu), and with one that is the product of a column and a row (passes.cu) ---------------- */
 

@@ -303,10 +303,8 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_blo
     block.exponent = p->exponent;
     cudaError_t status;
     switch (p->plan.method) {
-    case LW_CONV2D_UNROLLED: status = lw_conv2d_unrolled(&block, p->plan.side, p->unrolled, stream); break;
-    case LW_CONV2D_PRODUCT:
-        status = lw_conv2d_product(&block, p->plan.side, p->unrolled, p->unrolled + p->plan.side, stream);
-        break;
+    case LW_CONV2D_UNROLLED:
+    case LW_CONV2D_PRODUCT: status = lw_conv2d_in_strips(&block, p->plan.side, p->unrolled, stream); break;
     case LW_CONV2D_DIRECT: status = lw_conv2d_direct(&block, precision, is_complex, p->bank, stream); break;
     case LW_CONV2D_PASSES: status = lw_conv2d_passes(&block, precision, is_complex, p->bank, p->row, stream); break;
     case LW_CONV2D_TILES: status = lw_conv2d_tiles(&block, &p->plan.grid, precision, p->bank, stream); break;

@@ -349,9 +349,11 @@ direct_unrolled(const lw_conv2d_block b, const __grid_constant__ Taps taps, int 
     make_strip<S, AnyRows<S, false>>(b, taps, p, n_rows, memory);
 }
 
-template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const Taps &taps, cudaStream_t stream)
+template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
 {
-    const int rows = lw_conv2d_cut_strips(b.count, b.output_columns, b.n_channels, Taps::SIDE, Taps::IS_PRODUCT).rows;
+    Taps taps;
+    memcpy(&taps, from, sizeof taps);
+    const int rows = lw_conv2d_cut_strips(b.count, b.output_columns, b.n_channels, Taps::SIDE).rows;
     const unsigned strips = patches_of(b, rows, strip_columns);
     if (strips == 0)
         return cudaErrorInvalidConfiguration;
@@ -359,59 +361,18 @@ template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const 
     return cudaGetLastError();
 }
 
-template <int SIDE> static cudaError_t launch_square(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
-{
-    SquareTaps<SIDE> taps;
-    for (int i = 0; i < SIDE * SIDE; ++i)
-        taps.tap[i] = from[i];
-    return launch(b, taps, stream);
-}
-
-template <int SIDE>
-static cudaError_t launch_product(const lw_conv2d_block &b, const float *column, const float *row, cudaStream_t stream)
-{
-    ProductTaps<SIDE> taps;
-    for (int i = 0; i < SIDE; ++i) {
-        taps.column[i] = column[i];
-        taps.row[i] = row[i];
-    }
-    return launch(b, taps, stream);
-}
-
-int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns)
-{
-    const int64_t most = kernel_rows > kernel_columns ? kernel_rows : kernel_columns;
-    return most > LW_CONV2D_MOST_SIDE ? 0 : most <= 3 ? 3 : (int)(most | 1);
-}
-
-int lw_conv2d_product_side(int64_t kernel_rows, int64_t kernel_columns)
-{
-    const int64_t most = kernel_rows > kernel_columns ? kernel_rows : kernel_columns;
-    return most > LW_CONV2D_MOST_PRODUCT_SIDE ? 0 : most <= 15 ? 15 : most <= 23 ? 23 : 31;
-}
-
-cudaError_t lw_conv2d_unrolled(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream)
+cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
     switch (side) {
-    case 3: return launch_square<3>(*block, taps, stream);
-    case 5: return launch_square<5>(*block, taps, stream);
-    case 7: return launch_square<7>(*block, taps, stream);
-    case 9: return launch_square<9>(*block, taps, stream);
-    default: return cudaErrorInvalidValue;
-    }
-}
-
-cudaError_t lw_conv2d_product(const struct lw_conv2d_block *block, int side, const float *column, const float *row,
-                              cudaStream_t stream)
-{
-    if (block->count == 0 || block->n_channels == 0)
-        return cudaSuccess;
-    switch (side) {
-    case 15: return launch_product<15>(*block, column, row, stream);
-    case 23: return launch_product<23>(*block, column, row, stream);
-    case 31: return launch_product<31>(*block, column, row, stream);
+    case 3: return launch<SquareTaps<3>>(*block, taps, stream);
+    case 5: return launch<SquareTaps<5>>(*block, taps, stream);
+    case 7: return launch<SquareTaps<7>>(*block, taps, stream);
+    case 9: return launch<SquareTaps<9>>(*block, taps, stream);
+    case 15: return launch<ProductTaps<15>>(*block, taps, stream);
+    case 23: return launch<ProductTaps<23>>(*block, taps, stream);
+    case 31: return launch<ProductTaps<31>>(*block, taps, stream);
     default: return cudaErrorInvalidValue;
     }
 }

@@ -36,7 +36,7 @@ static double rank_tolerance(enum lw_precision precision) { return precision == 
 
 /* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
  * only be right in proportion to each other. */
-struct costs {
+static const struct costs {
     double row_point[14];       /* per complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */
     double product_point;       /* per complex point: product with the spectrum */
@@ -46,9 +46,7 @@ struct costs {
     double vector_product;      /* one fused multiply-add of a whole vector */
     double tap_start;           /* per tap of a row of outputs */
     double stencil;             /* of the time for products where several rows of outputs are made at a time */
-};
-
-static const struct costs single_costs = {
+} costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
     .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
@@ -117,13 +115,38 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
     };
 }
 
-static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
+/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
+static double sum_cost(const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
+{
+    const double n = (double)lw_round_up(reals, shape->kernels->direct_step);
+    const double products = n * 8 / (double)shape->kernels->direct_step * costs.vector_product;
+    const double per_tap = (shape->has_stencil ? costs.stencil : 1) * products + costs.tap_start;
+    return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
+}
+
+static double strips_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+{
+    const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
+    const double factor = spec->precision == LW_DOUBLE ? 2 : 1;
+    const double moved = shape->width * factor * (costs.load_real * loads + costs.store_real);
+    const int64_t outputs = shape->hop_columns * shape->width;
+    if (shape->method == LW_CPU_CONV2D_DIRECT)
+        return moved + sum_cost(shape, shape->kernel_rows * shape->kernel_columns, outputs);
+    return moved + (sum_cost(shape, shape->kernel_rows, shape->columns * shape->width) +
+                    sum_cost(shape, shape->kernel_columns, outputs));
+}
+
+/* direct() reads up to a step beyond the reals that it is asked for. */
+static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
+{
+    return lw_round_up(reals + shape->kernels->direct_step, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
+}
 
 /* Tiles for the methods in the space domain: the columns are shared out evenly. */
 static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
-    const int64_t n = spec->conv2d.output_columns;
+    const int64_t n = spec->conv2d.output_columns, real_bytes = (int64_t)shape.kernels->real_bytes;
     shape.hop_columns = lw_divide_up(n, lw_divide_up(n * shape.width, SUM_COLUMNS));
     shape.hop_rows = SUM_ROWS;
     shape.n_across = lw_divide_up(n, shape.hop_columns);
@@ -131,45 +154,28 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     shape.rows = shape.hop_rows + shape.kernel_rows - 1;
     shape.has_stencil = method == LW_CPU_CONV2D_DIRECT && !shape.kernel_complex && shape.kernel_columns <= STENCIL_COLUMNS &&
                         shape.kernel_rows * shape.kernel_columns <= STENCIL_TAPS;
+    shape.between_turned = shape.window_stride = padded_reals(&shape, shape.columns * shape.width);
+    /* rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets */
+    shape.window_stride += shape.window_stride * real_bytes % 4096 == 0 ? LW_ALIGNMENT / real_bytes : 0;
+    shape.window_turned = shape.rows * shape.window_stride + padded_reals(&shape, 0);
+    shape.outputs_stride = padded_reals(&shape, shape.hop_columns * shape.width);
+    shape.cost = strips_cost(spec, &shape);
     return shape;
-}
-
-/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
-static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
-{
-    const double n = (double)lw_round_up(reals, shape->kernels->direct_step);
-    const double products = n * 8 / (double)shape->kernels->direct_step * costs->vector_product;
-    const double per_tap = (shape->has_stencil ? costs->stencil : 1) * products + costs->tap_start;
-    return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
-}
-
-static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape)
-{
-    const struct costs *const costs = &single_costs;
-    const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
-    const int64_t outputs = shape->hop_columns * shape->width;
-    shape->cost = shape->width * precision_factor(spec) * (costs->load_real * loads + costs->store_real);
-    if (shape->method == LW_CPU_CONV2D_SEPARABLE)
-        shape->cost += sum_cost(costs, shape, shape->kernel_rows, shape->columns * shape->width) +
-                       sum_cost(costs, shape, shape->kernel_columns, outputs);
-    else
-        shape->cost += sum_cost(costs, shape, shape->kernel_rows * shape->kernel_columns, outputs);
 }
 
 /* Nanoseconds for one transform and the tiles in it. */
 static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
-    const struct costs *const costs = &single_costs;
-    const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
+    const double points = (double)(shape->rows * shape->columns), factor = spec->precision == LW_DOUBLE ? 2 : 1;
     const double bytes = points * 2 * (double)shape->kernels->real_bytes;
     const double used_rows = (double)shape->rows + (double)lw_min64(shape->hop_rows, output_rows(spec));
-    double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) *
+    double cost = used_rows * (double)shape->columns * power_cost(costs.row_point, shape->columns) *
                   slowness(shape->columns, false, spec->precision);
-    cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
-    cost += points * costs->product_point;
-    cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
-    cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
-    return cost * factor + 2 * used_rows * costs->row_start;
+    cost += 2 * points * power_cost(costs.column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
+    cost += points * costs.product_point;
+    cost += points * (bytes > 768e3 ? costs.second_cache_miss : 0) + points * (bytes > 16e6 ? costs.third_cache_miss : 0);
+    cost += 2 * points * costs.load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs.store_real;
+    return cost * factor + 2 * used_rows * costs.row_start;
 }
 
 static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
@@ -248,15 +254,12 @@ static int take_passes(const struct lw_op_spec *spec, struct lw_cpu_shape2d *sha
                        "norm would be lost, allowed is %.2g; choose another algorithm", residual,
                        rank_tolerance(spec->precision));
     *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
-    price_sum(spec, shape);
     return LW_OK;
 }
 
 static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
-    price_sum(spec, &best);
-    price_sum(spec, &other);
     double residual = 1;
     if (other.cost < best.cost) {
         const int rc = find_residual(&spec->conv2d, &residual, err);
@@ -277,47 +280,12 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
     assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
     switch (spec->conv2d.algorithm) {
-    case LW_CONV2D_ALGORITHM_DIRECT:
-        *shape = strips(spec, LW_CPU_CONV2D_DIRECT);
-        price_sum(spec, shape);
-        return LW_OK;
+    case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
     case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
     case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
     default: return take_cheapest(spec, shape, err);
     }
-}
-
-/* ---- the rows of a window in memory --------------------------------------------------------------------------------- */
-
-static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
-
-/* direct() reads up to a step beyond the reals that it is asked for. */
-static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
-{
-    return lw_round_up(reals + shape->kernels->direct_step, line_reals(shape));
-}
-
-/* Rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets. */
-int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
-{
-    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
-    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
-}
-
-int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
-{
-    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
-}
-
-int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
-{
-    return padded_reals(shape, shape->columns * shape->width);
-}
-
-int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape)
-{
-    return padded_reals(shape, shape->hop_columns * shape->width);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct 
     struct lane_sizes s = {
         .repeated_row = is_repeated ? lw_cpu_padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
         .flaws = lw_cpu_padded(lw_cpu_flaws2d_bytes(spec, shape)),
-        .y = lw_cpu_padded((shape->has_stencil ? LW_CPU_STENCIL_ROWS * lw_cpu_outputs2d_stride(shape)
+        .y = lw_cpu_padded((shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride
                                                : shape->columns * shape->width + step) * real),
     };
     if (shape->method == LW_CPU_CONV2D_TILES) {
@@ -51,8 +51,8 @@ static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct 
         s.between = lw_cpu_padded(shape->rows * fft.strip * 2 * real);
         s.row = lw_cpu_padded(shape->columns * 2 * real);
     } else {
-        s.x = lw_cpu_padded(lw_cpu_window2d_turned(shape) * (shape->kernel_complex ? 2 : 1) * real);
-        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? lw_cpu_padded(2 * lw_cpu_between2d_turned(shape) * real) : 0;
+        s.x = lw_cpu_padded(shape->window_turned * (shape->kernel_complex ? 2 : 1) * real);
+        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? lw_cpu_padded(2 * shape->between_turned * real) : 0;
     }
     s.total = s.x + s.between + s.row + s.repeated_row + shape->pair_rows * shape->pair_columns * (s.y + s.flaws);
     return s;
@@ -285,7 +285,7 @@ static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *r
 static void load_window(const struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
-    const int64_t stride = lw_cpu_window2d_stride(shape);
+    const int64_t stride = shape->window_stride;
     char *const x = tile->lane->x;
     for (int64_t row = 0; row < tile->needed_rows; row++) {
         void *const reals = real_at(tile->conv2d, x, row * stride);
@@ -293,7 +293,7 @@ static void load_window(const struct lw_cpu_tile2d *tile)
         inspect_row(tile, row, reals);
     }
     if (shape->kernel_complex)
-        shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, lw_cpu_window2d_turned(shape)), tile->needed_rows * stride / 2);
+        shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned), tile->needed_rows * stride / 2);
 }
 
 /* Rows of outputs from `row` on; those after the tile's last are made of whatever stands in the window, and dropped. */
@@ -302,8 +302,8 @@ static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const struct lw_cpu_stencil stencil = {conv2d->kernel.first.taps, shape->kernel_rows, shape->kernel_columns,
-                                           lw_cpu_window2d_stride(shape), shape->width};
-    const int64_t end = lw_min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = lw_cpu_outputs2d_stride(shape);
+                                           shape->window_stride, shape->width};
+    const int64_t end = lw_min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = shape->outputs_stride;
     bool is_any = false;
     for (int64_t i = row; i < end; i++)
         is_any |= is_needed(tile, i);
@@ -320,12 +320,12 @@ static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const struct lw_cpu_terms *terms = &conv2d->kernel.first;
-    const void *from = real_at(conv2d, tile->lane->x, row * lw_cpu_window2d_stride(shape));
+    const void *from = real_at(conv2d, tile->lane->x, row * shape->window_stride);
     if (shape->method == LW_CPU_CONV2D_SEPARABLE) {
         char *const between = tile->lane->between;
         shape->kernels->direct(terms, from, between, shape->columns * shape->width);
         if (shape->kernel_complex)
-            shape->kernels->quarter_turn(between, real_at(conv2d, between, lw_cpu_between2d_turned(shape)), shape->columns);
+            shape->kernels->quarter_turn(between, real_at(conv2d, between, shape->between_turned), shape->columns);
         terms = &conv2d->kernel.second;
         from = between;
     }

@@ -36,6 +36,10 @@ struct lw_cpu_shape2d {
     int64_t n_across;                   /* tiles side by side */
     int pair_rows, pair_columns;        /* tiles of one transform, one above and beside the other: 1 x 1, 1 x 2 or 2 x 1 */
     double cost;                        /* nanoseconds per output, modelled */
+
+    /* DIRECT, SEPARABLE; in reals: from row to row of a window, and from a pixel to its copy turned by i, which complex taps need;
+     * the same for the row between the two passes; from row to row of outputs, where several are made at a time */
+    int64_t window_stride, window_turned, between_turned, outputs_stride;
 };
 
 /** Choose method and sizes. LW_ECONFIG if the algorithm asked for does not fit the kernel. */
@@ -43,17 +47,6 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
 
 /** Choose method and sizes in words, halo and grid: see op_plan of engine/engine.h. */
 int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
-
-/** Reals between the rows of a window that DIRECT and SEPARABLE work on, and from a pixel to its copy turned by i, which complex
- * taps need. */
-int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape);
-int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape);
-
-/** The same for the row between the two passes. */
-int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape);
-
-/** Reals between the rows of outputs that DIRECT makes at a time. */
-int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape);
 
 /* ---- the kernel as the method wants it: separated or transformed once, in double precision (kernel.c) ------------------ */
 

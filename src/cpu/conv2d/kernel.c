@@ -73,7 +73,7 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d 
                     struct lw_error *err)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, n = rows * columns, parts = n_parts(shape);
-    const int64_t stride = lw_cpu_window2d_stride(shape);
+    const int64_t stride = shape->window_stride;
     double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
     int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
     int rc = taps && offsets ? LW_OK : LW_ESYSTEM;
@@ -83,7 +83,7 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d 
             taps[t * parts + part] = ldexp(c->kernel[(n - 1 - t) * parts + part], -kernel->exponent);
     }
     if (rc == LW_OK)
-        rc = make_terms(shape, taps, offsets, n, lw_cpu_window2d_turned(shape), &kernel->first, err);
+        rc = make_terms(shape, taps, offsets, n, shape->window_turned, &kernel->first, err);
     lw_free(taps);
     lw_free(offsets);
     return rc;
@@ -123,9 +123,9 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
     lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
     kernel->exponent = level(column, parts * rows) + level(row, parts * columns);
 
-    int rc = make_pass(shape, column, rows, lw_cpu_window2d_stride(shape), lw_cpu_window2d_turned(shape), &kernel->first, err);
+    int rc = make_pass(shape, column, rows, shape->window_stride, shape->window_turned, &kernel->first, err);
     if (rc == LW_OK)
-        rc = make_pass(shape, row, columns, shape->width, lw_cpu_between2d_turned(shape), &kernel->second, err);
+        rc = make_pass(shape, row, columns, shape->width, shape->between_turned, &kernel->second, err);
     lw_free(column);
     return rc;
 }
@@ -138,17 +138,6 @@ struct transform {
     double complex *strip, *out;        /* [rows][strip] */
     fftw_plan row_plan, strip_plan;
 };
-
-static void close_transform(struct transform *t)
-{
-    if (t->row_plan)
-        fftw_destroy_plan(t->row_plan);
-    if (t->strip_plan)
-        fftw_destroy_plan(t->strip_plan);
-    lw_free(t->rows);
-    lw_free(t->strip);
-    lw_free(t->out);
-}
 
 static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *t, struct lw_error *err)
 {
@@ -200,7 +189,13 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
         char *const to = (char *)kernel->spectrum + (size_t)(2 * column * shape->rows) * shape->kernels->real_bytes;
         shape->kernels->round_reals((const double *)t.out, to, 2 * n);
     }
-    close_transform(&t);
+    if (t.row_plan)
+        fftw_destroy_plan(t.row_plan);
+    if (t.strip_plan)
+        fftw_destroy_plan(t.strip_plan);
+    lw_free(t.rows);
+    lw_free(t.strip);
+    lw_free(t.out);
     return rc;
 }
 

@@ -143,7 +143,7 @@ static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *
         fftw_destroy_plan(plan);
     for (int64_t t = 0; t < filters->n_terms; t++)
         filters->offsets[t] = (shape->n_taps - 1 - t % shape->n_taps) * shape->width +
-                              (t < shape->n_taps ? 0 : lw_cpu_ols_turned_offset(shape));
+                              (t < shape->n_taps ? 0 : shape->turned);
     lw_free(scratch);
     return LW_OK;
 }

@@ -115,8 +115,12 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     };
     shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;
     shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
-    shape.length = segment > 0 ? segment : DIRECT_HOP + lw_cpu_ols_halo(&shape);
-    shape.hop = shape.length - lw_cpu_ols_halo(&shape);
+    shape.halo = shape.n_taps - 1 + shape.before + shape.after;
+    shape.length = segment > 0 ? segment : DIRECT_HOP + shape.halo;
+    shape.hop = shape.length - shape.halo;
+    /* there is room for the last DIRECT step of outputs, which reads beyond the segment */
+    shape.turned = lw_round_up(shape.length * shape.width + shape.kernels->direct_step,
+                               LW_ALIGNMENT / (int64_t)shape.kernels->real_bytes);
     shape.points = shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment;
     while (segment > 0 && !lw_has_factors_up_to(7, shape.points))
         shape.points++;
@@ -124,13 +128,6 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.series_width = is_complex ? 2 : 1;
     return shape;
-}
-
-/* There is room for the last DIRECT step of outputs, which reads beyond the segment. */
-int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
-{
-    const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
-    return lw_round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
 }
 
 /* Samples that one output is made of. */
@@ -213,7 +210,7 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
     *plan = (struct lw_op_plan){
-        .halo = lw_cpu_ols_halo(&shape),
+        .halo = shape.halo,
         .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
         .channel_unit = 1,
         .input_width = 1,

@@ -43,7 +43,7 @@ static struct lw_cpu_ols_lane_sizes lane_sizes(const struct lw_op_spec *spec, co
 {
     const int64_t sums = shape->before + shape->hop + shape->after;     /* of a whole segment */
     struct lw_cpu_ols_lane_sizes s = {
-        .x = padded(shape, lw_cpu_ols_turned_offset(shape) * (spec->ols.taps_complex ? 2 : 1)),
+        .x = padded(shape, shape->turned * (spec->ols.taps_complex ? 2 : 1)),
         .y = padded(shape, lw_round_up(sums * shape->width, shape->kernels->direct_step)),
     };
     if (shape->method != LW_CPU_OLS_DIRECT)
@@ -165,7 +165,7 @@ static void prepare(const struct lw_cpu_segment *s, int c)
     if (ols->shape.method != LW_CPU_OLS_DIRECT)
         k->fft_forward(ols->fft, x, z, s->lane->work);
     else if (ols->spec.ols.taps_complex)
-        k->quarter_turn(x, lw_cpu_real_at(ols, x, lw_cpu_ols_turned_offset(&ols->shape)), ols->shape.length);
+        k->quarter_turn(x, lw_cpu_real_at(ols, x, ols->shape.turned), ols->shape.length);
     if (ols->shape.method == LW_CPU_OLS_PACKED)
         k->mirror(ols->fft, z, x);
 }
@@ -264,7 +264,7 @@ static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *sl
     s->channel = work->channel + in_group;
     s->n_outputs = lw_min64(shape->hop, left);
     s->n_sums = shape->before + s->n_outputs + shape->after;
-    s->n_samples = lw_min64(shape->length, left + lw_cpu_ols_halo(shape));
+    s->n_samples = lw_min64(shape->length, left + shape->halo);
     s->n_channels = (int)lw_min64(shape->tile, work->n_channels - in_group);
 }
 

@@ -43,6 +43,8 @@ struct lw_cpu_ols_shape {
     int64_t before, after;      /* samples of the series that interpolation needs beyond a segment's own `hop` */
     int rate;                   /* outputs made of a sample of the series */
     int64_t length, hop;
+    int64_t halo;               /* samples that a segment needs before those of its outputs */
+    int64_t turned;             /* DIRECT: reals from a sample to its copy turned by i in one buffer, which complex taps need */
     int64_t points;             /* of the complex transform, which may reach beyond the segment; 0: none */
     int64_t tile;               /* channels worked on together: more than one only where time is slow */
     bool widens, narrows;       /* real samples in complex arithmetic: on the way in, and on the way out */
@@ -53,15 +55,6 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
 
 /** Choose method and segment length: see op_plan of engine/engine.h. */
 int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
-
-/** Samples that a block needs before its own. */
-static inline int64_t lw_cpu_ols_halo(const struct lw_cpu_ols_shape *shape)
-{
-    return shape->n_taps - 1 + shape->before + shape->after;
-}
-
-/** Reals from a sample to its copy turned by i, which DIRECT needs for complex taps: both lie in one buffer. */
-int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape);
 
 /* ---- the filters as the method wants them: transformed once, in double precision (bank.c) ----------------------------- */
 

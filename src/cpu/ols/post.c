@@ -193,7 +193,7 @@ void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
 {
     const struct lw_block *const block = &slot->block;
     const struct lw_post post = ols->spec.ols.post;
-    const int64_t halo = lw_cpu_ols_halo(&ols->shape), every = lw_post_every(post);
+    const int64_t halo = ols->shape.halo, every = lw_post_every(post);
     const int64_t last = lw_post_length(post, ols->spec.n_outputs) - 1, at = last * every - block->first;
     if (block->first == 0)
         make_end(ols, lane, slot, 0, halo);                             /* y[D] - y[0] ends with y[D] */

@@ -71,7 +71,7 @@ static void repair(const struct lw_cpu_segment *s, int c)
     struct lw_cpu_repair found = {
         .width = shape->width,
         .n_taps = shape->n_taps,
-        .halo = lw_cpu_ols_halo(shape),
+        .halo = shape->halo,
         .n_samples = s->n_samples,
         .n_outputs = s->n_sums,
         .touched = s->lane->touched + c * s->ols->sizes.touched,

@@ -195,29 +195,28 @@ struct place {
     int64_t channel, j;
 };
 
-static void put_number(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int product, const struct place *place,
-                       const double *parts)
-{
-    const struct lw_block *const block = &slot->block;
-    const int64_t n = lw_op_outputs(&ols->plan, product, block), j = place->j - lw_op_first_output(&ols->plan, product, block);
-    const int64_t in_plane = ols->spec.layout == LW_TIME_FAST ? place->channel * n + j : j * block->n_channels + place->channel;
-    const int64_t at = place->filter * n * block->n_channels + in_plane;
-    const struct lw_type type = ols->plan.products[product].type;
-    ols->shape.kernels->round_reals(parts, (char *)slot->products[product].data + (size_t)at * lw_type_bytes(type),
-                                    type.is_complex ? 2 : 1);
-}
-
 static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct place *place,
                       const struct lw_cpu_cell *cell)
 {
+    const struct lw_block *const block = &slot->block;
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
     const int64_t every = ols->spec.ols.search.every, begin = place->j * every;
     const double n = (double)lw_min64(every, ols->spec.n_outputs - begin);
     const double largest = isnan(cell->squares) ? NAN : ldexp(sqrt(cell->largest), cell->exponent);
     const double rms = ldexp(sqrt(cell->squares / n), cell->exponent), mean[2] = {cell->re / n, cell->im / n};
     const double *const values[N_VALUES] = {&largest, mean, &rms};
-    for (int v = 0; v < N_VALUES; v++)
-        if (ols->search->blocks[v] >= 0)
-            put_number(ols, slot, ols->search->blocks[v], place, values[v]);
+    for (int v = 0; v < N_VALUES; v++) {
+        const int product = ols->search->blocks[v];
+        if (product < 0)
+            continue;
+        const struct lw_type type = ols->plan.products[product].type;
+        const int64_t n_blocks = lw_op_outputs(&ols->plan, product, block);
+        const int64_t j = place->j - lw_op_first_output(&ols->plan, product, block);
+        const int64_t in_plane = is_fast ? place->channel * n_blocks + j : j * block->n_channels + place->channel;
+        const int64_t at = place->filter * n_blocks * block->n_channels + in_plane;
+        ols->shape.kernels->round_reals(values[v], (char *)slot->products[product].data + (size_t)at * lw_type_bytes(type),
+                                        type.is_complex ? 2 : 1);
+    }
 }
 
 /* @param begin  the segment's first output on the axis */
