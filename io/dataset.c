@@ -84,16 +84,6 @@ static bool find_since(double number, double unit_seconds, const char *date, str
     return true;
 }
 
-static void find_instant(struct lw_axis_metadata *axis)
-{
-    const char *const unit = axis->start_unit, *const since = strstr(unit, " since ");
-    const double seconds = lw_sampling_unit_seconds(unit);
-    if (strncmp(unit, "GPS", 3) == 0 && lw_instant_from_seconds(axis->start, &axis->instant))
-        axis->scale = LW_TIME_GPS;
-    else if (since && seconds > 0 && find_since(axis->start, seconds, since + strlen(" since "), &axis->instant))
-        axis->scale = LW_TIME_UTC;
-}
-
 /* ---- what users say -------------------------------------------------------------------------------------------------- */
 
 static int take_start(struct lw_dataset_info *info, struct lw_error *err)
@@ -150,8 +140,14 @@ int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err)
         axis->sample_rate_hz = lw_period_rate(axis->period);
     else if (!lw_period_from_rate(axis->sample_rate_hz, &axis->period))
         axis->period = (struct lw_period){0};
-    if (axis->has_start && axis->scale == LW_TIME_UNKNOWN)
-        find_instant(axis);
+    if (axis->has_start && axis->scale == LW_TIME_UNKNOWN) {
+        const char *const since = strstr(axis->start_unit, " since ");
+        const double seconds = lw_sampling_unit_seconds(axis->start_unit);
+        if (strncmp(axis->start_unit, "GPS", 3) == 0 && lw_instant_from_seconds(axis->start, &axis->instant))
+            axis->scale = LW_TIME_GPS;
+        else if (since && seconds > 0 && find_since(axis->start, seconds, since + strlen(" since "), &axis->instant))
+            axis->scale = LW_TIME_UTC;
+    }
     if (axis->has_start || axis->scale == LW_TIME_UNKNOWN)
         return LW_OK;
     axis->has_start = true;

@@ -46,14 +46,6 @@ struct lw_spool {
 
 /* ---- in memory ----------------------------------------------------------------------------------------------------- */
 
-static bool is_sorted(const struct lw_row_type *type, const char *rows, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (type->compare(rows + (i - 1) * type->bytes, rows + i * type->bytes) > 0)
-            return false;
-    return true;
-}
-
 /* Rows [0, middle) and [middle, n), each of them sorted. */
 static void merge_halves(const struct lw_row_type *type, const char *rows, int64_t middle, int64_t n, char *into)
 {
@@ -73,8 +65,11 @@ static void merge_halves(const struct lw_row_type *type, const char *rows, int64
 static char *sort(const struct lw_row_type *type, char *rows, char *spare, int64_t n)
 {
     char *from = rows, *to = spare;
-    if (is_sorted(type, from, n))
-        return from;
+    int64_t in_order = 1;
+    while (in_order < n && type->compare(rows + (in_order - 1) * type->bytes, rows + in_order * type->bytes) <= 0)
+        in_order++;
+    if (in_order >= n)
+        return rows;
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t first = 0; first < n; first += 2 * width)
             merge_halves(type, from + first * type->bytes, lw_min64(width, n - first), lw_min64(2 * width, n - first),
@@ -257,35 +252,28 @@ static int next_merged(struct lw_spool *spool, int64_t *n, struct lw_error *err)
     return LW_OK;
 }
 
-/* LW_MERGE_MOST runs, or those that are left, become one, which lies `to` bytes into the file. */
-static int merge_group(struct lw_spool *spool, int64_t first, int64_t n, int64_t to, struct lw_error *err)
-{
-    struct lw_error reason;
-    int64_t count;
-    int rc = begin_merge(spool, first, n, err);
-    while (rc == LW_OK && (rc = next_merged(spool, &count, err)) == LW_OK && count > 0) {
-        const int64_t bytes = count * spool->spec.row.bytes;
-        if (lw_bytes_write(spool->fd, spool->merged, to, bytes, &reason) != LW_OK)
-            return fail_keep(spool, reason.message, err);
-        to += bytes;
-    }
-    return rc;
-}
-
 /* What is lost on its way to the disk is told here, and would else be read as something else. */
 static int sync_file(struct lw_spool *spool, struct lw_error *err)
 {
     return fdatasync(spool->fd) == 0 ? LW_OK : fail_keep(spool, strerror(errno), err);
 }
 
-/* All runs of one half of the file, group by group, into the other half. */
+/* All runs of one half of the file into the other half: LW_MERGE_MOST of them, or those that are left, become one. */
 static int merge_groups(struct lw_spool *spool, struct lw_error *err)
 {
     const int64_t group = LW_MERGE_MOST * spool->run_rows, bytes = spool->spec.row.bytes;
     const int64_t to = spool->offset == 0 ? spool->n_stored * bytes : 0;
+    struct lw_error reason;
+    int64_t at = to, count;
     int rc = sync_file(spool, err);
-    for (int64_t first = 0; first < spool->n_stored && rc == LW_OK; first += group)
-        rc = merge_group(spool, first, lw_min64(group, spool->n_stored - first), to + first * bytes, err);
+    for (int64_t first = 0; first < spool->n_stored && rc == LW_OK; first += group) {
+        rc = begin_merge(spool, first, lw_min64(group, spool->n_stored - first), err);
+        while (rc == LW_OK && (rc = next_merged(spool, &count, err)) == LW_OK && count > 0) {
+            if (lw_bytes_write(spool->fd, spool->merged, at, count * bytes, &reason) != LW_OK)
+                return fail_keep(spool, reason.message, err);
+            at += count * bytes;
+        }
+    }
     spool->offset = to;
     spool->run_rows = group;
     return rc;

@@ -71,19 +71,6 @@ static const struct {
     {AFS_SUPER_MAGIC, "AFS", false, false},
 };
 
-static void describe(uint32_t number, struct lw_storage *storage)
-{
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (table[i].number != number)
-            continue;
-        snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
-        storage->is_coherent = table[i].is_coherent;
-        storage->is_memory = table[i].is_memory;
-        return;
-    }
-    snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
-}
-
 bool lw_storage_knows_huge_pages(void)
 {
     return madvise(NULL, 0, MADV_COLLAPSE) == 0;        /* an advice about nothing fails only if it is unknown */
@@ -97,8 +84,16 @@ void lw_storage_find(int fd, struct lw_storage *storage)
     const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
     struct statfs status;
     *storage = (struct lw_storage){.name = "unknown"};
-    if (fstatfs(fd, &status) == 0)
-        describe((uint32_t)status.f_type, storage);
+    const bool is_known = fstatfs(fd, &status) == 0;
+    if (is_known)
+        snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", (uint32_t)status.f_type);
+    for (size_t i = 0; is_known && i < sizeof table / sizeof *table; i++) {
+        if (table[i].number != (uint32_t)status.f_type)
+            continue;
+        snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
+        storage->is_coherent = table[i].is_coherent;
+        storage->is_memory = table[i].is_memory;
+    }
     storage->way = storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= enough ? LW_STORE_MAP : LW_STORE_WRITE;
 }
 

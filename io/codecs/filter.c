@@ -128,10 +128,15 @@ static struct sums add_block(struct sums sums, const unsigned char *data)
     return fold_sums(sums.first, sums.second);
 }
 
-/* Of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. */
-static uint32_t checksum(const char *from, int64_t bytes)
+/* The sums are of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. They are stored least
+ * byte first; HDF5 before 1.6.3 exchanged the bytes of both sums on such machines, and still reads that, too.
+ * @return  the bytes in front of the checksum; -1: it is not theirs, or there is none */
+static int64_t check_fletcher(const char *from, int64_t bytes)
 {
-    const unsigned char *data = (const unsigned char *)from, *const end = data + bytes;
+    const int64_t n = bytes - 4;
+    if (n < 0)
+        return -1;
+    const unsigned char *data = (const unsigned char *)from, *const end = data + n;
     struct sums sums = {0, 0};
     for (; end - data >= 2 * BLOCK_WORDS; data += 2 * BLOCK_WORDS)
         sums = add_block(sums, data);
@@ -140,19 +145,9 @@ static uint32_t checksum(const char *from, int64_t bytes)
         sums.second += sums.first;
     }
     sums = fold_sums(sums.first, sums.second);
-    return (uint32_t)(sums.second << 16 | sums.first);
-}
-
-/* Least byte first; HDF5 before 1.6.3 exchanged the bytes of both sums on such machines, and still reads that, too.
- * @return  the bytes in front of the checksum; -1: it is not theirs, or there is none */
-static int64_t check_fletcher(const char *from, int64_t bytes)
-{
-    const int64_t n = bytes - 4;
-    if (n < 0)
-        return -1;
-    const unsigned char *const b = (const unsigned char *)from + n;
-    const uint32_t stored = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    const uint32_t sum = checksum(from, n), swapped = (sum & 0x00ff00ffu) << 8 | (sum >> 8 & 0x00ff00ffu);
+    const uint32_t sum = (uint32_t)(sums.second << 16 | sums.first);
+    const uint32_t stored = (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
+    const uint32_t swapped = (sum & 0x00ff00ffu) << 8 | (sum >> 8 & 0x00ff00ffu);
     return stored == sum || stored == swapped ? n : -1;
 }
 

@@ -1,4 +1,4 @@
-#include "io/read/describe.h"
+#include "io/read/state.h"
 
 #include "base/integers.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* overlap.c - samples that several files have must be the same in all of them. */
-#include "io/read/describe.h"
+#include "io/read/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

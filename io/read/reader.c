@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/read/convert.h"
-#include "io/read/describe.h"
 #include "options/words.h"
 
 #include <assert.h>

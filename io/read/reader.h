@@ -29,7 +29,7 @@
 #include "base/pool.h"
 #include "comm/comm.h"
 #include "engine/engine.h"
-#include "io/dataset.h"
+#include "io/names.h"
 
 struct lw_reader;
 
@@ -61,6 +61,12 @@ struct lw_reader_request {
     enum lw_overlap_choice overlap;
     enum lw_precision precision;        /* of samples that are packed */
 };
+
+/** lw_names_expand by rank 0, for all ranks. Collective. */
+int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out, struct lw_error *err);
+
+/** The dimension that several files are joined along; negative: the metadata do not say which is time. */
+int lw_reader_axis(const struct lw_reader_request *request, const struct lw_dataset_info *info);
 
 /* A range with a step, as in A:B:STEP; begin <= end, step >= 1. */
 struct lw_range {

@@ -33,3 +33,23 @@ struct lw_reader {
     char *scratch;              /* owned; a slab as it is stored; NULL: nothing is converted */
     struct lw_slab slab;        /* under way; count 0: none */
 };
+
+/* ---- describe.c: from the names that a user gives to files that are described and one axis that they make ---- */
+
+/** Fill what the reader knows before a file is opened: files, sequence, info. Errors as for lw_reader_open_all. Collective. */
+int lw_describe(struct lw_reader *reader, struct lw_error *err);
+
+/* The ranks that look at files: all that have a guard (io/shield.h), rank 0 among them. */
+struct lw_lookers {
+    int64_t n, mine;            /* mine: this rank's number among them, -1: it is none */
+};
+
+/** Collective. */
+int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_error *err);
+
+/* ---- overlap.c ---- */
+
+/** Read what files have in common and compare it, where the later files stand behind the earlier ones; what is not a number is the
+ * same as any other such. The ranks share the files; each takes memory for two times a megabyte of samples, or one row of them.
+ * LW_EDATA: they differ (says both files, where and how). Not collective. */
+int lw_overlaps_compare(const struct lw_reader *reader, struct lw_error *err);

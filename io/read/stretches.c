@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/format.h"
-#include "io/read/describe.h"
+#include "io/read/state.h"
 #include "options/words.h"
 
 #include <inttypes.h>

@@ -246,18 +246,6 @@ static struct lw_calls plan_calls(const struct lw_source *source, const struct l
     return calls;
 }
 
-static int select_library(struct lw_view *view, struct lw_error *err)
-{
-    const struct lw_source *const source = view->source;
-    view->calls = plan_calls(source, &view->spec);
-    if (view->calls.bounce_bytes > 0 &&
-        !(view->bounce = lw_alloc((size_t)view->calls.bounce_bytes, "channels read with a step", err)))
-        return LW_ESYSTEM;
-    return is_chunked(source)
-               ? source->format->library->prepare_chunks(source->dataset, takes_chunks_whole(source, &view->spec), err)
-               : LW_OK;
-}
-
 static int read_part(const struct lw_view *view, const struct lw_view_spec *spec, const struct lw_slab *slab, struct lw_error *err)
 {
     const struct lw_target target = target_of(view->source, spec, slab);
@@ -428,16 +416,6 @@ static int64_t count_tiles(const struct lw_source *source, const struct lw_view_
     return source->stored.is_chunked ? chunks_touched(source, spec) : 1;
 }
 
-static int select_pooled(struct lw_view *view, struct lw_error *err)
-{
-    const struct lw_source *const source = view->source;
-    view->cells = plan_cells(source, &view->spec);
-    if (source->stored.is_chunked && !(view->read.chunks = lw_alloc_array(count_tiles(source, &view->spec),
-                                                                          sizeof *view->read.chunks, "the places of chunks", err)))
-        return LW_ESYSTEM;
-    return lw_cells_create(&view->cells, lw_source_decodes(source) ? count_decoders(source, &view->spec) : 0, err);
-}
-
 /* Take the beginning of a slab from the row, should it be there. */
 static void take_kept(const struct lw_view *view, struct lw_slab *slab)
 {
@@ -548,7 +526,20 @@ int lw_view_select(struct lw_view *view, const struct lw_view_spec *spec, struct
     const int64_t kept = kept_bytes(source, spec);
     if (kept > 0 && !(view->row.memory = lw_alloc((size_t)kept, "a row of chunks", err)))
         return LW_ESYSTEM;
-    return source->is_pooled ? select_pooled(view, err) : select_library(view, err);
+    if (source->is_pooled) {
+        view->cells = plan_cells(source, spec);
+        const int64_t n = source->stored.is_chunked ? count_tiles(source, spec) : 0;
+        if (n > 0 && !(view->read.chunks = lw_alloc_array(n, sizeof *view->read.chunks, "the places of chunks", err)))
+            return LW_ESYSTEM;
+        return lw_cells_create(&view->cells, lw_source_decodes(source) ? count_decoders(source, spec) : 0, err);
+    }
+    view->calls = plan_calls(source, spec);
+    if (view->calls.bounce_bytes > 0 &&
+        !(view->bounce = lw_alloc((size_t)view->calls.bounce_bytes, "channels read with a step", err)))
+        return LW_ESYSTEM;
+    if (!is_chunked(source))
+        return LW_OK;
+    return source->format->library->prepare_chunks(source->dataset, takes_chunks_whole(source, spec), err);
 }
 
 bool lw_view_locate(const struct lw_view *view, struct lw_reader_place *place)

@@ -207,9 +207,17 @@ static const char *duration_text(double seconds, char text[24])
     return text;
 }
 
-static void print_progress(const struct lw_progress *progress, int64_t done_samples, double now)
+void lw_progress_show(struct lw_progress *progress, int64_t done_samples)
 {
-    const double part = (double)done_samples / (double)progress->total_samples, elapsed = now - progress->started;
+    if (state.rank != 0 || state.level < LW_LOG_NORMAL || done_samples <= 0 || progress->total_samples == 0)
+        return;
+    const double now = lw_now(), since = now - progress->shown, elapsed = now - progress->started;
+    const double gained = (double)(done_samples - progress->shown_samples) / (double)progress->total_samples;
+    const bool is_due = progress->is_terminal ? since >= TERMINAL_INTERVAL_S || done_samples == progress->total_samples
+                                              : since >= LINE_LONGEST_S || (since >= LINE_INTERVAL_S && gained >= 0.1);
+    if (!is_due)
+        return;
+    const double part = (double)done_samples / (double)progress->total_samples;
     const double samples_per_s = elapsed > 0 ? (double)done_samples / elapsed : 0;
     const double bytes_per_s = elapsed > 0 ? part * (double)progress->total_bytes / elapsed : 0;
     char samples[24], bytes[24], left[24];
@@ -217,19 +225,6 @@ static void print_progress(const struct lw_progress *progress, int64_t done_samp
             rate_text(samples_per_s, samples), rate_text(bytes_per_s, bytes),
             duration_text(part > 0 ? elapsed * (1 - part) / part : 0, left), progress->is_terminal ? "\033[K" : "\n");
     state.is_line_open = progress->is_terminal;
-}
-
-void lw_progress_show(struct lw_progress *progress, int64_t done_samples)
-{
-    if (state.rank != 0 || state.level < LW_LOG_NORMAL || done_samples <= 0 || progress->total_samples == 0)
-        return;
-    const double now = lw_now(), since = now - progress->shown;
-    const double gained = (double)(done_samples - progress->shown_samples) / (double)progress->total_samples;
-    const bool is_due = progress->is_terminal ? since >= TERMINAL_INTERVAL_S || done_samples == progress->total_samples
-                                              : since >= LINE_LONGEST_S || (since >= LINE_INTERVAL_S && gained >= 0.1);
-    if (!is_due)
-        return;
-    print_progress(progress, done_samples, now);
     progress->shown = now;
     progress->shown_samples = done_samples;
 }

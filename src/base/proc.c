@@ -117,33 +117,24 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     return room;
 }
 
-/* "3" or "0-15"; what follows it, or NULL if it is neither. */
-static const char *parse_range(const char *text, long *first, long *last)
-{
-    char *end;
-    *first = *last = strtol(text, &end, 10);
-    if (end == text)
-        return NULL;
-    if (*end == '-') {
-        text = end + 1;
-        *last = strtol(text, &end, 10);
-    }
-    return end > text && *first >= 0 && *first <= *last && *last < MOST_CORES ? end : NULL;
-}
-
-/* Sets the cores of a list; false if it is none. */
+/* Sets the cores of a list of such as "3" and "0-15"; false if it is none. */
 static bool parse_cores(const char *text, size_t size, cpu_set_t *set)
 {
-    long first, last;
     CPU_ZERO_S(size, set);
-    while ((text = parse_range(text, &first, &last))) {
+    for (;;) {
+        char *end;
+        const long first = strtol(text, &end, 10);
+        const bool is_range = end > text && *end == '-';
+        text = is_range ? end + 1 : text;
+        const long last = is_range ? strtol(text, &end, 10) : first;
+        if (end == text || first < 0 || first > last || last >= MOST_CORES)
+            return false;
         for (long core = first; core <= last; core++)
             CPU_SET_S((size_t)core, size, set);
-        if (*text != ',')
-            return *text == '\0';
-        text++;
+        if (*end != ',')
+            return *end == '\0';
+        text = end + 1;
     }
-    return false;
 }
 
 int lw_proc_stay_on(const char *list)

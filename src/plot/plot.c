@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "io/format.h"
-#include "io/read/describe.h"
+#include "io/read/reader.h"
 #include "job/hints.h"
 #include "job/selection.h"
 #include "options/parse.h"
