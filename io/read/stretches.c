@@ -180,7 +180,6 @@ struct extent {
     int64_t number;             /* among the names */
     bool is_known;
     struct lw_instant begin, end;
-    struct lw_period period;
     int64_t count;
 };
 
@@ -190,7 +189,12 @@ struct lw_beside {
     const char **names;         /* [n], as words */
     struct extent *order;       /* [n], those that are known in front, by their begin */
     int64_t n, n_known;
-    char *text;
+
+    /* Of find: files that are one axis, while they are taken. */
+    struct lw_dataset_info *infos;      /* [MOST_BESIDE + 2], of the file and of those that are taken */
+    int64_t n_infos;
+    int axis;
+    char *text, *end;           /* names of those that are taken */
 };
 
 static struct extent extent_of(const struct lw_beside *beside, int64_t number)
@@ -204,9 +208,8 @@ static struct extent extent_of(const struct lw_beside *beside, int64_t number)
         return extent;
     extent.is_known = true;
     extent.count = info.dims[axis] + info.n_missing;
-    extent.period = info.axis.period;
     extent.begin = info.axis.instant;
-    extent.end = lw_instant_of_sample(extent.begin, extent.period, extent.count);
+    extent.end = lw_instant_of_sample(extent.begin, info.axis.period, extent.count);
     return extent;
 }
 
@@ -261,6 +264,7 @@ int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *reque
         *beside = (struct lw_beside){.comm = comm, .request = *request, .n = files->n};
         if (!(beside->names = lw_alloc_array(files->n, sizeof *beside->names, "the names of files", err)) ||
             !(beside->order = lw_alloc_array(files->n, sizeof *beside->order, "the times of files", err)) ||
+            !(beside->infos = lw_alloc_array(MOST_BESIDE + 2, sizeof *beside->infos, "the metadata of files", err)) ||
             !(beside->text = lw_alloc(TEXT_BYTES, "the names of files", err)))
             rc = LW_ESYSTEM;
         int64_t f = 0;
@@ -281,88 +285,77 @@ void lw_beside_destroy(struct lw_beside *beside)
         return;
     lw_free(beside->names);
     lw_free(beside->order);
+    lw_free(beside->infos);
     lw_free(beside->text);
     lw_free(beside);
 }
 
-/* Files that are one axis, while they are taken. */
-struct chain {
-    struct lw_dataset_info *infos;      /* [1 + MOST_BESIDE], of the file and of those that are taken */
-    int64_t n;
-    int axis;
-};
-
-/* Gaps within a file are not looked at. */
-static bool join(struct chain *chain, int64_t n, struct lw_sequence *sequence)
+/* The first n of the infos. Gaps within a file are not looked at. */
+static bool join(const struct lw_beside *beside, int64_t n, struct lw_sequence *sequence)
 {
     struct lw_piece pieces[MOST_BESIDE + 2];
     struct lw_infos infos = {0};
     struct lw_error ignored;
-    int rc = lw_infos_begin(&infos, &chain->infos[0], &ignored);
+    int rc = lw_infos_begin(&infos, &beside->infos[0], &ignored);
     for (int64_t f = 0; f < n && rc == LW_OK; f++) {
-        const struct lw_dataset_info *const info = &chain->infos[f];
-        pieces[f] = (struct lw_piece){.file = f, .count = info->dims[chain->axis] + info->n_missing, .instant = info->axis.instant};
+        const struct lw_dataset_info *const info = &beside->infos[f];
+        pieces[f] = (struct lw_piece){.file = f, .count = info->dims[beside->axis] + info->n_missing,
+                                      .instant = info->axis.instant};
         rc = lw_infos_add(&infos, info, &ignored);
     }
-    const struct lw_join how = {.infos = &infos, .pieces = pieces, .n_pieces = n, .axis = chain->axis};
+    const struct lw_join how = {.infos = &infos, .pieces = pieces, .n_pieces = n, .axis = beside->axis};
     (void)(rc || (rc = lw_infos_index(&infos, n, 1, &ignored)) || (rc = lw_sequence_join(&how, sequence, &ignored)));
     lw_infos_release(&infos);
     return rc == LW_OK;
 }
 
 /* Take a file if it can be one axis with those that are there. @return  whether it is */
-static bool take(const struct lw_beside *beside, struct chain *chain, int64_t number, char **end)
+static bool take(struct lw_beside *beside, int64_t number)
 {
     struct lw_sequence sequence;
     const char *const name = beside->names[number];
-    if (chain->n > MOST_BESIDE || *end + strlen(name) + 2 > beside->text + TEXT_BYTES ||
-        describe(&beside->request, name, &chain->infos[chain->n]) != LW_OK ||
-        !join(chain, chain->n + 1, &sequence))
+    if (beside->n_infos > MOST_BESIDE || beside->end + strlen(name) + 2 > beside->text + TEXT_BYTES ||
+        describe(&beside->request, name, &beside->infos[beside->n_infos]) != LW_OK ||
+        !join(beside, beside->n_infos + 1, &sequence))
         return false;
     const bool is_one = sequence.n_gaps == 0;
     lw_sequence_release(&sequence);
     if (is_one) {
-        chain->n++;
-        *end += sprintf(*end, "%s%s", *end > beside->text ? " " : "", name);
+        beside->n_infos++;
+        beside->end += sprintf(beside->end, "%s%s", beside->end > beside->text ? " " : "", name);
     }
     return is_one;
 }
 
 /* Files in the order of time from number `at` on, in steps of +1 or -1. One that holds all of the file is none beside it. */
-static void go(const struct lw_beside *beside, int64_t at, int step, int64_t reach, struct chain *chain, char **end)
+static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
 {
     const struct extent *const file = &beside->order[at];
     int64_t there = 0;
     for (int64_t k = at + step; k >= 0 && k < beside->n_known && there < reach; k += step) {
         const struct extent *const other = &beside->order[k];
         const bool holds = lw_instant_compare(other->begin, file->begin) <= 0 && lw_instant_compare(other->end, file->end) >= 0;
-        if (holds || !take(beside, chain, other->number, end))
+        if (holds || !take(beside, other->number))
             return;
         there += other->count;
     }
 }
 
-int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err)
+/* Rank 0 looks for them. */
+const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach)
 {
     int64_t at = 0;
-    int rc = LW_OK;
     beside->text[0] = '\0';
+    beside->end = beside->text;
+    beside->n_infos = 1;
     while (at < beside->n_known && beside->order[at].number != number)
         at++;
-    if (at < beside->n_known && reach > 0 && lw_comm_rank(beside->comm) == 0) {
-        struct chain chain = {.infos = lw_alloc_array(MOST_BESIDE + 2, sizeof *chain.infos, "the metadata of files", err), .n = 1};
-        char *end = beside->text;
-        rc = chain.infos ? LW_OK : LW_ESYSTEM;
-        if (rc == LW_OK && describe(&beside->request, beside->names[number], &chain.infos[0]) == LW_OK) {
-            chain.axis = lw_reader_axis(&beside->request, &chain.infos[0]);
-            go(beside, at, -1, reach, &chain, &end);
-            go(beside, at, 1, reach, &chain, &end);
-        }
-        lw_free(chain.infos);
+    if (at < beside->n_known && reach > 0 && lw_comm_rank(beside->comm) == 0 &&
+        describe(&beside->request, beside->names[number], &beside->infos[0]) == LW_OK) {
+        beside->axis = lw_reader_axis(&beside->request, &beside->infos[0]);
+        go(beside, at, -1, reach);
+        go(beside, at, 1, reach);
     }
-    if ((rc = lw_comm_agree(beside->comm, rc, err)))
-        return rc;
     lw_comm_broadcast(beside->comm, beside->text, TEXT_BYTES);
-    *text = beside->text;
-    return LW_OK;
+    return beside->text;
 }

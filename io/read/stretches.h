@@ -29,5 +29,5 @@ void lw_beside_destroy(struct lw_beside *beside);           /* NULL is legal */
 
 /** The files that lie before and behind file `number` without a gap, and can be one axis with it: so many that they have `reach`
  * samples on either side, or all there are. Collective.
- * @param text  set to what struct lw_reader_request.beside takes, "" where there is none; valid until the next call */
-int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err);
+ * @return  what struct lw_reader_request.beside takes, "" where there is none; valid until the next call */
+const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach);

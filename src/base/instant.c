@@ -37,9 +37,11 @@ static void date_of_days(int64_t days, int64_t *year, int *month, int *day)
 
 /* ---- texts ---- */
 
-/* Exactly `n` digits. */
-static bool take_digits(const char **at, int n, int *value)
+/* Exactly `n` digits. @param separator  in front of them; 0: there is none */
+static bool take_digits(const char **at, char separator, int n, int *value)
 {
+    if (separator && *(*at)++ != separator)
+        return false;
     *value = 0;
     for (int i = 0; i < n; i++, ++*at) {
         if (!isdigit((unsigned char)**at))
@@ -49,21 +51,13 @@ static bool take_digits(const char **at, int n, int *value)
     return true;
 }
 
-/* `n` digits behind a separator, which must be there if `is_extended`. */
-static bool take_part(const char **at, char separator, bool is_extended, int n, int *value)
-{
-    if (is_extended && *(*at)++ != separator)
-        return false;
-    return take_digits(at, n, value);
-}
-
 static bool take_date(const char **at, int64_t *days)
 {
     int year, month, day;
-    if (!take_digits(at, 4, &year))
+    if (!take_digits(at, 0, 4, &year))
         return false;
-    const bool is_extended = **at == '-';
-    if (!take_part(at, '-', is_extended, 2, &month) || !take_part(at, '-', is_extended, 2, &day))
+    const char separator = **at == '-' ? '-' : 0;
+    if (!take_digits(at, separator, 2, &month) || !take_digits(at, separator, 2, &day))
         return false;
     if (month < 1 || month > 12 || day < 1 || day > 31)
         return false;
@@ -78,13 +72,13 @@ static bool take_date(const char **at, int64_t *days)
 static bool take_time(const char **at, int64_t *seconds, int64_t *attoseconds)
 {
     int hour, minute, second = 0;
-    if (!take_digits(at, 2, &hour))
+    if (!take_digits(at, 0, 2, &hour))
         return false;
-    const bool is_extended = **at == ':';
-    if (!take_part(at, ':', is_extended, 2, &minute))
+    const char separator = **at == ':' ? ':' : 0;
+    if (!take_digits(at, separator, 2, &minute))
         return false;
-    if (is_extended ? **at == ':' : isdigit((unsigned char)**at)) {
-        if (!take_part(at, ':', is_extended, 2, &second))
+    if (separator ? **at == ':' : isdigit((unsigned char)**at)) {
+        if (!take_digits(at, separator, 2, &second))
             return false;
         if ((**at == '.' || **at == ',') && isdigit((unsigned char)(*at)[1])) {
             int64_t digit = LW_ATTOSECONDS / 10;
@@ -108,10 +102,10 @@ static bool take_offset(const char **at, int64_t *seconds)
     if (**at != '+' && **at != '-')
         return true;
     const int sign = *(*at)++ == '-' ? -1 : 1;
-    if (!take_digits(at, 2, &hours))
+    if (!take_digits(at, 0, 2, &hours))
         return false;
     if (**at == ':' || isdigit((unsigned char)**at))
-        if (!take_part(at, ':', **at == ':', 2, &minutes))
+        if (!take_digits(at, **at == ':' ? ':' : 0, 2, &minutes))
             return false;
     *seconds = sign * (hours * 3600 + minutes * 60);
     return hours <= 23 && minutes <= 59;

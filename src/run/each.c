@@ -233,12 +233,11 @@ static bool is_made(const struct each *each, const char *name)
 
 static int choose_beside(const struct each *each, int64_t number, struct lw_options *options, struct lw_error *err)
 {
-    const char *names;
     if (!each->beside)
         return LW_OK;
-    const int rc = lw_beside_find(each->beside, number, each->reach, &names, err);
+    const char *const names = lw_beside_find(each->beside, number, each->reach);
     lw_options_clear(options, "beside");
-    return rc || !names[0] ? rc : lw_options_set(options, "beside", names, "--beside", err);
+    return names[0] ? lw_options_set(options, "beside", names, "--beside", err) : LW_OK;
 }
 
 static int choose_group(const struct each *each, const char *group, int64_t number, struct lw_options *options,
