@@ -1,4 +1,5 @@
 /* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "jobs/synth/sky.h"
 #include "jobs/synth/synth.h"
@@ -87,21 +88,6 @@ static struct lw_writer_dataset describe_image(const struct lw_synth_sky *sky, c
     return image;
 }
 
-static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_synth_sky *sky,
-                       const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
-{
-    const struct lw_writer_dataset datasets[N_DATASETS] = {
-        [IMAGE] = describe_image(sky, notes),
-        [PSF] = {
-            .path = "/psf", .n_dims = 2, .dims = {sky->psf_size, sky->psf_size}, .dim_names = {"row", "column"},
-            .type = {.scalar = LW_FLOAT64},
-        },
-    };
-    return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", configuration, datasets, N_DATASETS, out, err);
-}
-
-/* ---- the pixels: blocks of rows in turn, each by one rank ---- */
-
 struct work {
     struct lw_synth_sky sky;
     struct notes *notes;
@@ -113,6 +99,19 @@ struct work {
     int64_t image;              /* that is being made */
     struct lw_writer *writer;
 };
+
+static int create_file(const struct lw_options *given, struct lw_comm *comm, struct work *work, struct lw_error *err)
+{
+    const int64_t size = work->sky.psf_size;
+    const struct lw_writer_dataset datasets[N_DATASETS] = {
+        [IMAGE] = describe_image(&work->sky, work->notes),
+        [PSF] = {.path = "/psf", .n_dims = 2, .dims = {size, size}, .dim_names = {"row", "column"}, .type = {.scalar = LW_FLOAT64}},
+    };
+    return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", work->configuration, datasets, N_DATASETS,
+                           &work->writer, err);
+}
+
+/* ---- the pixels: blocks of rows in turn, each by one rank ---- */
 
 static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
 {
@@ -143,21 +142,12 @@ static int write_images(struct work *work, struct lw_comm *comm, struct lw_error
     return rc;
 }
 
-static int write_psf(struct work *work, struct lw_comm *comm, struct lw_error *err)
-{
-    const int64_t size = lw_comm_rank(comm) == 0 ? work->sky.psf_size : 0;
-    if (size > 0)
-        lw_sky_psf(&work->sky, work->psf);
-    return lw_writer_write(work->writer, PSF, (int64_t[]){0, 0}, (int64_t[]){size, size}, work->psf, err);
-}
-
 /* ---- all of it ---- */
 
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {
     const struct lw_synth_sky *const sky = &work->sky;
-    const int64_t wanted = BLOCK_PIXELS / sky->columns + 1;
-    work->block = wanted < sky->rows ? wanted : sky->rows;
+    work->block = lw_min64(BLOCK_PIXELS / sky->columns + 1, sky->rows);
     if (!(work->psf = lw_alloc_array(sky->psf_size * sky->psf_size, sizeof *work->psf, "the point-spread function", err)) ||
         !(work->line = lw_alloc_array(sky->columns, sizeof *work->line, "synthetic pixels", err)) ||
         !(work->pixels = lw_alloc_array(work->block * sky->columns, lw_scalar_bytes(sky->scalar), "synthetic pixels", err)) ||
@@ -168,30 +158,27 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
     return LW_OK;
 }
 
-static void report(const struct lw_options *given, const struct work *work)
-{
-    const char *const file = lw_options_text(given, "output");
-    lw_log_info("%s holds /image and /psf; hidden in /image:", file);
-    for (int i = 0; i + 1 < work->notes->n && i < MAX_NOTES; i++)
-        lw_log_info("  %s", work->notes->texts[i]);
-    lw_log_info("Next: lapwing conv2d --input %s:/image --kernel %s:/psf --correlate --output convolved.h5", file, file);
-}
-
 int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
 {
+    const char *const file = lw_options_text(given, "output");
     struct work work = {0};
     int rc = read_options(given, &work.sky, err);
     if (rc != LW_OK)
         return rc;
+    const int64_t size = lw_comm_rank(comm) == 0 ? work.sky.psf_size : 0;
     rc = lw_comm_agree(comm, prepare(given, &work, err), err);
-    (void)(rc ||
-           (rc = create_file(given, comm, &work.sky, work.notes, work.configuration, &work.writer, err)) ||
-           (rc = write_psf(&work, comm, err)) ||
-           (rc = write_images(&work, comm, err)) ||
-           (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+    if (rc == LW_OK && size > 0)
+        lw_sky_psf(&work.sky, work.psf);
+    (void)(rc || (rc = create_file(given, comm, &work, err)) ||
+           (rc = lw_writer_write(work.writer, PSF, (int64_t[]){0, 0}, (int64_t[]){size, size}, work.psf, err)) ||
+           (rc = write_images(&work, comm, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
     lw_writer_destroy(work.writer);
-    if (rc == LW_OK)
-        report(given, &work);
+    if (rc == LW_OK) {
+        lw_log_info("%s holds /image and /psf; hidden in /image:", file);
+        for (int i = 0; i + 1 < work.notes->n && i < MAX_NOTES; i++)
+            lw_log_info("  %s", work.notes->texts[i]);
+        lw_log_info("Next: lapwing conv2d --input %s:/image --kernel %s:/psf --correlate --output convolved.h5", file, file);
+    }
     lw_free(work.psf);
     lw_free(work.line);
     lw_free(work.pixels);

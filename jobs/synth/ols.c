@@ -1,4 +1,5 @@
 /* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
@@ -75,13 +76,14 @@ struct notes {
 
 static void write_notes(const struct lw_synth *synth, struct notes *notes)
 {
-    notes->signal[notes->n_signal++] =
-        (struct lw_attribute){.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz};
-    notes->signal[notes->n_signal++] = (struct lw_attribute){.name = "start_time", .kind = LW_ATTRIBUTE_REAL, .real = 0};
-    notes->signal[notes->n_signal++] =
-        (struct lw_attribute){.name = "start_unit", .kind = LW_ATTRIBUTE_TEXT, .text = "second"};
-    notes->signal[notes->n_signal++] =
-        (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)};
+    const struct lw_attribute common[] = {
+        {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
+        {.name = "start_time", .kind = LW_ATTRIBUTE_REAL, .real = 0},
+        {.name = "start_unit", .kind = LW_ATTRIBUTE_TEXT, .text = "second"},
+        {.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)},
+    };
+    memcpy(notes->signal, common, sizeof common);
+    notes->n_signal = sizeof common / sizeof *common;
     for (int f = 0; f < synth->n_filters && f < MAX_NOTES; f++) {
         snprintf(notes->names[SIGNAL][f], sizeof notes->names[SIGNAL][f], "hidden_%d", f);
         snprintf(notes->names[FILTERS][f], sizeof notes->names[FILTERS][f], "filter_%d", f);
@@ -98,165 +100,125 @@ static void write_notes(const struct lw_synth *synth, struct notes *notes)
     }
 }
 
-static struct lw_synth_series series_of(const struct lw_options *given, const struct lw_synth *synth)
-{
-    return (struct lw_synth_series){
-        .n_samples = synth->n_samples,
-        .n_channels = synth->n_channels,
-        .layout = (enum lw_layout)lw_options_choice(given, "layout"),
-        .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
-    };
-}
+struct work {
+    struct lw_synth synth;
+    struct lw_synth_series series;
+    struct notes *notes;
+    char *configuration;
+    double *taps;
+    int64_t block;              /* axis samples */
+    double *line;               /* [block], or [block x 2] */
+    char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
+    struct lw_writer *writer;
+};
 
-static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_synth *synth,
-                       const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
+static int create_file(const struct lw_options *given, struct lw_comm *comm, struct work *work, struct lw_error *err)
 {
-    const struct lw_synth_series series = series_of(given, synth);
+    const struct lw_synth *const synth = &work->synth;
     const struct lw_writer_dataset datasets[N_DATASETS] = {
-        [SIGNAL] = lw_synth_describe(&series, notes->signal, notes->n_signal),
+        [SIGNAL] = lw_synth_describe(&work->series, work->notes->signal, work->notes->n_signal),
         [FILTERS] = {
             .path = "/filters",
             .n_dims = 2,
             .dims = {synth->n_filters, synth->n_taps},
             .dim_names = {"filter", "tap"},
             .type = {.scalar = LW_FLOAT64, .is_complex = synth->is_complex},
-            .attributes = notes->filters,
-            .n_attributes = notes->n_filters,
+            .attributes = work->notes->filters,
+            .n_attributes = work->notes->n_filters,
         },
     };
-    return lw_synth_create(given, comm, "synthetic survey for lapwing ols", configuration, datasets, N_DATASETS, out, err);
+    return lw_synth_create(given, comm, "synthetic survey for lapwing ols", work->configuration, datasets, N_DATASETS,
+                           &work->writer, err);
 }
 
 /* ---- the signal: blocks of the axis in turn, each by one rank ---- */
 
-struct block_maker {
-    const struct lw_synth *synth;
-    struct lw_synth_series series;
-    struct lw_writer *writer;   /* borrowed */
-    int64_t block;              /* axis samples */
-    double *line;               /* [block], or [block x 2] */
-    char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
-};
-
-static int64_t block_length(const struct lw_synth *synth)
-{
-    const int64_t wanted = BLOCK_VALUES / synth->n_channels > BLOCK_MIN ? BLOCK_VALUES / synth->n_channels : BLOCK_MIN;
-    return wanted < synth->n_samples ? wanted : synth->n_samples;
-}
-
-static int open_maker(const struct lw_options *given, const struct lw_synth *synth, struct block_maker *maker, struct lw_error *err)
-{
-    *maker = (struct block_maker){.synth = synth, .series = series_of(given, synth), .block = block_length(synth)};
-    if (!(maker->line = lw_alloc_array(maker->block, 2 * sizeof *maker->line, "synthetic samples", err)) ||
-        !(maker->samples =
-              lw_alloc_array(maker->block * synth->n_channels, lw_type_bytes(maker->series.type), "synthetic samples", err)))
-        return LW_ESYSTEM;
-    return LW_OK;
-}
-
-static void close_maker(struct block_maker *maker)
-{
-    lw_free(maker->line);
-    lw_free(maker->samples);
-}
-
-static void make_block(struct block_maker *maker, int64_t first, int64_t count)
-{
-    const struct lw_synth *const synth = maker->synth;
-    const int64_t n_channels = synth->n_channels;
-    const int parts = synth->is_complex ? 2 : 1;
-    for (int64_t c = 0; c < n_channels; c++) {
-        lw_synth_line(synth, c, first, count, maker->line);
-        for (int64_t i = 0; i < count; i++) {
-            const int64_t at = maker->series.layout == LW_TIME_FAST ? c * count + i : i * n_channels + c;
-            for (int part = 0; part < parts; part++)
-                lw_synth_store(synth->scalar, maker->samples, at * parts + part, maker->line[i * parts + part]);
-        }
-    }
-}
-
 static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
 {
-    struct block_maker *const maker = context;
-    make_block(maker, first, count);
-    return lw_synth_write(&maker->series, maker->writer, first, count, maker->samples, err);
+    struct work *const work = context;
+    const struct lw_synth *const synth = &work->synth;
+    const int parts = synth->is_complex ? 2 : 1;
+    for (int64_t c = 0; c < synth->n_channels; c++) {
+        lw_synth_line(synth, c, first, count, work->line);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = work->series.layout == LW_TIME_FAST ? c * count + i : i * synth->n_channels + c;
+            for (int part = 0; part < parts; part++)
+                lw_synth_store(synth->scalar, work->samples, at * parts + part, work->line[i * parts + part]);
+        }
+    }
+    return lw_synth_write(&work->series, work->writer, first, count, work->samples, err);
 }
 
-static int write_signal(struct lw_comm *comm, struct block_maker *maker, struct lw_error *err)
+static int write_signal(struct lw_comm *comm, struct work *work, struct lw_error *err)
 {
-    const struct lw_synth_series *const series = &maker->series;
+    const struct lw_synth_series *const series = &work->series;
     const int64_t n_values = series->n_samples * series->n_channels;
     struct lw_progress progress;
     lw_progress_start(&progress, n_values, n_values * (int64_t)lw_type_bytes(series->type));
-    const struct lw_synth_turns turns = {series->n_samples, maker->block, &progress, 0, series->n_channels};
-    const int rc = lw_synth_in_turns(comm, &turns, write_block, maker, err);
+    const struct lw_synth_turns turns = {series->n_samples, work->block, &progress, 0, series->n_channels};
+    const int rc = lw_synth_in_turns(comm, &turns, write_block, work, err);
     lw_progress_end(&progress);
     return rc;
 }
 
 /* ---- the filters: one at a time, by rank 0 ---- */
 
-static int write_filters(const struct lw_synth *synth, struct lw_comm *comm, double *taps, struct lw_writer *writer,
-                         struct lw_error *err)
+static int write_filters(struct lw_comm *comm, const struct work *work, struct lw_error *err)
 {
+    const struct lw_synth *const synth = &work->synth;
     const int64_t mine = lw_comm_rank(comm) == 0 ? 1 : 0;
     int rc = LW_OK;
     for (int f = 0; rc == LW_OK && f < synth->n_filters; f++) {
         if (mine)
-            lw_synth_filter(synth, f, taps);
-        rc = lw_writer_write(writer, FILTERS, (int64_t[]){mine * f, 0}, (int64_t[]){mine, mine * synth->n_taps}, taps, err);
+            lw_synth_filter(synth, f, work->taps);
+        rc = lw_writer_write(work->writer, FILTERS, (int64_t[]){mine * f, 0}, (int64_t[]){mine, mine * synth->n_taps}, work->taps,
+                             err);
     }
     return rc;
 }
 
 /* ---- all of it ---- */
 
-struct work {
-    struct lw_synth synth;
-    struct block_maker maker;
-    struct notes *notes;
-    char *configuration;
-    double *taps;
-};
-
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {
-    const int rc = open_maker(given, &work->synth, &work->maker, err);
-    if (rc != LW_OK)
-        return rc;
-    if (!(work->taps = lw_alloc_array(work->synth.n_taps, 2 * sizeof *work->taps, "taps", err)) ||
+    const struct lw_synth *const synth = &work->synth;
+    work->series = (struct lw_synth_series){
+        .n_samples = synth->n_samples,
+        .n_channels = synth->n_channels,
+        .layout = (enum lw_layout)lw_options_choice(given, "layout"),
+        .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
+    };
+    work->block = lw_min64(lw_max64(BLOCK_VALUES / synth->n_channels, BLOCK_MIN), synth->n_samples);
+    if (!(work->line = lw_alloc_array(work->block, 2 * sizeof *work->line, "synthetic samples", err)) ||
+        !(work->samples =
+              lw_alloc_array(work->block * synth->n_channels, lw_type_bytes(work->series.type), "synthetic samples", err)) ||
+        !(work->taps = lw_alloc_array(synth->n_taps, 2 * sizeof *work->taps, "taps", err)) ||
         !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
         !(work->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
-    write_notes(&work->synth, work->notes);
+    write_notes(synth, work->notes);
     return LW_OK;
-}
-
-static void report(const struct lw_options *given, const struct work *work)
-{
-    const char *const file = lw_options_text(given, "output");
-    lw_log_info("%s holds /signal and /filters; hidden in /signal:", file);
-    for (int f = 0; f < work->notes->n_filters; f++)
-        lw_log_info("  %s", work->notes->texts[SIGNAL][f]);
-    lw_log_info("Next: lapwing ols --input %s:/signal --filters %s:/filters --output filtered.h5", file, file);
 }
 
 int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
 {
+    const char *const file = lw_options_text(given, "output");
     struct work work = {0};
     int rc = read_options(given, &work.synth, err);
     if (rc != LW_OK)
         return rc;
     rc = lw_comm_agree(comm, prepare(given, &work, err), err);
-    (void)(rc ||
-           (rc = create_file(given, comm, &work.synth, work.notes, work.configuration, &work.maker.writer, err)) ||
-           (rc = write_filters(&work.synth, comm, work.taps, work.maker.writer, err)) ||
-           (rc = write_signal(comm, &work.maker, err)) ||
-           (rc = lw_writer_finish(work.maker.writer, NULL, 0, err)));
-    lw_writer_destroy(work.maker.writer);
-    if (rc == LW_OK)
-        report(given, &work);
-    close_maker(&work.maker);
+    (void)(rc || (rc = create_file(given, comm, &work, err)) || (rc = write_filters(comm, &work, err)) ||
+           (rc = write_signal(comm, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+    lw_writer_destroy(work.writer);
+    if (rc == LW_OK) {
+        lw_log_info("%s holds /signal and /filters; hidden in /signal:", file);
+        for (int f = 0; f < work.notes->n_filters; f++)
+            lw_log_info("  %s", work.notes->texts[SIGNAL][f]);
+        lw_log_info("Next: lapwing ols --input %s:/signal --filters %s:/filters --output filtered.h5", file, file);
+    }
+    lw_free(work.line);
+    lw_free(work.samples);
     lw_free(work.taps);
     lw_free(work.notes);
     lw_free(work.configuration);

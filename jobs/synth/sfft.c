@@ -2,6 +2,7 @@
  * function of the seed and its place alone. */
 #include "base/integers.h"
 #include "base/memory.h"
+#include "jobs/synth/random.h"
 #include "jobs/synth/synth.h"
 #include "sfft/number.h"
 
@@ -88,27 +89,26 @@ static void draw_tones(struct synth *synth, int64_t channel)
 {
     struct tone_row *const rows = synth->tones + channel * synth->n_tones;
     const uint64_t seed = lw_random_bits(synth->seed, (uint64_t)channel);
-    const int64_t span = synth->series.type.is_complex ? synth->series.n_samples : (synth->series.n_samples - 1) / 2;
+    const bool is_complex = synth->series.type.is_complex;
+    const int64_t n = synth->series.n_samples, span = is_complex ? n : (n - 1) / 2;
     double power = 0;
     uint64_t draw = 0;
     for (int64_t i = 0; i < synth->n_tones; i++) {
         int64_t index;
         do
-            index = lw_random_below(seed, draw++, span) + (synth->series.type.is_complex ? 0 : 1);
+            index = lw_random_below(seed, draw++, span) + !is_complex;
         while (!is_free(rows, i, index));
         const double amplitude = pow(10, -synth->range_db / 20 * uniform(seed + 1, (uint64_t)i));
-        const double size = (double)synth->series.n_samples * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
+        const double size = (double)n * amplitude * (is_complex ? 1 : 0.5);
         const double complex value = size * cexp(2 * M_PI * I * uniform(seed + 2, (uint64_t)i));
-        const int64_t turns =
-            synth->series.type.is_complex && 2 * index >= synth->series.n_samples ? index - synth->series.n_samples : index;
-        rows[i] =
-            (struct tone_row){channel,      index,        (double)turns / (double)synth->series.n_samples * synth->sample_rate_hz,
-                              creal(value), cimag(value), size};
-        power += amplitude * amplitude * (synth->series.type.is_complex ? 1 : 0.5);
+        const int64_t turns = is_complex && 2 * index >= n ? index - n : index;
+        rows[i] = (struct tone_row){channel, index, (double)turns / (double)n * synth->sample_rate_hz, creal(value), cimag(value),
+                                    size};
+        power += amplitude * amplitude * (is_complex ? 1 : 0.5);
     }
     qsort(rows, (size_t)synth->n_tones, sizeof *rows, by_index);
     const double noise = synth->snr_db >= NO_NOISE_DB ? 0 : power * pow(10, -synth->snr_db / 10);
-    synth->sigma[channel] = sqrt(synth->series.type.is_complex ? noise / 2 : noise);
+    synth->sigma[channel] = sqrt(is_complex ? noise / 2 : noise);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
@@ -137,14 +137,6 @@ static void add_tone(const struct synth *synth, const struct tone_row *tone, int
     }
 }
 
-static void put(const struct synth *synth, int64_t place, double value)
-{
-    if (synth->series.type.scalar == LW_FLOAT32)
-        ((float *)synth->block)[place] = (float)value;
-    else
-        ((double *)synth->block)[place] = value;
-}
-
 static void make_channel(const struct synth *synth, int64_t channel, int64_t first, int64_t count)
 {
     const uint64_t seed = lw_random_bits(synth->seed + 1, (uint64_t)channel);
@@ -159,9 +151,9 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
         add_tone(synth, &synth->tones[channel * synth->n_tones + i], first, count);
     for (int64_t t = 0; t < count; t++) {
         const int64_t place = slow ? t * synth->series.n_channels + channel : channel * count + t;
-        put(synth, is_complex ? 2 * place : place, synth->re[t]);
+        lw_synth_store(synth->series.type.scalar, synth->block, is_complex ? 2 * place : place, synth->re[t]);
         if (is_complex)
-            put(synth, 2 * place + 1, synth->im[t]);
+            lw_synth_store(synth->series.type.scalar, synth->block, 2 * place + 1, synth->im[t]);
     }
 }
 
@@ -184,9 +176,7 @@ static int prepare(const struct lw_options *given, struct synth *synth, struct l
     if (2 * synth->n_tones > room)
         return lw_fail(err, LW_ECONFIG, "--tones %" PRId64 ": at most %" PRId64 ", half of the frequencies of %" PRId64
                        " samples", synth->n_tones, room / 2, synth->series.n_samples);
-    synth->most = BLOCK_VALUES / synth->series.n_channels > 0 ? BLOCK_VALUES / synth->series.n_channels : 1;
-    if (synth->most > synth->series.n_samples)
-        synth->most = synth->series.n_samples;
+    synth->most = lw_min64(lw_max64(BLOCK_VALUES / synth->series.n_channels, 1), synth->series.n_samples);
     if (!(synth->tones = lw_alloc_array(synth->series.n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||
         !(synth->sigma = lw_alloc_array(synth->series.n_channels, sizeof *synth->sigma, "tones", err)) ||
         !(synth->re = lw_alloc_array(synth->most, sizeof *synth->re, "samples", err)) ||
@@ -198,8 +188,7 @@ static int prepare(const struct lw_options *given, struct synth *synth, struct l
     return LW_OK;
 }
 
-static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct synth *synth,
-                       struct lw_writer **writer, struct lw_error *err)
+static int create_file(const struct lw_options *given, struct lw_comm *comm, struct synth *synth, struct lw_error *err)
 {
     const struct lw_attribute notes[] = {
         {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
@@ -211,7 +200,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, con
         [TONES] = {.path = "/tones", .n_dims = 1, .dims = {synth->series.n_channels * synth->n_tones}, .columns = tone_columns,
                    .n_columns = (int)(sizeof tone_columns / sizeof *tone_columns)},
     };
-    return lw_synth_create(given, comm, NULL, NULL, datasets, N_DATASETS, writer, err);
+    return lw_synth_create(given, comm, NULL, NULL, datasets, N_DATASETS, &synth->writer, err);
 }
 
 static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
@@ -222,27 +211,20 @@ static int write_block(void *context, int64_t first, int64_t count, struct lw_er
     return lw_synth_write(&synth->series, synth->writer, first, count, synth->block, err);
 }
 
-static int write_signal(struct synth *synth, struct lw_comm *comm, struct lw_error *err)
-{
-    struct lw_progress progress;
-    lw_progress_start(&progress, synth->series.n_samples, 0);
-    const struct lw_synth_turns turns = {synth->series.n_samples, synth->most, &progress, 0, 1};
-    const int rc = lw_synth_in_turns(comm, &turns, write_block, synth, err);
-    lw_progress_end(&progress);
-    return rc;
-}
-
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
 {
     struct synth synth = {0};
+    struct lw_progress progress;
     int rc = lw_comm_agree(comm, prepare(given, &synth, err), err);
-    if (rc == LW_OK) {
-        const int64_t rows = lw_comm_rank(comm) == 0 ? synth.series.n_channels * synth.n_tones : 0;
-        (void)((rc = create_file(given, comm, &synth, &synth.writer, err)) ||
-               (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
-               (rc = write_signal(&synth, comm, err)) ||
-               (rc = lw_writer_finish(synth.writer, NULL, 0, err)));
+    const int64_t rows = lw_comm_rank(comm) == 0 ? synth.series.n_channels * synth.n_tones : 0;
+    if (rc == LW_OK && (rc = create_file(given, comm, &synth, err)) == LW_OK &&
+        (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) == LW_OK) {
+        lw_progress_start(&progress, synth.series.n_samples, 0);
+        const struct lw_synth_turns turns = {synth.series.n_samples, synth.most, &progress, 0, 1};
+        rc = lw_synth_in_turns(comm, &turns, write_block, &synth, err);
+        lw_progress_end(&progress);
     }
+    rc = rc ? rc : lw_writer_finish(synth.writer, NULL, 0, err);
     lw_writer_destroy(synth.writer);
     if (rc == LW_OK)
         lw_log_info("%s holds /signal and /tones. Next: lapwing sfft --input %s:/signal --sparsity %" PRId64

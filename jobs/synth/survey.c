@@ -1,5 +1,6 @@
 #include "jobs/synth/survey.h"
 
+#include "base/integers.h"
 #include "design/window.h"
 
 #include <inttypes.h>
@@ -69,12 +70,6 @@ static double hann(int64_t i, int64_t n)
     return lw_window_at(LW_WINDOW_HANN, (double)i + 0.5, (double)n);
 }
 
-/* Sum of the squares of the Hann window's n values: 3 n / 8 from n = 3 on. */
-static double hann_energy(int64_t n)
-{
-    return n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * (double)n;
-}
-
 /* Sample i of the chirp of n_taps samples whose frequency rises through the band, with unit energy. The real one's is unit
  * on average over its phase, which is as good as exact for more than a few cycles. */
 static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *re, double *im)
@@ -82,7 +77,8 @@ static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *r
     const double n = (double)synth->n_taps, t = (double)i - (n - 1) / 2;
     const double centre = (double)centre_turns(synth, filter) / TURN;
     const double phase = 2 * PI * (centre * t + half_width(synth) * t * t / n);
-    const double scale = hann(i, synth->n_taps) / sqrt(hann_energy(synth->n_taps));
+    const double energy = n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * n;       /* sum of the squares of the window's values */
+    const double scale = hann(i, synth->n_taps) / sqrt(energy);
     if (im) {
         *re = scale * cos(phase);
         *im = scale * sin(phase);
@@ -96,9 +92,8 @@ static void add_chirp(const struct lw_synth *synth, int filter, int64_t first, i
     const int64_t start = lw_synth_chirp_start(synth, filter);
     if (start < 0)
         return;
-    const int64_t begin = start > first ? start : first;
-    const int64_t end = start + synth->n_taps < first + count ? start + synth->n_taps : first + count;
-    for (int64_t at = begin; at < end; at++) {
+    const int64_t end = lw_min64(start + synth->n_taps, first + count);
+    for (int64_t at = lw_max64(start, first); at < end; at++) {
         double re, im = 0;
         double *const sample = line + (at - first) * (synth->is_complex ? 2 : 1);
         chirp(synth, filter, at - start, &re, synth->is_complex ? &im : NULL);
@@ -141,20 +136,6 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
 
 /* ---- filters ---- */
 
-/* The chirp backwards and conjugated. */
-static void matched_filter(const struct lw_synth *synth, int filter, double *taps)
-{
-    for (int64_t m = 0; m < synth->n_taps; m++) {
-        const int64_t i = synth->n_taps - 1 - m;
-        if (synth->is_complex) {
-            chirp(synth, filter, i, &taps[2 * m], &taps[2 * m + 1]);
-            taps[2 * m + 1] = -taps[2 * m + 1];
-        } else {
-            chirp(synth, filter, i, &taps[m], NULL);
-        }
-    }
-}
-
 /* sin(2 pi w t) / (pi t), the impulse response of a low-pass of half width w */
 static double sinc_lowpass(double w, double t)
 {
@@ -180,12 +161,20 @@ static void band_pass(const struct lw_synth *synth, int filter, double *taps)
     }
 }
 
+/* The matched filter of a chirp is the chirp backwards and conjugated. */
 void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
 {
-    if (lw_synth_is_chirp(filter))
-        matched_filter(synth, filter, taps);
-    else
+    const int64_t n = synth->n_taps;
+    if (!lw_synth_is_chirp(filter)) {
         band_pass(synth, filter, taps);
+        return;
+    }
+    for (int64_t m = 0; m < n && !synth->is_complex; m++)
+        chirp(synth, filter, n - 1 - m, &taps[m], NULL);
+    for (int64_t m = 0; m < n && synth->is_complex; m++) {
+        chirp(synth, filter, n - 1 - m, &taps[2 * m], &taps[2 * m + 1]);
+        taps[2 * m + 1] = -taps[2 * m + 1];
+    }
 }
 
 /* ---- words ---- */

@@ -85,18 +85,9 @@ static int fail_leftover(const char *argument, struct lw_error *err)
     return lw_fail(err, LW_EUSAGE, "'%s' is neither an option nor the value of one", argument);
 }
 
-static int create_options(const struct lw_cli *cli, struct lw_options **out, struct lw_error *err)
+static int create_options(struct lw_cli *cli, struct lw_error *err)
 {
-    return lw_command_options(cli->action, cli->job, cli->kind, out, err);
-}
-
-/* What stands between "lapwing" and the options: "ols", "synth ols", "filters bandpass". */
-static const char *name_command(const struct lw_cli *cli, char text[80])
-{
-    const char *const command = cli->action == LW_ACTION_SYNTH ? "synth " : cli->action == LW_ACTION_FILTERS ? "filters " : "";
-    const char *const operand = cli->action == LW_ACTION_PLOT ? "plot" : cli->kind ? cli->kind->name : cli->job->name;
-    snprintf(text, 80, "%s%s", command, operand);
-    return text;
+    return lw_command_options(cli->action, cli->job, cli->kind, &cli->options, err);
 }
 
 /* A plan that does not try the job makes no output file, so it can do without its name. */
@@ -104,10 +95,11 @@ static int check_complete(const struct lw_cli *cli, struct lw_error *err)
 {
     const struct lw_option *const missing = lw_options_missing(cli->options);
     const bool needs_output = cli->action != LW_ACTION_PLAN || lw_options_flag(cli->options, "measure");
-    char command[80];
+    const char *const command = cli->action == LW_ACTION_SYNTH ? "synth " : cli->action == LW_ACTION_FILTERS ? "filters " : "";
+    const char *const operand = cli->action == LW_ACTION_PLOT ? "plot" : cli->kind ? cli->kind->name : cli->job->name;
     if (missing && (needs_output || strcmp(missing->name, "output") != 0))
-        return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s %s; 'lapwing %s --help' explains it", missing->name,
-                       missing->name, missing->argument, name_command(cli, command));
+        return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s %s; 'lapwing %s%s --help' explains it", missing->name,
+                       missing->name, missing->argument, command, operand);
     if (lw_options_flag(cli->options, "quiet") && lw_options_flag(cli->options, "verbose"))
         return lw_fail(err, LW_EUSAGE, "--quiet and --verbose exclude each other");
     return LW_OK;
@@ -127,7 +119,7 @@ static int parse_options(struct lw_cli *cli, int argc, char **argv, struct lw_er
 /* The options of a job or of a kind of filters. */
 static int parse_named(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    const int rc = create_options(cli, &cli->options, err);
+    const int rc = create_options(cli, err);
     return rc != LW_OK ? rc : parse_options(cli, argc, argv, err);
 }
 
@@ -188,11 +180,6 @@ static bool take_help_word(struct lw_cli *cli, const char *word)
     return true;
 }
 
-static bool take_all(struct lw_cli *cli, const char *word)
-{
-    return strcmp(word, "--all") == 0 && (cli->shows_all = true);
-}
-
 /* Whether these words belong together: a job to run, plan or synth, a kind to filters. */
 static bool makes_sense(const struct lw_cli *cli)
 {
@@ -227,7 +214,8 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
     if (argc > 0 && strcmp(argv[0], "--completion") == 0)
         return parse_completion(cli, argc, argv, err);
     for (int i = 0; i < argc; i++) {
-        const bool is_taken = take_all(cli, argv[i]) || take_help_word(cli, argv[i]);
+        const bool is_all = strcmp(argv[i], "--all") == 0, is_taken = is_all || take_help_word(cli, argv[i]);
+        cli->shows_all |= is_all;
         if (!is_taken && i == 0)
             return fail_no_command(argv[0], err);
         if (!is_taken || !makes_sense(cli))
@@ -242,7 +230,7 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
     cli->action = LW_ACTION_HELP;
     take_help_word(cli, argv[0]);
     for (int i = 1; i < argc; i++)
-        take_all(cli, argv[i]);
+        cli->shows_all |= strcmp(argv[i], "--all") == 0;
     for (int i = 1; i < argc; i++) {
         const struct lw_cli before = *cli;
         if (is_help_word(argv[i]))
@@ -253,18 +241,6 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
         }
     }
     return LW_OK;
-}
-
-/* Words that are no options, as one text. */
-static char *join_names(int n, char **argv, struct lw_error *err)
-{
-    size_t size = 1;
-    for (int i = 0; i < n; i++)
-        size += lw_words_room(argv[i]);
-    char *const text = lw_alloc(size, "the names of files", err), *end = text;
-    for (int i = 0; text && i < n; i++)
-        end = lw_words_append(argv[i], text, end);
-    return text;
 }
 
 /* JOB.ini [options]: which options there are is known once the file has been read. */
@@ -280,48 +256,31 @@ static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* FILE ..., with options before and behind them. @param most  files @param n  set to how many there are */
-static int parse_around(struct lw_cli *cli, int most, int argc, char **argv, int *n, struct lw_error *err)
+/* FILE ..., with options before and behind them: one of info, whose file may be missing; any number of plot and verify. */
+static int parse_files(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    int used, used_behind, rc;
-    if ((rc = create_options(cli, &cli->options, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
+    const int most = cli->action == LW_ACTION_INFO ? 1 : argc;
+    int used, used_behind, n = 0, rc;
+    if (cli->action == LW_ACTION_PLOT && (argc == 0 || argv[0][0] == '-'))
+        return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
+    if ((rc = create_options(cli, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
         return rc;
-    for (*n = 0; used < argc && *n < most && argv[used][0] != '-'; used++)
-        ++*n;
-    if (*n > 0 && !(cli->names = join_names(*n, argv + used - *n, err)))
+    while (used + n < argc && n < most && argv[used + n][0] != '-')
+        n++;
+    if (n > 0 && !(cli->names = lw_words_join(n, argv + used, "the names of files", err)))
         return LW_ESYSTEM;
-    cli->file = *n > 0 ? argv[used - *n] : NULL;
+    cli->file = n > 0 ? argv[used] : NULL;
+    used += n;
     if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
         return rc;
-    return used + used_behind < argc ? fail_leftover(argv[used + used_behind], err) : LW_OK;
-}
-
-static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
-{
-    int n;
-    const int rc = parse_around(cli, 1, argc, argv, &n, err);
-    if (rc != LW_OK)
-        return rc;
-    if (lw_options_flag(cli->options, "job") && n == 0)
+    if (used + used_behind < argc)
+        return fail_leftover(argv[used + used_behind], err);
+    if (cli->action == LW_ACTION_VERIFY && n == 0)
+        return lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
+    if (cli->action == LW_ACTION_INFO && n == 0 && lw_options_flag(cli->options, "job"))
         return lw_fail(err, LW_EUSAGE, "info --job: name the result whose job file is to be printed, as in 'lapwing info --job "
                        "RESULT.h5'");
-    return LW_OK;
-}
-
-static int parse_verify(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
-{
-    int n;
-    const int rc = parse_around(cli, argc, argc, argv, &n, err);
-    return rc || n > 0 ? rc : lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
-}
-
-static int parse_plot(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
-{
-    int n;
-    if (argc == 0 || argv[0][0] == '-')
-        return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
-    const int rc = parse_around(cli, argc, argc, argv, &n, err);
-    return rc ? rc : check_complete(cli, err);
+    return cli->action == LW_ACTION_PLOT ? check_complete(cli, err) : LW_OK;
 }
 
 static int parse_command(struct lw_cli *cli, const struct lw_command *command, int argc, char **argv, struct lw_error *err)
@@ -331,11 +290,9 @@ static int parse_command(struct lw_cli *cli, const struct lw_command *command, i
     case LW_ACTION_HELP:
         return parse_help(cli, argc, argv, err);
     case LW_ACTION_INFO:
-        return parse_info(cli, argc, argv, err);
     case LW_ACTION_PLOT:
-        return parse_plot(cli, argc, argv, err);
     case LW_ACTION_VERIFY:
-        return parse_verify(cli, argc, argv, err);
+        return parse_files(cli, argc, argv, err);
     case LW_ACTION_RUN_FILE:
         return parse_file(cli, argc, argv, err);
     case LW_ACTION_FILTERS:
@@ -410,7 +367,7 @@ static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
     int rc;
     (void)((rc = lw_jobfile_read(comm, cli->file, &jobfile, err)) ||
            (rc = lw_jobfile_job(&jobfile, &cli->job, err)) ||
-           (rc = create_options(cli, &cli->options, err)) ||
+           (rc = create_options(cli, err)) ||
            (rc = lw_jobfile_apply(&jobfile, cli->options, err)) ||
            (rc = parse_options(cli, cli->argc, cli->argv, err)));
     lw_jobfile_release(&jobfile);
@@ -450,15 +407,6 @@ static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struc
     rc = rc ? rc : lw_comm_same(comm, "the configuration", resolved, err);
     lw_free(resolved);
     return rc;
-}
-
-static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
-{
-    const int rc = compare_options(cli, comm, err);
-    if (rc)
-        return rc;
-    start_log(cli, comm);
-    return lw_plot_run(comm, cli->names, cli->options, err);
 }
 
 /* The options of the result's job, as it keeps them. */
@@ -555,6 +503,7 @@ static int execute_info(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 
 static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
+    int rc;
     switch (cli->action) {
     case LW_ACTION_HELP:
     case LW_ACTION_VERSION:
@@ -566,13 +515,15 @@ static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
             lw_info_build(comm);
         return LW_OK;
     case LW_ACTION_PLOT:
-        return execute_plot(cli, comm, err);
+        if ((rc = compare_options(cli, comm, err)))
+            return rc;
+        start_log(cli, comm);
+        return lw_plot_run(comm, cli->names, cli->options, err);
     case LW_ACTION_VERIFY:
         return execute_verify(cli, comm, err);
-    default: {
-        const int rc = cli->file ? load_jobfile(cli, comm, err) : LW_OK;
+    default:
+        rc = cli->file ? load_jobfile(cli, comm, err) : LW_OK;
         return rc != LW_OK ? rc : execute_job(cli, comm, err);
-    }
     }
 }
 

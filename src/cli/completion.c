@@ -1,10 +1,13 @@
-/* completion.c - what completes command lines in any shell, and the script for bash. */
+/* completion.c - the scripts by which bash and zsh complete command lines. */
 #include "cli/completion.h"
 
 #include "cli/commands.h"
 #include "version.h"
 
 #include <string.h>
+
+/* The shells that there is a script for. */
+#define SHELLS "bash zsh"
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +49,8 @@ static void print_operands(FILE *file, const struct lw_command *command)
     fprintf(file, " ;;\n");
 }
 
-void lw_completion_words(FILE *file)
+/* The function _lapwing_words, which says the words that may follow lapwing, or one of its commands; bash and zsh understand it. */
+static void print_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
                   "_lapwing_words() {\n    case $1 in\n        '') echo");
@@ -59,52 +63,61 @@ void lw_completion_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* Options within others are no options of their own. */
-static void visit_command(const struct lw_completion_visitor *each, const char *words, enum lw_action action,
+/* Options behind some words: "ols", "plan ols", "filters chirp". */
+struct visitor {
+    FILE *file;
+    void (*begin)(FILE *file, const char *words);
+    void (*visit)(FILE *file, const struct lw_option *option);
+    const char *end;
+};
+
+/* Options within others are no options of their own. @param command  "" or "plan " @param name  of a job, ... */
+static void visit_command(const struct visitor *each, const char *command, const char *name, enum lw_action action,
                           const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
     struct lw_section sections[LW_COMMAND_SECTIONS];
     const int n = lw_command_sections(action, job, kind, sections);
+    char words[120];
+    snprintf(words, sizeof words, "%s%s", command, name);
     each->begin(each->file, words);
     for (int i = 0; i < n; i++)
         for (const struct lw_option *option = sections[i].table; option->name; option++)
             if (lw_option_is_own(option) && !lw_section_replaces(sections, i, option->name))
-                each->visit(option, each->file);
-    each->end(each->file);
+                each->visit(each->file, option);
+    fputs(each->end, each->file);
 }
 
-void lw_completion_each(const struct lw_completion_visitor *each)
+static void visit_all(const struct visitor *each)
 {
-    char words[120];
     for (int i = 0; lw_jobs[i]; i++) {
-        visit_command(each, lw_jobs[i]->name, LW_ACTION_RUN, lw_jobs[i], NULL);
-        snprintf(words, sizeof words, "plan %s", lw_jobs[i]->name);
-        visit_command(each, words, LW_ACTION_PLAN, lw_jobs[i], NULL);
-        snprintf(words, sizeof words, "synth %s", lw_jobs[i]->name);
-        visit_command(each, words, LW_ACTION_SYNTH, lw_jobs[i], NULL);
+        visit_command(each, "", lw_jobs[i]->name, LW_ACTION_RUN, lw_jobs[i], NULL);
+        visit_command(each, "plan ", lw_jobs[i]->name, LW_ACTION_PLAN, lw_jobs[i], NULL);
+        visit_command(each, "synth ", lw_jobs[i]->name, LW_ACTION_SYNTH, lw_jobs[i], NULL);
     }
-    for (int i = 0; lw_filter_kinds[i]; i++) {
-        snprintf(words, sizeof words, "filters %s", lw_filter_kinds[i]->name);
-        visit_command(each, words, LW_ACTION_FILTERS, NULL, lw_filter_kinds[i]);
-    }
-    visit_command(each, "info", LW_ACTION_INFO, NULL, NULL);
-    visit_command(each, "plot", LW_ACTION_PLOT, NULL, NULL);
-    visit_command(each, "verify", LW_ACTION_VERIFY, NULL, NULL);
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        visit_command(each, "filters ", lw_filter_kinds[i]->name, LW_ACTION_FILTERS, NULL, lw_filter_kinds[i]);
+    visit_command(each, "", "info", LW_ACTION_INFO, NULL, NULL);
+    visit_command(each, "", "plot", LW_ACTION_PLOT, NULL, NULL);
+    visit_command(each, "", "verify", LW_ACTION_VERIFY, NULL, NULL);
 }
+
+/* A choice's legal values, "full same valid". */
+static void print_choices(FILE *file, const char *choices)
+{
+    for (const char *at = choices; *at; at++)
+        fputc(*at == '|' ? ' ' : *at, file);
+}
+
+/* ---- bash ---------------------------------------------------------------------------------------------------------- */
 
 static void begin_names(FILE *file, const char *words)
 {
     fprintf(file, "        '%s') echo --help", words);
 }
 
-static void print_name(const struct lw_option *option, FILE *file)
+static void print_name(FILE *file, const struct lw_option *option)
 {
     fprintf(file, " --%s", option->name);
-}
-
-static void end_names(FILE *file)
-{
-    fprintf(file, " ;;\n");
 }
 
 static void begin_values(FILE *file, const char *words)
@@ -112,46 +125,20 @@ static void begin_values(FILE *file, const char *words)
     fprintf(file, "        '%s') case $2 in\n", words);
 }
 
-void lw_completion_choices(FILE *file, const char *choices)
-{
-    for (const char *at = choices; *at; at++)
-        fputc(*at == '|' ? ' ' : *at, file);
-}
-
-static void print_value(const struct lw_option *option, FILE *file)
+static void print_value(FILE *file, const struct lw_option *option)
 {
     if (option->kind == LW_OPTION_FLAG)
         return;
     fprintf(file, "            --%s) echo '", option->name);
     if (option->kind == LW_OPTION_CHOICE)
-        lw_completion_choices(file, option->choices);
+        print_choices(file, option->choices);
     else
         fprintf(file, "%s", option->kind == LW_OPTION_FILE || option->kind == LW_OPTION_NAMES ? "FILE" : "NOTHING");
     fprintf(file, "' ;;\n");
 }
 
-static void end_values(FILE *file)
-{
-    fprintf(file, "        esac ;;\n");
-}
-
-static void print_options(FILE *file)
-{
-    fprintf(file, "# The options that may stand behind some words.\n"
-                  "_lapwing_options() {\n    case $1 in\n");
-    lw_completion_each(&(struct lw_completion_visitor){file, begin_names, print_name, end_names});
-    fprintf(file, "    esac\n}\n\n"
-                  "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
-                  "_lapwing_values() {\n    case $1 in\n");
-    lw_completion_each(&(struct lw_completion_visitor){file, begin_values, print_value, end_values});
-    fprintf(file, "        'help') case $2 in\n            --completion) echo '" LW_COMPLETION_SHELLS
-                  "' ;;\n        esac ;;\n    esac\n}\n\n");
-}
-
-/* ---- the script ---------------------------------------------------------------------------------------------------- */
-
 /* bash divides words at = and :, so that --mode=full comes as three of them. */
-static const char function[] =
+static const char bash_functions[] =
     "# Complete $2 by words of $1; FILE among them stands for names of files.\n"
     "_lapwing_complete() {\n"
     "    case \" $1 \" in\n"
@@ -213,7 +200,140 @@ void lw_completion_bash(FILE *file)
 {
     fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion bash'.\n\n",
             LW_VERSION);
-    lw_completion_words(file);
-    print_options(file);
-    fputs(function, file);
+    print_words(file);
+    fprintf(file, "# The options that may stand behind some words.\n"
+                  "_lapwing_options() {\n    case $1 in\n");
+    visit_all(&(struct visitor){file, begin_names, print_name, " ;;\n"});
+    fprintf(file, "    esac\n}\n\n"
+                  "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
+                  "_lapwing_values() {\n    case $1 in\n");
+    visit_all(&(struct visitor){file, begin_values, print_value, "        esac ;;\n"});
+    fprintf(file, "        'help') case $2 in\n            --completion) echo '" SHELLS
+                  "' ;;\n        esac ;;\n    esac\n}\n\n");
+    fputs(bash_functions, file);
+}
+
+/* ---- zsh ----------------------------------------------------------------------------------------------------------- */
+
+/* The first `length` characters of `text`, with a backslash before those in `special`. */
+static void print_escaped(FILE *file, const char *text, size_t length, const char *special)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\'')
+            fputs("'\\'", file);
+        else if (strchr(special, text[i]))
+            fputc('\\', file);
+        fputc(text[i], file);
+    }
+}
+
+/* Options as _arguments takes them: '--mode=[...]:mode:(full same valid)'. */
+static void begin_specs(FILE *file, const char *words)
+{
+    fprintf(file, "        '%s') specs=(\n            '--help[say what it does, and its options]'\n", words);
+}
+
+/* Of its help the first sentence, without its full stop. A bracket ends it, and a colon the name of the argument. */
+static void print_spec(FILE *file, const struct lw_option *option)
+{
+    const char *const stop = strstr(option->help, ". "), *const argument = option->argument ? option->argument : option->name;
+    size_t length = stop ? (size_t)(stop - option->help) : strlen(option->help);
+    if (length > 0 && option->help[length - 1] == '.')
+        length--;
+    fprintf(file, "            '--%s%s[", option->name, option->kind == LW_OPTION_FLAG ? "" : "=");
+    print_escaped(file, option->help, length, "\\]");
+    fputc(']', file);
+    if (option->kind != LW_OPTION_FLAG) {
+        fputc(':', file);
+        print_escaped(file, argument, strlen(argument), "\\:");
+    }
+    if (option->kind == LW_OPTION_CHOICE) {
+        fputs(":(", file);
+        print_choices(file, option->choices);
+        fputc(')', file);
+    } else if (option->kind != LW_OPTION_FLAG) {
+        fputs(option->kind == LW_OPTION_FILE || option->kind == LW_OPTION_NAMES ? ":_files" : ": ", file);
+    }
+    fputs("'\n", file);
+}
+
+/* zsh loads the script as the function _lapwing where it finds it in a folder of functions; otherwise it is sourced. */
+static const char zsh_functions[] =
+    "# Offer the words of $1, with what they stand for; FILE among them stands for names of files.\n"
+    "_lapwing_offer() {\n"
+    "    local word\n"
+    "    local -a items\n"
+    "    for word in ${=1}; do\n"
+    "        [[ $word == FILE ]] || items+=(\"$word${_lapwing_titles[$word]:+:$_lapwing_titles[$word]}\")\n"
+    "    done\n"
+    "    ((! $#items)) || _describe word items\n"
+    "    [[ \" $1 \" != *' FILE '* ]] || _files\n"
+    "}\n"
+    "\n"
+    "_lapwing() {\n"
+    "    local first=$words[2] second=${words[3]-} job before=1 offered\n"
+    "    local -a specs\n"
+    "    if ((CURRENT == 2)); then\n"
+    "        _lapwing_offer \"$(_lapwing_words '')\"\n"
+    "        return\n"
+    "    fi\n"
+    "    offered=$(_lapwing_words \"$first\")\n"
+    "    if [[ $first == help ]]; then\n"
+    "        [[ $words[CURRENT-1] == --completion ]] && offered=$_lapwing_shells\n"
+    "        _lapwing_offer \"$offered\"\n"
+    "        return\n"
+    "    fi\n"
+    "    case $first in\n"
+    "        run | plan | synth | filters)\n"
+    "            if ((CURRENT == 3)); then\n"
+    "                _lapwing_offer \"$offered\"\n"
+    "                return\n"
+    "            fi\n"
+    "            before=2 ;;\n"
+    "    esac\n"
+    "    # Behind a job file the options are those of its job.\n"
+    "    case $first in\n"
+    "        run | plan)\n"
+    "            [[ -f $second ]] && job=$(sed -n 's/^[[:blank:]]*\\[\\([a-z0-9]*\\)\\].*/\\1/p' -- $second | head -n 1) ;;\n"
+    "    esac\n"
+    "    case $first in\n"
+    "        run) _lapwing_specs \"$job\" ;;\n"
+    "        plan) _lapwing_specs \"plan ${job:-$second}\" ;;\n"
+    "        synth | filters) _lapwing_specs \"$first $second\" ;;\n"
+    "        *) _lapwing_specs \"$first\" ;;\n"
+    "    esac\n"
+    "    ((! $#specs)) && return\n"
+    "    # Words that are no options: operands, and values of options that take several files.\n"
+    "    [[ $first == (synth|filters) ]] || specs+=('*:FILE:_files')\n"
+    "    shift $before words\n"
+    "    ((CURRENT -= before))\n"
+    "    _arguments \"$specs[@]\"\n"
+    "}\n"
+    "\n"
+    "if [[ $funcstack[1] == _lapwing ]]; then\n"
+    "    _lapwing \"$@\"\n"
+    "else\n"
+    "    compdef _lapwing lapwing\n"
+    "fi\n";
+
+void lw_completion_zsh(FILE *file)
+{
+    struct lw_word word;
+    fprintf(file, "#compdef lapwing\n"
+                  "# Completion for zsh of the command lines of lapwing %s, made by 'lapwing help --completion zsh'.\n\n",
+            LW_VERSION);
+    print_words(file);
+    fprintf(file, "# What these words stand for.\ntypeset -gA _lapwing_titles=(\n");
+    for (int i = 0; (word = lw_word_at(LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND, i)).name; i++) {
+        fprintf(file, "    %s '", word.name);
+        print_escaped(file, word.title, strlen(word.title), "");
+        fprintf(file, "'\n");
+    }
+    fprintf(file, ")\n\n"
+                  "# Sets specs to the options that may stand behind some words.\n"
+                  "_lapwing_specs() {\n    case $1 in\n");
+    visit_all(&(struct visitor){file, begin_specs, print_spec, "        ) ;;\n"});
+    fprintf(file, "    esac\n}\n\n");
+    fputs("_lapwing_shells='" SHELLS "'\n\n", file);
+    fputs(zsh_functions, file);
 }

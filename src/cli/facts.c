@@ -59,16 +59,6 @@ static const char *period_text(struct lw_period period, char text[40])
     return text;
 }
 
-static void print_rate(const struct lw_axis_metadata *axis)
-{
-    char period[40];
-    if (!(axis->sample_rate_hz > 0))
-        return;
-    period_text(axis->period, period);
-    row("rate", "%.12g Hz%s%s%s%s%s", axis->sample_rate_hz, period[0] ? ", every " : "", period,
-        axis->source[0] ? " (" : "", axis->source, axis->source[0] ? ")" : "");
-}
-
 /* Seconds of GPS, to the last digit. */
 static const char *gps_text(struct lw_instant gps, char text[LW_INSTANT_TEXT])
 {
@@ -91,24 +81,23 @@ static void print_time(const char *name, const struct lw_axis_metadata *axis, in
         gps_text(axis->scale == LW_TIME_GPS ? at : lw_instant_to_gps(at), gps));
 }
 
-static void print_stretches(const struct lw_dataset_info *info)
-{
-    if (info->n_stretches > 1)
-        row("stretches", "%" PRId64 ", between which %" PRId64 " samples %s", info->n_stretches,
-            info->n_missing < 0 ? -info->n_missing : info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
-}
-
 static void print_times(const struct lw_dataset_info *info)
 {
     const struct lw_axis_metadata *const axis = &info->axis;
     const int d = axis_of(info);
-    if (axis->scale == LW_TIME_UNKNOWN && axis->has_start)
+    char period[40];
+    if (axis->sample_rate_hz > 0)
+        row("rate", "%.12g Hz%s%s%s%s%s", axis->sample_rate_hz, period_text(axis->period, period)[0] ? ", every " : "", period,
+            axis->source[0] ? " (" : "", axis->source, axis->source[0] ? ")" : "");
+    if (axis->scale != LW_TIME_UNKNOWN)
+        print_time("start", axis, 0);
+    else if (axis->has_start)
         row("start", "%.17g %s", axis->start, axis->start_unit);
-    if (axis->scale == LW_TIME_UNKNOWN)
-        return;
-    print_time("start", axis, 0);
-    if (d >= 0 && axis->period.numerator > 0)
+    if (axis->scale != LW_TIME_UNKNOWN && d >= 0 && axis->period.numerator > 0)
         print_time("end", axis, info->dims[d] + info->n_missing - 1);
+    if (info->n_stretches > 1)
+        row("stretches", "%" PRId64 ", between which %" PRId64 " samples %s", info->n_stretches,
+            info->n_missing < 0 ? -info->n_missing : info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------------- */
@@ -137,9 +126,7 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
     row("type", "%s", type[0] ? type : lw_type_text(info->type, read_as));
     if (info->packing.is_on)
         row("values", "%s", lw_packing_text(&info->packing, packing));
-    print_rate(&info->axis);
     print_times(info);
-    print_stretches(info);
     print_coordinates(info);
     if (info->axis.unit[0])
         row("unit", "%s", info->axis.unit);

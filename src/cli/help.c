@@ -1,12 +1,137 @@
 #include "cli/help.h"
 
-#include "cli/page.h"
 #include "io/format.h"
 #include "plot/plot.h"
 #include "verify/verify.h"
 #include "version.h"
 
+#include <ctype.h>
 #include <string.h>
+
+/* ---- a page of documentation, as plain text (80 columns) or as roff for man ---- */
+
+enum piece { HEADING, ITEM, BLOCK };
+
+/* Who writes it says what a piece is - heading, paragraph, item, code - and the page how it looks. */
+struct page {
+    FILE *file;                 /* borrowed */
+    enum { TEXT, MAN } format;
+    enum piece last;            /* what stands just above */
+};
+
+enum { WIDTH = 80, INDENT = 2, ITEM_INDENT = 26 };
+
+/* A dot or quote that begins a line would be a request, a plain minus would become a hyphen. */
+static void roff_text(FILE *file, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", file);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", file);
+        else if (*text == '-')
+            fputs("\\-", file);
+        else
+            fputc(*text, file);
+        if (*text == '\n' && (text[1] == '.' || text[1] == '\''))
+            fputs("\\&", file);
+    }
+    fputc('\n', file);
+}
+
+/* Fill `text` into lines from `indent` to WIDTH, the first of which already stands at `column`. */
+static void fill(FILE *file, const char *text, int indent, int column)
+{
+    while (*text) {
+        const int word = (int)strcspn(text, " \n");
+        if (column > indent && column + 1 + word > WIDTH) {
+            fputc('\n', file);
+            column = 0;
+        }
+        if (column < indent)
+            column += fprintf(file, "%*s", indent - column, "");
+        else if (column > indent)
+            column += fprintf(file, " ");
+        column += fprintf(file, "%.*s", word, text);
+        text += word;
+        text += strspn(text, " \n");
+    }
+    fputc('\n', file);
+}
+
+static void page_heading(struct page *page, const char *text)
+{
+    fputs(page->format == MAN ? ".SH \"" : "\n", page->file);
+    for (; *text; text++)
+        fputc(page->format == MAN ? toupper((unsigned char)*text) : *text, page->file);
+    fputs(page->format == MAN ? "\"\n" : "\n", page->file);
+    page->last = HEADING;
+}
+
+static void page_subheading(struct page *page, const char *text)
+{
+    fprintf(page->file, page->format == MAN ? ".SS \"%s\"\n" : "\n%s\n", text);
+    page->last = HEADING;
+}
+
+/* An empty line between paragraphs, code and lists; none below a heading and between items. */
+static void begin_piece(struct page *page, enum piece piece)
+{
+    if (page->format == TEXT && (page->last == BLOCK || (page->last == ITEM && piece == BLOCK)))
+        fputc('\n', page->file);
+    page->last = piece;
+}
+
+/* A paragraph, filled and wrapped. NULL or empty: nothing. */
+static void page_paragraph(struct page *page, const char *text)
+{
+    if (!text || !*text)
+        return;
+    begin_piece(page, BLOCK);
+    if (page->format == MAN) {
+        fputs(".PP\n", page->file);
+        roff_text(page->file, text);
+    } else {
+        fill(page->file, text, INDENT, 0);
+    }
+}
+
+/* A term and what it means: an option, a command, an exit code. */
+static void page_item(struct page *page, const char *term, const char *text)
+{
+    begin_piece(page, ITEM);
+    if (page->format == MAN) {
+        fputs(".TP\n.B ", page->file);
+        roff_text(page->file, term);
+        roff_text(page->file, text);
+        return;
+    }
+    int column = fprintf(page->file, "%*s%s", INDENT, "", term);
+    if (column + 2 > ITEM_INDENT) {
+        fputc('\n', page->file);
+        column = 0;
+    }
+    fill(page->file, text, ITEM_INDENT, column);
+}
+
+/* Lines shown as they are, divided by newlines. */
+static void page_code(struct page *page, const char *lines)
+{
+    begin_piece(page, BLOCK);
+    if (page->format == MAN) {
+        fputs(".PP\n.nf\n.RS 4\n", page->file);
+        roff_text(page->file, lines);
+        fputs(".RE\n.fi\n", page->file);
+        return;
+    }
+    while (*lines) {
+        const int length = (int)strcspn(lines, "\n");
+        fprintf(page->file, "%*s%.*s\n", length > 0 ? 2 * INDENT : 0, "", length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+/* ---- texts ---- */
 
 static const char summary[] =
     "Filters archived survey data, too large for one machine's memory if need be, on the cores or GPUs of one or many "
@@ -34,20 +159,20 @@ static const char citation[] =
     "    year    = {2026}\n"
     "}";
 
-static void print_licence(struct lw_page *page)
+static void print_licence(struct page *page)
 {
-    lw_page_heading(page, "Licence");
-    lw_page_paragraph(page, licence);
-    lw_page_heading(page, "To cite it");
-    lw_page_paragraph(page, citing);
-    lw_page_code(page, citation);
+    page_heading(page, "Licence");
+    page_paragraph(page, licence);
+    page_heading(page, "To cite it");
+    page_paragraph(page, citing);
+    page_code(page, citation);
 }
 
 /* ---- options ---- */
 
 /* What is being printed, and how much of it. */
 struct help {
-    struct lw_page page;
+    struct page page;
     bool shows_all;             /* options that are rarely needed, too */
     int n_left_out;
 };
@@ -62,7 +187,7 @@ static void option_term(const struct lw_option *option, char *term, size_t size)
 enum { TERM_WIDTH = 78 };       /* beyond which a term says nothing of what stands within */
 
 /* What the option is for, and what stands within its value by the same table. */
-static void print_option(struct lw_page *page, const struct lw_option *option, const struct lw_option *table)
+static void print_option(struct page *page, const struct lw_option *option, const struct lw_option *table)
 {
     char term[240], text[4096];
     option_term(option, term, sizeof term);
@@ -80,7 +205,7 @@ static void print_option(struct lw_page *page, const struct lw_option *option, c
         used += snprintf(text + used, sizeof text - (size_t)used, " With %s: %s%s%s%s", word, part->help,
                          part->fallback ? " Default: " : "", part->fallback ? part->fallback : "", part->fallback ? "." : "");
     }
-    lw_page_item(page, term, text);
+    page_item(page, term, text);
 }
 
 /* A section's options, but those that a section before it has. */
@@ -91,7 +216,7 @@ static void print_section(struct help *help, const struct lw_section *sections, 
     if (!table || !table->name)
         return;
     snprintf(heading, sizeof heading, "%s%s", sections[number].heading, sections[number].name);
-    lw_page_heading(&help->page, heading);
+    page_heading(&help->page, heading);
     for (const struct lw_option *option = table; option->name; option++) {
         if (!lw_option_is_own(option) || lw_section_replaces(sections, number, option->name))
             continue;
@@ -105,45 +230,54 @@ static void print_section(struct help *help, const struct lw_section *sections, 
 /* ---- the overview ---- */
 
 /* @param is_whole  with what stands behind each */
-static void print_words(struct lw_page *page, const char *heading, unsigned sort, bool is_whole)
+static void print_words(struct page *page, const char *heading, unsigned sort, bool is_whole)
 {
     struct lw_word word;
-    lw_page_heading(page, heading);
+    page_heading(page, heading);
     for (int i = 0; (word = lw_word_at(sort, i)).name; i++) {
         char term[80];
         snprintf(term, sizeof term, "%s%s%s", word.name, is_whole ? " " : "", is_whole ? word.command->operands : "");
-        lw_page_item(page, term, word.title);
+        page_item(page, term, word.title);
     }
 }
 
-static void print_formats(struct lw_page *page)
+/* What begins the overview and the man page. */
+static void print_summary(struct page *page, const char *usage, const char *heading)
 {
-    lw_page_heading(page, "Formats of input");
-    for (const struct lw_format *const *format = lw_formats_all(); *format; format++)
-        lw_page_item(page, (*format)->name, (*format)->file_text);
+    page_heading(page, usage);
+    page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
+    if (heading)
+        page_heading(page, heading);
+    page_paragraph(page, summary);
+    page_paragraph(page, naming);
+    page_paragraph(page, units);
 }
 
-static void print_exit_codes(struct lw_page *page)
+static void print_formats(struct page *page)
 {
-    lw_page_heading(page, "Exit status");
-#define X(name, value, text) lw_page_item(page, #value, text);
+    page_heading(page, "Formats of input");
+    for (const struct lw_format *const *format = lw_formats_all(); *format; format++)
+        page_item(page, (*format)->name, (*format)->file_text);
+}
+
+static void print_exit_codes(struct page *page)
+{
+    page_heading(page, "Exit status");
+#define X(name, value, text) page_item(page, #value, text);
     LW_ERROR_CODES(X)
 #undef X
 }
 
-static void print_overview(struct lw_page *page)
+static void print_overview(struct page *page)
 {
-    lw_page_heading(page, "Usage");
-    lw_page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
-    lw_page_paragraph(page, summary);
-    lw_page_paragraph(page, naming);
-    lw_page_paragraph(page, units);
+    fprintf(page->file, "lapwing - filters archived survey data\n");
+    print_summary(page, "Usage", NULL);
     print_words(page, "Jobs", LW_WORD_JOB, false);
     print_words(page, "Other commands", LW_WORD_COMMAND, true);
     print_formats(page);
-    lw_page_heading(page, "More");
-    lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
-    lw_page_item(page, "lapwing --version", "version and commit, licence, and how to cite lapwing");
+    page_heading(page, "More");
+    page_item(page, "lapwing COMMAND --help", "what a command does and its options");
+    page_item(page, "lapwing --version", "version and commit, licence, and how to cite lapwing");
     print_exit_codes(page);
 }
 
@@ -179,7 +313,7 @@ static void command_words(const struct lw_command *command, const struct lw_job_
     snprintf(words, USAGE_SIZE, "lapwing %s%s%s", first, *second ? " " : "", second);
 }
 
-static void print_usage(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job,
+static void print_usage(struct page *page, const struct lw_command *command, const struct lw_job_ops *job,
                         const struct lw_filter_kind *kind)
 {
     const bool takes_file = command && command->action == LW_ACTION_RUN_FILE;
@@ -198,8 +332,8 @@ static void print_usage(struct lw_page *page, const struct lw_command *command, 
     }
     if (kind || (job && !takes_file))
         append_word(usage, "[options]");
-    lw_page_heading(page, "Usage");
-    lw_page_code(page, usage);
+    page_heading(page, "Usage");
+    page_code(page, usage);
 }
 
 /* A job's own example begins with its synthetic input; a command's names one job, and is none for the others. */
@@ -210,15 +344,6 @@ static const char *example_of(const struct lw_command *command, const struct lw_
     return !job || command->action == LW_ACTION_RUN_FILE || strstr(command->example, job->name) ? command->example : NULL;
 }
 
-static void print_rest(struct help *help, const char *words)
-{
-    char text[2 * USAGE_SIZE];
-    snprintf(text, sizeof text, "%d more option%s, rarely needed: 'lapwing help %s --all' shows all of them.", help->n_left_out,
-             help->n_left_out == 1 ? "" : "s", words + strlen("lapwing "));
-    lw_page_heading(&help->page, "And");
-    lw_page_paragraph(&help->page, text);
-}
-
 static void print_command(struct help *help, const struct lw_command *command, const struct lw_job_ops *job,
                           const struct lw_filter_kind *kind)
 {
@@ -226,35 +351,38 @@ static void print_command(struct help *help, const struct lw_command *command, c
     struct lw_section sections[LW_COMMAND_SECTIONS];
     const int n = lw_command_sections(action, job, kind, sections);
     const char *const example = kind ? kind->example : example_of(command, job);
-    char words[USAGE_SIZE];
+    char words[USAGE_SIZE], rest[2 * USAGE_SIZE];
     print_usage(&help->page, command, job, kind);
-    lw_page_paragraph(&help->page, kind ? kind->description : command ? command->description : job->description);
+    page_paragraph(&help->page, kind ? kind->description : command ? command->description : job->description);
     if (n == 0 && action != LW_ACTION_HELP) {
         print_words(&help->page, "Jobs", LW_WORD_JOB, false);
-        lw_page_paragraph(&help->page, "'lapwing help JOB' lists the options of a job.");
+        page_paragraph(&help->page, "'lapwing help JOB' lists the options of a job.");
     }
     if (action == LW_ACTION_FILTERS && !kind) {
         print_words(&help->page, "Kinds", LW_WORD_KIND, false);
-        lw_page_paragraph(&help->page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
+        page_paragraph(&help->page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
     }
     for (int i = 0; i < n; i++)         /* the jobs that synth knows are told one by one */
         print_section(help, action == LW_ACTION_SYNTH ? sections + i : sections, action == LW_ACTION_SYNTH ? 0 : i);
     command_words(command, job, kind, words);
-    if (help->n_left_out > 0)
-        print_rest(help, words);
+    if (help->n_left_out > 0) {
+        snprintf(rest, sizeof rest, "%d more option%s, rarely needed: 'lapwing help %s --all' shows all of them.",
+                 help->n_left_out, help->n_left_out == 1 ? "" : "s", words + strlen("lapwing "));
+        page_heading(&help->page, "And");
+        page_paragraph(&help->page, rest);
+    }
     if (example) {
-        lw_page_heading(&help->page, "Example");
-        lw_page_code(&help->page, example);
+        page_heading(&help->page, "Example");
+        page_code(&help->page, example);
     }
 }
 
 void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                    bool shows_all)
 {
-    struct help help = {.page = {.file = file, .format = LW_PAGE_TEXT}, .shows_all = shows_all};
+    struct help help = {.page = {.file = file, .format = TEXT}, .shows_all = shows_all};
     char words[USAGE_SIZE];
     if (!command && !job && !kind) {
-        fprintf(file, "lapwing - filters archived survey data\n");
         print_overview(&help.page);
         return;
     }
@@ -265,28 +393,14 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 
 /* ---- the man page ---- */
 
-static void print_man_command(struct lw_page *page, const char *name, const char *operands, const char *description,
+static void print_man_command(struct page *page, const char *name, const char *operands, const char *description,
                               const char *example)
 {
     char heading[120];
     snprintf(heading, sizeof heading, "lapwing %s %s", name, operands);
-    lw_page_subheading(page, heading);
-    lw_page_paragraph(page, description);
-    lw_page_code(page, example);
-}
-
-static void print_man_commands(struct lw_page *page)
-{
-    lw_page_heading(page, "Commands");
-    for (int i = 0; lw_jobs[i]; i++)
-        print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        print_man_command(page, command->name, command->operands, command->description, command->example);
-    for (int i = 0; lw_filter_kinds[i]; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "filters %s", lw_filter_kinds[i]->name);
-        print_man_command(page, name, "[options]", lw_filter_kinds[i]->description, lw_filter_kinds[i]->example);
-    }
+    page_subheading(page, heading);
+    page_paragraph(page, description);
+    page_code(page, example);
 }
 
 static void print_man_options(struct help *help)
@@ -315,31 +429,35 @@ static void print_man_options(struct help *help)
 
 void lw_help_man(FILE *file)
 {
-    struct help help = {.page = {.file = file, .format = LW_PAGE_MAN}, .shows_all = true};
-    struct lw_page *const page = &help.page;
-    lw_page_title(page, "LAPWING", "lapwing " LW_VERSION);
-    lw_page_heading(page, "Name");
-    lw_page_paragraph(page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
-    lw_page_heading(page, "Synopsis");
-    lw_page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
-    lw_page_heading(page, "Description");
-    lw_page_paragraph(page, summary);
-    lw_page_paragraph(page, naming);
-    lw_page_paragraph(page, units);
-    print_man_commands(page);
+    struct help help = {.page = {.file = file, .format = MAN}, .shows_all = true};
+    struct page *const page = &help.page;
+    fprintf(file, ".TH LAPWING 1 \"\" \"lapwing " LW_VERSION "\"\n");
+    page_heading(page, "Name");
+    page_paragraph(page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
+    print_summary(page, "Synopsis", "Description");
+    page_heading(page, "Commands");
+    for (int i = 0; lw_jobs[i]; i++)
+        print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
+    for (const struct lw_command *command = lw_commands; command->name; command++)
+        print_man_command(page, command->name, command->operands, command->description, command->example);
+    for (int i = 0; lw_filter_kinds[i]; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "filters %s", lw_filter_kinds[i]->name);
+        print_man_command(page, name, "[options]", lw_filter_kinds[i]->description, lw_filter_kinds[i]->example);
+    }
     print_man_options(&help);
     print_formats(page);
     print_exit_codes(page);
     print_licence(page);
-    lw_page_heading(page, "See also");
-    lw_page_paragraph(page, "mpirun(1), srun(1), h5dump(1)");
+    page_heading(page, "See also");
+    page_paragraph(page, "mpirun(1), srun(1), h5dump(1)");
 }
 
 /* ---- the version ---- */
 
 void lw_help_version(FILE *file)
 {
-    struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
+    struct page page = {.file = file, .format = TEXT};
     fprintf(file, "%s\n", lw_version_text());
     print_licence(&page);
 }

@@ -5,18 +5,24 @@
 #include "cli/facts.h"
 #include "cli/help.h"
 #include "cli/jobfile.h"
-#include "cli/left.h"
-#include "cli/table.h"
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
 #include "io/codecs/hash.h"
 #include "io/hdf5/result/release.h"
+#include "io/journal/journal.h"
 #include "io/names.h"
+#include "io/write/result_file.h"
+#include "io/write/writer.h"
 #include "plot/sky.h"
+#include "version.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,56 +40,117 @@ static void row(const char *name, const char *text)
     printf("%-12s%s\n", name, text);
 }
 
-static int count_cores(void)
-{
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
-}
-
-static void print_engine(const struct lw_engine_type *type, const struct lw_comm *comm)
-{
-    const struct lw_engine_spec spec = {.node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm)};
-    char text[LW_ENGINE_TEXT];
-    const bool is_usable = type->is_usable(&spec, text);
-    printf("engine %-4s %s%s\n", type->name, is_usable ? "" : "not usable: ", text);
-}
-
+/* @param comm  of the run, whose ranks on this node share its engines and memory */
 static void print_machine(const struct lw_comm *comm)
 {
-    char bytes[24];
+    const struct lw_engine_spec spec = {.node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm)};
     const struct lw_memory_limit memory = lw_memory_available();
+    char text[LW_ENGINE_TEXT], bytes[24];
+    cpu_set_t cores;
+    for (int e = 0; lw_engines[e]; e++) {
+        const bool is_usable = lw_engines[e]->is_usable(&spec, text);
+        printf("engine %-4s %s%s\n", lw_engines[e]->name, is_usable ? "" : "not usable: ", text);
+    }
     printf("%-12s%d of this run, %d on this node (%s)\n", "ranks", lw_comm_size(comm), lw_comm_node_size(comm),
            lw_comm_host(comm));
-    printf("%-12s%d for this rank\n", "cores", count_cores());
+    CPU_ZERO(&cores);
+    printf("%-12s%d for this rank\n", "cores", sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0);
     printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);
 }
 
-/* What compressed datasets may be compressed with. */
-static void print_decoders(void)
+void lw_info_build(const struct lw_comm *comm)
 {
     const char *separator = "";
-    printf("%-12s", "decoders");
+    row("version", lw_version_text());
+    row("compiler", COMPILER);
+    row("MPI", lw_comm_library(comm));
+    row("HDF5", lw_hdf5_text());
+    printf("%-12s", "decoders");            /* what compressed datasets may be compressed with */
     for (int c = 0; c < LW_N_CODECS; c++)
         if (lw_codec_find((enum lw_codec_id)c)) {
             printf("%s%s", separator, lw_codec_name((enum lw_codec_id)c));
             separator = ", ";
         }
     printf("\n");
-}
-
-void lw_info_build(const struct lw_comm *comm)
-{
-    row("version", lw_version_text());
-    row("compiler", COMPILER);
-    row("MPI", lw_comm_library(comm));
-    row("HDF5", lw_hdf5_text());
-    print_decoders();
     row("checksums", lw_hash_is_there() ? "xxHash" : "none: built without xxHash");
     row("sky", lw_sky_library());
-    for (int e = 0; lw_engines[e]; e++)
-        print_engine(lw_engines[e], comm);
     print_machine(comm);
+}
+
+/* ---- what runs that were ended early have left ---- */
+
+/* The name without an ending. @return  false: it has another one */
+static bool take_ending(const char *name, const char *ending, char result[PATH_MAX])
+{
+    const size_t length = strlen(name), end = strlen(ending);
+    if (length <= end || strcmp(name + length - end, ending) != 0)
+        return false;
+    snprintf(result, PATH_MAX, "%.*s", (int)(length - end), name);
+    return true;
+}
+
+static void print_journal(const char *result)
+{
+    struct lw_journal_progress progress;
+    struct lw_error err;
+    char done[400], time[200], version[300] = "";
+    const int rc = lw_journal_progress(result, &progress, &err);
+    const bool is_other = rc == LW_OK && strcmp(progress.version, LW_VERSION " " LW_COMMIT) != 0;
+    if (is_other)
+        lw_escape(progress.version, "", version, sizeof version);
+    if (rc == LW_OK)
+        printf("done are %s, of %s: a run %s%s%sgoes on from there\n", lw_escape(progress.done, "", done, sizeof done),
+               lw_escape(progress.time, "", time, sizeof time), is_other ? "of lapwing " : "", version,
+               is_other ? ", and no other, " : "");
+    else if (rc == LW_EIO)
+        printf("no checkpoint: a run starts over\n");
+    else
+        printf("no checkpoint that can be read: --resume never starts over\n");
+}
+
+/* A temporary file by its journal, and by which command; FITS files say that in cards, which are not looked at here. */
+static void print_part(const char *folder, const char *name)
+{
+    char part[2 * PATH_MAX], result[PATH_MAX], shown[4 * NAME_MAX], command[8192];
+    struct lw_listing_origin origin = {0};
+    struct lw_error damaged;
+    snprintf(part, sizeof part, "%s/%s", folder, name);
+    if (!take_ending(part, LW_PART_SUFFIX, result))
+        return;
+    printf("%s\n    ", lw_escape(name, "", shown, sizeof shown));
+    if (lw_result_file_is_held(part)) {
+        printf("a run is writing it\n");
+        return;
+    }
+    print_journal(result);
+    if (lw_list_check(part, &damaged) == LW_OK && lw_list_origin(part, &origin) && origin.command)
+        printf("    %s%s\n", lw_escape(origin.command, "", command, sizeof command),
+               strlen(origin.command) >= sizeof command ? " ..." : "");
+    lw_list_origin_release(&origin);
+}
+
+static int is_part(const struct dirent *entry)
+{
+    char result[PATH_MAX];
+    return take_ending(entry->d_name, LW_PART_SUFFIX, result);
+}
+
+/* All that lies in a folder and that nobody goes on with: how far it has come, and by which command. LW_EIO. */
+static int print_folder(const char *folder, struct lw_error *err)
+{
+    struct dirent **entries;
+    char shown[4 * PATH_MAX];
+    const int n = scandir(folder, &entries, is_part, alphasort);
+    if (n < 0)
+        return lw_fail(err, LW_EIO, "cannot read the folder '%.600s': %s", folder, strerror(errno));
+    if (n == 0)
+        printf("%s holds nothing that a run of lapwing has left unfinished\n", lw_escape(folder, "", shown, sizeof shown));
+    for (int e = 0; e < n; e++) {
+        print_part(folder, entries[e]->d_name);
+        free(entries[e]);
+    }
+    free(entries);
+    return LW_OK;
 }
 
 /* ---- a file: first the widths of the columns, then the rows ---- */
@@ -163,20 +230,17 @@ static int print_made_by(const struct lw_listing_origin *origin, struct lw_error
 static int print_origin(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
+    char result[PATH_MAX];
     const bool says_how = lw_list_origin(file, &origin);
-    if (origin.is_incomplete) {
+    if (origin.is_incomplete)
         printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
-        lw_left_print(file);
+    if (origin.is_incomplete && take_ending(file, LW_PART_SUFFIX, result)) {
+        printf("# %s; ", lw_result_file_is_held(file) ? "a run is writing it" : "nobody is writing it");
+        print_journal(result);
     }
     const int rc = says_how ? print_made_by(&origin, err) : LW_OK;
     lw_list_origin_release(&origin);
     return rc;
-}
-
-static void print_empty(const char *file)
-{
-    char name[4 * LW_MAX_PATH];
-    printf("%s holds no datasets\n", lw_escape(file, "", name, sizeof name));
 }
 
 /* Files with many datasets have a table of them. Why no dataset is the data, or what is wrong with it, the table says. */
@@ -192,40 +256,35 @@ static int print_file(const char *file, struct lw_error *err)
         printf("\n");
     if ((!has_facts || widths.n_rows > 1) && (rc = lw_list_file(file, print_row, &widths, err)))
         return rc;
+    char name[4 * LW_MAX_PATH];
     if (widths.n_rows == 0)
-        print_empty(file);
+        printf("%s holds no datasets\n", lw_escape(file, "", name, sizeof name));
     return print_origin(file, err);
 }
 
-static int print_dataset(const char *name, struct lw_error *err)
-{
-    bool is_table = false;
-    const int rc = lw_table_print(name, &is_table, err);
-    return rc || is_table ? rc : lw_facts_print(name, NULL, err);
-}
-
-static int print_object(const char *name, struct lw_error *err)
+static int print_object(const char *name, const struct lw_hints *hints, struct lw_error *err)
 {
     struct lw_object object;
     struct stat status;
+    bool is_table = false;
+    int rc;
+    if (hints->format[0] || hints->raw[0] || hints->start_time[0] || hints->sample_rate_hz > 0 || hints->channel_spacing > 0)
+        return lw_facts_print(name, hints, err);
     if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
-        return lw_left_print_folder(name, err);
-    const bool is_file = access(name, F_OK) == 0;
-    const int rc = is_file ? LW_OK : lw_object_parse(name, &object, err);
-    return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : print_dataset(name, err);
-}
-
-static bool has_hints(const struct lw_hints *hints)
-{
-    return hints->format[0] || hints->raw[0] || hints->start_time[0] || hints->sample_rate_hz > 0 || hints->channel_spacing > 0;
+        return print_folder(name, err);
+    if (access(name, F_OK) == 0)
+        return print_file(name, err);
+    if ((rc = lw_object_parse(name, &object, err)))
+        return rc;
+    if (!object.path[0])
+        return print_file(name, err);
+    rc = lw_table_print(name, &is_table, err);
+    return rc || is_table ? rc : lw_facts_print(name, NULL, err);
 }
 
 int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *hints, struct lw_error *err)
 {
-    int code = LW_OK;
-    if (lw_comm_rank(comm) == 0)
-        code = has_hints(hints) ? lw_facts_print(name, hints, err) : print_object(name, err);
-    return lw_comm_agree(comm, code, err);
+    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? print_object(name, hints, err) : LW_OK, err);
 }
 
 static int print_job_of(const struct lw_listing_origin *origin, const char *file, struct lw_error *err)
@@ -259,6 +318,5 @@ static int print_job(const char *file, struct lw_error *err)
 
 int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err)
 {
-    const int code = lw_comm_rank(comm) == 0 ? print_job(file, err) : LW_OK;
-    return lw_comm_agree(comm, code, err);
+    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? print_job(file, err) : LW_OK, err);
 }

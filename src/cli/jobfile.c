@@ -61,20 +61,14 @@ static const char *find_value(const char *configuration, const char *name)
     return NULL;
 }
 
-static bool is_searched(const char *configuration)
-{
-    char words[80] = "";
-    const char *const products = find_value(configuration, "products");
-    if (products)
-        snprintf(words, sizeof words, "%.*s", (int)strcspn(products, "\n"), products);
-    return strstr(words, "peaks") || strstr(words, "best");
-}
-
 const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED])
 {
-    const char *const said = origin->configuration;
+    const char *const said = origin->configuration, *const products = find_value(said, "products");
     const struct lw_job_ops *const job = lw_job_find(origin->job);
-    const bool has_no_sign = is_searched(said) && !find_value(said, "sign");
+    char words[80] = "";
+    if (products)
+        snprintf(words, sizeof words, "%.*s", (int)strcspn(products, "\n"), products);
+    const bool has_no_sign = (strstr(words, "peaks") || strstr(words, "best")) && !find_value(said, "sign");
     const bool was_measured = has_no_sign && !find_value(said, "noise") && !find_value(said, "whiten");
     const bool was_isolated = job && !job->is_isolated && !find_value(said, "isolated");
     snprintf(lines, LW_JOBFILE_ADDED, "%s%s%s%s", has_no_sign ? "sign = both\n" : "", was_measured ? "noise = rms\n" : "",

@@ -1,4 +1,5 @@
-#include "cli/table.h"
+/* table.c - rows of a table, such as /peaks, for `lapwing info FILE:/table`. */
+#include "cli/facts.h"
 
 #include "base/integers.h"
 #include "base/log.h"
@@ -25,49 +26,23 @@ struct table {
     struct lw_sky sky;                          /* without a text: the places are not known */
 };
 
-static void choose_columns(struct table *t)
-{
-    t->strength = t->place[0] = t->place[1] = -1;
-    for (int c = 0; c < t->notes.n_columns; c++) {
-        const struct lw_note_column *const column = &t->notes.columns[c];
-        if (!column->is_number)
-            continue;
-        if (strcmp(column->name, "snr") == 0 || strcmp(column->name, "magnitude") == 0)
-            t->strength = t->n_columns;
-        if (strcmp(column->name, "column") == 0 || strcmp(column->name, "row") == 0)
-            t->place[column->name[0] == 'r'] = t->n_columns;
-        t->columns[t->n_columns++] = column->name;
-    }
-}
-
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
-
-static bool is_stronger(const struct table *t, const double *row, const double *other)
-{
-    return t->strength >= 0 && (row[t->strength] > other[t->strength] || isnan(other[t->strength]));
-}
 
 static void take_row(void *context, const double *row)
 {
     struct table *const t = context;
     const size_t size = (size_t)t->n_columns * sizeof *row;
     int place = t->n_rows;
-    while (place > 0 && is_stronger(t, row, t->rows + (place - 1) * t->n_columns))
-        place--;
+    for (; t->strength >= 0 && place > 0; place--) {
+        const double other = t->rows[(place - 1) * t->n_columns + t->strength];
+        if (!(row[t->strength] > other || isnan(other)))
+            break;
+    }
     if (place == MOST_SHOWN)
         return;
     memmove(t->rows + (place + 1) * t->n_columns, t->rows + place * t->n_columns, (size_t)(t->n_rows - place) * size);
     memcpy(t->rows + place * t->n_columns, row, size);
     t->n_rows += t->n_rows < MOST_SHOWN;
-}
-
-static void find_places(struct table *t, const char *name)
-{
-    if (t->place[0] < 0 || t->place[1] < 0)
-        return;
-    for (int i = 0; i < 2 * t->n_rows; i++)
-        t->places[i / 2].at[i % 2] = t->rows[i / 2 * t->n_columns + t->place[i % 2]];
-    lw_plot_find_sources(name, t->n_rows, t->places, &t->sky);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
@@ -82,24 +57,15 @@ static const char *cell(const struct table *t, int row, int c, char text[CELL_SI
     return text;
 }
 
-static int width_of(const struct table *t, int c)
-{
-    char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
-    size_t width = strlen(lw_escape(t->columns[c], "", name, sizeof name));
-    for (int i = 0; i < t->n_rows; i++) {
-        const size_t length = strlen(cell(t, i, c, text));
-        width = length > width ? length : width;
-    }
-    return (int)width;
-}
-
 static void print_rows(const struct table *t)
 {
     char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
     int widths[LW_MOST_COLUMNS];
     for (int c = 0; c < t->n_columns; c++) {
-        widths[c] = width_of(t, c);
-        printf("%s%*s", c ? "  " : "", widths[c], lw_escape(t->columns[c], "", name, sizeof name));
+        widths[c] = (int)strlen(lw_escape(t->columns[c], "", name, sizeof name));
+        for (int i = 0; i < t->n_rows; i++)
+            widths[c] = (int)lw_max64(widths[c], (int64_t)strlen(cell(t, i, c, text)));
+        printf("%s%*s", c ? "  " : "", widths[c], name);
     }
     printf(!t->sky.text[0] ? "\n" : t->sky.is_in_hours ? "            ra           dec\n" : "     longitude      latitude\n");
     for (int i = 0; i < t->n_rows; i++) {
@@ -124,14 +90,34 @@ static void print_title(const struct table *t, const char *name)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------------- */
 
+/* Columns of numbers, those of the strength and of the place of a source among them. */
+static void choose_columns(struct table *t)
+{
+    t->strength = t->place[0] = t->place[1] = -1;
+    for (int c = 0; c < t->notes.n_columns; c++) {
+        const struct lw_note_column *const column = &t->notes.columns[c];
+        if (!column->is_number)
+            continue;
+        if (strcmp(column->name, "snr") == 0 || strcmp(column->name, "magnitude") == 0)
+            t->strength = t->n_columns;
+        if (strcmp(column->name, "column") == 0 || strcmp(column->name, "row") == 0)
+            t->place[column->name[0] == 'r'] = t->n_columns;
+        t->columns[t->n_columns++] = column->name;
+    }
+}
+
 static int print(struct table *t, const char *name, struct lw_error *err)
 {
     t->rows = lw_alloc_array((int64_t)(MOST_SHOWN + 1) * t->n_columns, sizeof *t->rows, "rows", err);
     const int64_t count = t->strength >= 0 ? t->notes.n_rows : lw_min64(MOST_SHOWN, t->notes.n_rows);
     const struct lw_rows rows = {0, count, t->columns, t->n_columns};
     const int rc = t->rows ? lw_notes_each_row(name, &rows, take_row, t, err) : LW_ESYSTEM;
+    if (rc == LW_OK && t->place[0] >= 0 && t->place[1] >= 0) {
+        for (int i = 0; i < 2 * t->n_rows; i++)
+            t->places[i / 2].at[i % 2] = t->rows[i / 2 * t->n_columns + t->place[i % 2]];
+        lw_plot_find_sources(name, t->n_rows, t->places, &t->sky);
+    }
     if (rc == LW_OK) {
-        find_places(t, name);
         print_title(t, name);
         print_rows(t);
     }

@@ -1,7 +1,7 @@
 #include "options/file.h"
 
 #include "base/memory.h"
-#include "options/expand.h"
+#include "options/words.h"
 
 #include <ini.h>
 #include <stdbool.h>
@@ -47,53 +47,30 @@ static void fail(struct parse *parse, int line, const char *message)
         parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->file->path, line, message);
 }
 
-static void note_section(struct parse *parse, const char *line, int length)
-{
-    if (!memchr(line, ']', (size_t)length))
-        fail(parse, parse->line, "the section's name does not end with ]");
-    if (parse->section_line > 0)
-        fail(parse, parse->line, "a second section; a job file describes one job");
-    parse->section_line = parse->line;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Length without a comment: inih drops those that follow a blank and a semicolon, but in old versions not where a line goes
- * on the one before. */
-static int without_comment(const char *line, int length)
+/* Where a sign stands behind a blank; `length`: nowhere. */
+static int find_behind_blank(const char *line, int length, char sign)
 {
     for (int i = 1; i < length; i++)
-        if (line[i] == ';' && is_blank(line[i - 1]))
+        if (line[i] == sign && (line[i - 1] == ' ' || line[i - 1] == '\t'))
             return i;
     return length;
 }
 
-/* A # behind a blank is no comment to inih, but its author means one: the value would silently hold all of it. */
-static void refuse_comment(struct parse *parse, const char *line, int length)
-{
-    for (int i = 1; i < length; i++)
-        if (line[i] == '#' && is_blank(line[i - 1])) {
-            fail(parse, parse->line, "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own; "
-                 "where the # belongs to the value, write \\#");
-            return;
-        }
-}
-
-/* Drop blanks at both ends, a comment, and the backslash that continues a line. */
+/* Drop blanks at both ends, a comment, and the backslash that continues a line. inih drops comments that follow a blank and a
+ * semicolon, but in old versions not where a line goes on the one before; a # behind a blank is none to it, but its author means
+ * one: the value would silently hold all of it. */
 static int trim(struct parse *parse, const char **line, int length)
 {
-    length = without_comment(*line, length);
+    length = find_behind_blank(*line, length, ';');
     while (length > 0 && strchr(" \t\r", (*line)[length - 1]))
         length--;
     for (; length > 0 && strchr(" \t", **line); length--)
         ++*line;
     parse->is_continuation = parse->is_continued;
     const bool has_value = length > 0 && !strchr("#;", **line) && (**line != '[' || parse->is_continuation);
-    if (has_value)
-        refuse_comment(parse, *line, length);
+    if (has_value && find_behind_blank(*line, length, '#') < length)
+        fail(parse, parse->line, "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own; "
+             "where the # belongs to the value, write \\#");
     parse->is_continued = has_value && (*line)[length - 1] == '\\';
     return length - parse->is_continued;
 }
@@ -117,8 +94,13 @@ static char *read_line(char *buffer, int size, void *context)
         fail(parse, parse->line, message);
         return NULL;
     }
-    if (*line == '[' && !parse->is_continuation)
-        note_section(parse, line, length);
+    if (*line == '[' && !parse->is_continuation) {
+        if (!memchr(line, ']', (size_t)length))
+            fail(parse, parse->line, "the section's name does not end with ]");
+        if (parse->section_line > 0)
+            fail(parse, parse->line, "a second section; a job file describes one job");
+        parse->section_line = parse->line;
+    }
     snprintf(buffer, (size_t)size, "%s%.*s\n", parse->is_continuation ? " " : "", length, line);
     return buffer;
 }
@@ -149,24 +131,17 @@ static const char *find_variable(const char *name, const void *context)
     return NULL;
 }
 
-/* What a value takes at most with its variables: one variable is no longer than all. */
-static size_t expanded_room(const struct parse *parse)
-{
-    size_t all = 1, room = parse->value_length + 1;
-    for (const char *at = parse->file->variables; *at; at += strlen(at) + 1)
-        all += strlen(at);
-    for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
-        room += all;
-    return room;
-}
-
 /* Set the option whose value is now complete. */
 static void set_option(struct parse *parse)
 {
     if (parse->code != LW_OK || !parse->name[0] || !parse->options || is_repeated(parse))
         return;
     char origin[512];
-    const size_t room = expanded_room(parse);
+    size_t all = 1, room = parse->value_length + 1;         /* one variable is no longer than all */
+    for (const char *at = parse->file->variables; *at; at += strlen(at) + 1)
+        all += strlen(at);
+    for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
+        room += all;
     char *const value = lw_alloc(room, "the value of an option", parse->err);
     snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->file->path, parse->value_line, parse->name);
     parse->code = value ? lw_expand_variables(parse->value, find_variable, parse->file, origin, value, room, parse->err)
@@ -178,26 +153,20 @@ static void set_option(struct parse *parse)
     lw_free(value);
 }
 
-/* The section's name is looked at where its first option stands. */
-static bool take_section(struct parse *parse, const char *section)
-{
-    char message[LW_SECTION_WHY];
-    if (parse->section[0])
-        return true;
-    if (parse->knows(section, message)) {
-        snprintf(parse->section, sizeof parse->section, "%s", section);
-        return true;
-    }
-    fail(parse, section[0] ? parse->section_line : parse->line, message);
-    return false;
-}
-
-/* The ini_handler: non-zero is success. Called once a line; a continuation comes under the same name. */
+/* The ini_handler: non-zero is success. Called once a line; a continuation comes under the same name. The section's name is looked
+ * at where its first option stands. */
 static int take_value(void *context, const char *section, const char *name, const char *value)
 {
     struct parse *const parse = context;
-    if (parse->code != LW_OK || !take_section(parse, section))
+    char why[LW_SECTION_WHY];
+    if (parse->code != LW_OK)
         return 0;
+    if (!parse->section[0] && !parse->knows(section, why)) {
+        fail(parse, section[0] ? parse->section_line : parse->line, why);
+        return 0;
+    }
+    if (!parse->section[0])
+        snprintf(parse->section, sizeof parse->section, "%s", section);
     if (!*name) {
         fail(parse, parse->line, "there is no option's name before the equals sign");
         return 0;

@@ -1,7 +1,6 @@
 #include "options/options.h"
 
 #include "base/memory.h"
-#include "options/expand.h"
 #include "options/parse.h"
 #include "options/value.h"
 #include "options/words.h"
@@ -205,15 +204,6 @@ bool lw_option_is_own(const struct lw_option *option)
     return option->kind != LW_OPTION_NONE && option->kind != LW_OPTION_GONE && !option->within;
 }
 
-static int count_options(const struct lw_option *const *tables)
-{
-    int count = 0;
-    for (; *tables; tables++)
-        for (const struct lw_option *option = *tables; option->name; option++)
-            count++;
-    return count;
-}
-
 /* Whether a table before number `t` has the option, too. */
 static bool is_replaced(const struct lw_option *const *tables, int t, const char *name)
 {
@@ -234,11 +224,13 @@ static int set_fallback(struct lw_option_value *value, struct lw_error *err)
     return rc;
 }
 
-static int set_fallbacks(struct lw_options *options, struct lw_error *err)
+/* Of all options, or of those within one. @param owner  NULL: all */
+static int set_fallbacks(struct lw_options *options, const struct lw_option_value *owner, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int i = 0; rc == LW_OK && i < options->n_values; i++)
-        rc = set_fallback(&options->values[i], err);
+        if (!owner || is_within(&options->values[i], owner))
+            rc = set_fallback(&options->values[i], err);
     return rc;
 }
 
@@ -247,7 +239,11 @@ int lw_options_create(const struct lw_option *const *tables, struct lw_options *
     struct lw_options *const options = lw_alloc(sizeof *options, "options", err);
     if (!options)
         return LW_ESYSTEM;
-    options->values = lw_alloc_array(count_options(tables), sizeof *options->values, "options", err);
+    int most = 0;
+    for (int t = 0; tables[t]; t++)
+        for (const struct lw_option *option = tables[t]; option->name; option++)
+            most++;
+    options->values = lw_alloc_array(most, sizeof *options->values, "options", err);
     if (!options->values) {
         lw_options_destroy(options);
         return LW_ESYSTEM;
@@ -257,7 +253,7 @@ int lw_options_create(const struct lw_option *const *tables, struct lw_options *
             if (option->kind != LW_OPTION_NONE && !is_replaced(tables, t, option->name))
                 options->values[options->n_values++].option = option;
 
-    const int rc = set_fallbacks(options, err);
+    const int rc = set_fallbacks(options, NULL, err);
     if (rc != LW_OK) {
         lw_options_destroy(options);
         return rc;
@@ -293,30 +289,18 @@ static const char *argument_text(const struct lw_option *option, const char *equ
     return NULL;
 }
 
-/* The arguments from argv[*i + 1] to the next option, or what stands behind the equals sign, as words of one text. Release with
- * lw_free. */
-static char *argument_words(const char *equals, int argc, char **argv, int *i, struct lw_error *err)
-{
-    char *single[2] = {argv[*i], (char *)(uintptr_t)(equals ? equals + 1 : NULL)};
-    char **const words = equals ? single : argv + *i;
-    const int most = equals ? 2 : argc - *i;
-    size_t room = 1;
-    int n = 1;
-    for (; n < most && (equals || !is_option(words[n])); n++)
-        room += lw_words_room(words[n]);
-    char *const text = lw_alloc(room, "an option", err), *end = text;
-    for (int w = 1; text && w < n; w++)
-        end = lw_words_append(words[w], text, end);
-    *i += equals ? 0 : n - 1;
-    return text;
-}
-
+/* The value is words: the arguments from argv[*i + 1] to the next option, or what stands behind the equals sign. */
 static int parse_names(struct lw_options *options, const struct lw_option *option, const char *equals, const char *origin, int argc,
                        char **argv, int *i, struct lw_error *err)
 {
-    char *const text = argument_words(equals, argc, argv, i, err);
+    char *const single[] = {(char *)(uintptr_t)(equals ? equals + 1 : NULL)};
+    int n = equals ? 1 : 0;
+    while (!equals && *i + 1 + n < argc && !is_option(argv[*i + 1 + n]))
+        n++;
+    char *const text = lw_words_join(n, equals ? single : argv + *i + 1, "an option", err);
     if (!text)
         return LW_ESYSTEM;
+    *i += equals ? 0 : n;
     const int rc = text[0] || equals ? lw_options_set(options, option->name, text, origin, err)
                                      : lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin,
                                                placeholder(option));
@@ -332,16 +316,6 @@ static int fail_gone(const struct lw_option *option, const char *origin, struct 
     const bool is_flag = option->kind == LW_OPTION_FLAG;
     return lw_fail(err, LW_EUSAGE, "%s is no option of its own any more: give it as --%s ...,%s%s%s", origin, option->within,
                    option->word, is_flag ? "" : "=", is_flag ? "" : placeholder(option));
-}
-
-/* What is typed replaces the whole of a value. */
-static int reset_parts(struct lw_options *options, const struct lw_option_value *owner, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int i = 0; rc == LW_OK && i < options->n_values; i++)
-        if (is_within(&options->values[i], owner))
-            rc = set_fallback(&options->values[i], err);
-    return rc;
 }
 
 static int parse_one(struct lw_options *options, int argc, char **argv, int *i, struct lw_error *err)
@@ -366,7 +340,7 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     if (value->option->former && strcmp(text, value->option->former) == 0)
         return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text,
                        value->option->fallback);
-    const int rc = reset_parts(options, value, err);
+    const int rc = set_fallbacks(options, value, err);      /* what is typed replaces the whole of a value */
     return rc ? rc : lw_options_set(options, origin + 2, text, origin, err);
 }
 
@@ -391,46 +365,19 @@ const struct lw_option *lw_options_missing(const struct lw_options *options)
     return NULL;
 }
 
-bool lw_options_given(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->text != NULL;
-}
-
-bool lw_options_flag(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->integer != 0;
-}
-
-const char *lw_options_text(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->text;
-}
+bool lw_options_given(const struct lw_options *options, const char *name) { return get(options, name)->text; }
+bool lw_options_flag(const struct lw_options *options, const char *name) { return get(options, name)->integer; }
+const char *lw_options_text(const struct lw_options *options, const char *name) { return get(options, name)->text; }
+int64_t lw_options_int(const struct lw_options *options, const char *name) { return get(options, name)->integer; }
+double lw_options_real(const struct lw_options *options, const char *name) { return get(options, name)->real; }
+int lw_options_choice(const struct lw_options *options, const char *name) { return (int)get(options, name)->integer; }
+struct lw_option_range lw_options_range(const struct lw_options *options, const char *name) { return get(options, name)->range; }
 
 struct lw_stretch lw_options_stretch(const struct lw_options *options, const char *name)
 {
     const struct lw_option_value *const value = get(options, name);
     const bool is_time = value->real > 0;
     return (struct lw_stretch){.is_time = is_time, .samples = is_time ? 0 : value->integer, .seconds = value->real};
-}
-
-int64_t lw_options_int(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->integer;
-}
-
-double lw_options_real(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->real;
-}
-
-int lw_options_choice(const struct lw_options *options, const char *name)
-{
-    return (int)get(options, name)->integer;
-}
-
-struct lw_option_range lw_options_range(const struct lw_options *options, const char *name)
-{
-    return get(options, name)->range;
 }
 
 void lw_options_each(const struct lw_options *options, void (*visit)(const struct lw_option *, const char *value, void *),
@@ -502,17 +449,6 @@ static char *whole_text(const struct lw_options *options, const struct lw_option
     return fclose(file) == 0 ? text : NULL;
 }
 
-static bool print_option(const struct lw_options *options, const struct lw_option_value *value, FILE *file)
-{
-    if (value->option->within)
-        return true;
-    char *const text = whole_text(options, value);
-    if (text && *text)
-        print_line(file, value->option->name, text);
-    lw_free(text);
-    return text != NULL;
-}
-
 char *lw_options_resolved(const struct lw_options *options, const char *more, struct lw_error *err)
 {
     char *text = NULL;
@@ -520,7 +456,13 @@ char *lw_options_resolved(const struct lw_options *options, const char *more, st
     FILE *const file = open_memstream(&text, &size);
     bool is_whole = file != NULL;
     for (int i = 0; is_whole && i < options->n_values; i++)
-        is_whole = print_option(options, &options->values[i], file);
+        if (!options->values[i].option->within) {
+            char *const whole = whole_text(options, &options->values[i]);
+            is_whole = whole != NULL;
+            if (is_whole && *whole)
+                print_line(file, options->values[i].option->name, whole);
+            lw_free(whole);
+        }
     if (file) {
         fputs(more, file);
         is_whole = !ferror(file) && is_whole;

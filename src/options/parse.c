@@ -247,14 +247,12 @@ static enum lw_parse parse_quantity(const char *text, const struct unit *units, 
 
 enum lw_parse lw_parse_duration(const char *text, double *seconds)
 {
-    bool has_unit;
-    return parse_quantity(text, durations, seconds, &has_unit);
+    return parse_quantity(text, durations, seconds, &(bool){false});
 }
 
 enum lw_parse lw_parse_frequency(const char *text, double *hz)
 {
-    bool has_unit;
-    return parse_quantity(text, frequencies, hz, &has_unit);
+    return parse_quantity(text, frequencies, hz, &(bool){false});
 }
 
 enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch)
@@ -275,21 +273,12 @@ enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch)
 
 /* ---- ranges and words ---- */
 
-/* One part of a range, which ends at a colon or at the end; -1 if it is empty. */
-static enum lw_parse parse_part(const char **at, int64_t *value)
-{
-    *value = -1;
-    if (**at == ':' || **at == '\0')
-        return LW_PARSE_OK;
-    return parse_natural(at, value);
-}
-
 enum lw_parse lw_parse_range(const char *text, int64_t parts[3])
 {
     int64_t found[3] = {-1, -1, -1};
     const char *at = text;
     for (int i = 0; i < 3; i++) {
-        const enum lw_parse part = parse_part(&at, &found[i]);
+        const enum lw_parse part = *at == ':' || *at == '\0' ? LW_PARSE_OK : parse_natural(&at, &found[i]);
         if (part != LW_PARSE_OK)
             return part;
         if (*at == '\0' && i == 0 && found[0] >= 0 && __builtin_add_overflow(found[0], 1, &found[1]))

@@ -31,6 +31,11 @@ static int fail_limits(const struct lw_option *option, const char *text, const c
     return lw_fail(err, LW_EUSAGE, "%s: %s is not in %s..%s", origin, text, low, limit_text(option->maximum, high));
 }
 
+static int fail_too_large(const char *text, const char *origin, struct lw_error *err)
+{
+    return lw_fail(err, LW_EUSAGE, "%s: %s does not fit 64 bits", origin, text);
+}
+
 static int set_flag(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     const int choice = lw_parse_choice("no|yes", text);
@@ -52,17 +57,14 @@ static int set_int(struct lw_option_value *value, const char *text, const char *
 {
     const struct lw_option *const option = value->option;
     int64_t number;
-    switch (lw_parse_int(text, &number)) {
-    case LW_PARSE_MALFORMED:
+    const enum lw_parse found = lw_parse_int(text, &number);
+    if (found == LW_PARSE_MALFORMED)
         return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a whole number such as 4096, 2^20, 1e6, 10k or 16M "
                        "(k, M, G, T: powers of 1000)", origin, text);
-    case LW_PARSE_TOO_LARGE:
-        return has_limits(option) ? fail_limits(option, text, origin, err)
-                                  : lw_fail(err, LW_EUSAGE, "%s: %s does not fit 64 bits", origin, text);
-    case LW_PARSE_OK:
-        break;
-    }
-    if (has_limits(option) && ((double)number < option->minimum || (double)number > option->maximum))
+    if (found == LW_PARSE_TOO_LARGE && !has_limits(option))
+        return fail_too_large(text, origin, err);
+    if (found == LW_PARSE_TOO_LARGE ||
+        (has_limits(option) && ((double)number < option->minimum || (double)number > option->maximum)))
         return fail_limits(option, text, origin, err);
     value->integer = number;
     return LW_OK;
@@ -90,16 +92,13 @@ static int set_stretch(struct lw_option_value *value, const char *text, const ch
 static int set_bytes(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     int64_t bytes;
-    switch (lw_parse_bytes(text, &bytes)) {
-    case LW_PARSE_MALFORMED:
+    char least[24];
+    const enum lw_parse found = lw_parse_bytes(text, &bytes);
+    if (found == LW_PARSE_MALFORMED)
         return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a number of bytes such as 512M, 4GB or 1.5GiB "
                        "(K, M, G, T: powers of 1024)", origin, text);
-    case LW_PARSE_TOO_LARGE:
-        return lw_fail(err, LW_EUSAGE, "%s: %s does not fit 64 bits", origin, text);
-    case LW_PARSE_OK:
-        break;
-    }
-    char least[24];
+    if (found == LW_PARSE_TOO_LARGE)
+        return fail_too_large(text, origin, err);
     if ((double)bytes < value->option->minimum)
         return lw_fail(err, LW_EUSAGE, "%s: %s is too little; the least is %s", origin, text,
                        lw_bytes_text((int64_t)value->option->minimum, least));
@@ -107,26 +106,23 @@ static int set_bytes(struct lw_option_value *value, const char *text, const char
     return LW_OK;
 }
 
-static int fail_real(enum lw_option_kind kind, const char *text, const char *origin, struct lw_error *err)
-{
-    if (kind == LW_OPTION_DURATION)
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a time such as 0.5, 20ms, 500us, 1.5s, 2min, 1h or 3d (a number alone: "
-                       "seconds)", origin, text);
-    if (kind == LW_OPTION_FREQUENCY)
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)",
-                       origin, text);
-    return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a finite number such as 0.5 or 1e-3", origin, text);
-}
-
 static int set_real(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     const struct lw_option *const option = value->option;
     double number;
-    const enum lw_parse found = option->kind == LW_OPTION_DURATION    ? lw_parse_duration(text, &number)
-                                : option->kind == LW_OPTION_FREQUENCY ? lw_parse_frequency(text, &number)
-                                                                      : lw_parse_real(text, &number);
+    const char *what = "a finite number such as 0.5 or 1e-3";
+    enum lw_parse found;
+    if (option->kind == LW_OPTION_DURATION) {
+        found = lw_parse_duration(text, &number);
+        what = "a time such as 0.5, 20ms, 500us, 1.5s, 2min, 1h or 3d (a number alone: seconds)";
+    } else if (option->kind == LW_OPTION_FREQUENCY) {
+        found = lw_parse_frequency(text, &number);
+        what = "a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)";
+    } else {
+        found = lw_parse_real(text, &number);
+    }
     if (found != LW_PARSE_OK)
-        return fail_real(option->kind, text, origin, err);
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not %s", origin, text, what);
     if (has_limits(option) && (number < option->minimum || number > option->maximum))
         return fail_limits(option, text, origin, err);
     value->real = number;
@@ -168,15 +164,12 @@ static int set_choice(struct lw_option_value *value, const char *text, const cha
 static int set_range(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     int64_t parts[3];
-    switch (lw_parse_range(text, parts)) {
-    case LW_PARSE_MALFORMED:
+    const enum lw_parse found = lw_parse_range(text, parts);
+    if (found == LW_PARSE_MALFORMED)
         return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a range A:B or A:B:STEP of whole numbers from 0 on; B is the first "
                        "one left out, any part may be empty (:100, 0::2), and A alone is one", origin, text);
-    case LW_PARSE_TOO_LARGE:
+    if (found == LW_PARSE_TOO_LARGE)
         return lw_fail(err, LW_EUSAGE, "%s: a number in %s does not fit 64 bits", origin, text);
-    case LW_PARSE_OK:
-        break;
-    }
     if (parts[2] == 0)
         return lw_fail(err, LW_EUSAGE, "%s: the step in %s must be 1 or more", origin, text);
     if (parts[1] >= 0 && parts[1] <= (parts[0] < 0 ? 0 : parts[0]))

@@ -1,7 +1,7 @@
 /* What stands for something else in texts: every form, every error, and the room that there is. */
 #include "../check.h"
 #include "base/memory.h"
-#include "options/expand.h"
+#include "options/words.h"
 
 #include <stdio.h>
 #include <string.h>

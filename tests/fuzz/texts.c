@@ -5,7 +5,6 @@
 #include "base/instant.h"
 #include "base/memory.h"
 #include "io/names.h"
-#include "options/expand.h"
 #include "options/parse.h"
 #include "options/words.h"
 
