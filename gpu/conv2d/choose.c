@@ -4,16 +4,11 @@
 #include "gpu/conv2d/prepared.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
-#include "signal/separable.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-
-/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does. */
-static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
 static const double launch_seconds = 2e-6;
@@ -309,33 +304,6 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-/* The norm of what column times row leaves of the kernel, relative to the kernel's. */
-static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
-{
-    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
-    if (!factors)
-        return LW_ESYSTEM;
-    *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
-                            factors + 2 * c->kernel_rows);
-    lw_free(factors);
-    return LW_OK;
-}
-
-static int take_passes(const struct lw_op_spec *spec, struct lw_conv2d_plan *plan, struct lw_error *err)
-{
-    double residual;
-    const int rc = find_residual(&spec->conv2d, &residual, err);
-    if (rc)
-        return rc;
-    if (residual > rank_tolerance(spec->precision))
-        return lw_fail(err, LW_ECONFIG,
-                       "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
-                       "norm would be lost, allowed is %.2g; choose another algorithm", residual,
-                       rank_tolerance(spec->precision));
-    *plan = passes(spec);
-    return LW_OK;
-}
-
 static int take_transform(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
                           struct lw_error *err)
 {
@@ -359,13 +327,11 @@ static int take_cheapest(const struct lw_device *device, const struct lw_op_spec
     choose_tile(device, spec, &best);
     choose_bands(device, spec, &best);
     const struct lw_conv2d_plan separable = passes(spec);
-    double residual = 1;
-    if (separable.seconds < best.seconds) {
-        const int rc = find_residual(&spec->conv2d, &residual, err);
-        if (rc)
-            return rc;
-    }
-    *plan = residual <= rank_tolerance(spec->precision) ? separable : best;
+    bool is_product = false;
+    const int rc = separable.seconds < best.seconds ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
+    if (rc)
+        return rc;
+    *plan = is_product ? separable : best;
     return LW_OK;
 }
 
@@ -375,7 +341,7 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
-    case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, plan, err);
+    case LW_CONV2D_ALGORITHM_SEPARABLE: *plan = passes(spec); return lw_op_conv2d_separable(spec, NULL, err);
     case LW_CONV2D_ALGORITHM_TILES:
     case LW_CONV2D_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
     default: return take_cheapest(device, spec, plan, err);

@@ -25,28 +25,28 @@ static int64_t sums_bytes(const struct lw_op_spec *spec)
     return spec->conv2d.kernel_rows * (spec->conv2d.kernel_columns + 1) * (int64_t)sizeof(double);
 }
 
-static int64_t bank_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
-{
-    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
-    switch (plan->method) {
-    case LW_CONV2D_UNROLLED:
-    case LW_CONV2D_PRODUCT: return 0;
-    case LW_CONV2D_DIRECT: return taps_bytes(spec, n_taps(spec));
-    case LW_CONV2D_PASSES: return taps_bytes(spec, spec->conv2d.kernel_rows);
-    case LW_CONV2D_TILES: return lw_conv2d_tile_bytes(spec->precision, rows, columns);
-    default: return lw_conv2d_bands_bytes(spec->precision, rows, columns);
-    }
-}
-
 static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
                        struct lw_conv2d_prepared *kept)
 {
+    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
+    int64_t bank = 0, row = 0, work = 0;
+    switch (plan->method) {
+    case LW_CONV2D_UNROLLED:
+    case LW_CONV2D_PRODUCT: break;
+    case LW_CONV2D_DIRECT: bank = taps_bytes(spec, n_taps(spec)); break;
+    case LW_CONV2D_PASSES:
+        bank = taps_bytes(spec, spec->conv2d.kernel_rows);
+        row = taps_bytes(spec, spec->conv2d.kernel_columns);
+        break;
+    case LW_CONV2D_TILES: bank = lw_conv2d_tile_bytes(spec->precision, rows, columns); break;
+    case LW_CONV2D_BANDS:
+        bank = lw_conv2d_bands_bytes(spec->precision, rows, columns);
+        work = lw_conv2d_bands_work_bytes(spec->precision, &plan->grid, plan->batch);
+    }
     struct lw_arena arena = {.base = memory};
-    kept->bank = lw_arena_take(&arena, bank_bytes(spec, plan));
-    const bool has_row = plan->method == LW_CONV2D_PASSES;
-    kept->row = lw_arena_take(&arena, has_row ? taps_bytes(spec, spec->conv2d.kernel_columns) : 0);
-    kept->work = lw_arena_take(&arena, plan->method != LW_CONV2D_BANDS ? 0 :
-                                      lw_conv2d_bands_work_bytes(spec->precision, &plan->grid, plan->batch));
+    kept->bank = lw_arena_take(&arena, bank);
+    kept->row = lw_arena_take(&arena, row);
+    kept->work = lw_arena_take(&arena, work);
     kept->sums = lw_arena_take(&arena, spec->nan == LW_NAN_INTERPOLATE ? sums_bytes(spec) : 0);
     return arena.used;
 }

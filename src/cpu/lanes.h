@@ -40,6 +40,19 @@ static inline int64_t lw_cpu_padded(int64_t bytes)
     return bytes > 0 ? (lw_divide_up(bytes, LW_ALIGNMENT) + 1) * LW_ALIGNMENT : 0;
 }
 
+/* A lane's memory is laid out twice by the same code: once to count its bytes (NULL), once over the memory. */
+struct lw_cpu_arena {
+    char *base;
+    int64_t used;
+};
+
+static inline void *lw_cpu_take(struct lw_cpu_arena *arena, int64_t bytes)
+{
+    char *const part = arena->base ? arena->base + arena->used : NULL;
+    arena->used += bytes;
+    return part;
+}
+
 /** n lanes, each with memory_bytes of zeroed memory. The lanes may be closed whatever the outcome. */
 int lw_cpu_lanes_open(struct lw_cpu_lanes *lanes, int n, size_t lane_bytes, int64_t memory_bytes, struct lw_error *err);
 void lw_cpu_lanes_close(struct lw_cpu_lanes *lanes);

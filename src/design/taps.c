@@ -6,22 +6,13 @@
 #define PI 3.14159265358979323846
 
 /* Time of tap m, 0 in the middle. */
-static double middle_time(int64_t m, int64_t n)
-{
-    return (double)m - (double)(n - 1) / 2;
-}
+static double middle_time(int64_t m, int64_t n) { return (double)m - (double)(n - 1) / 2; }
 
 /* The ideal low-pass of that cut-off at time t. */
-static double low_pass(double cut, double t)
-{
-    return t == 0 ? 2 * cut : sin(2 * PI * cut * t) / (PI * t);
-}
+static double low_pass(double cut, double t) { return t == 0 ? 2 * cut : sin(2 * PI * cut * t) / (PI * t); }
 
 /* The ideal filter that passes everything, exactly: a sine of a multiple of pi would leave rounding errors. */
-static double all_pass(double t)
-{
-    return t == 0 ? 1 : t == floor(t) ? 0 : sin(PI * t) / (PI * t);
-}
+static double all_pass(double t) { return t == 0 ? 1 : t == floor(t) ? 0 : sin(PI * t) / (PI * t); }
 
 void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
 {
@@ -32,10 +23,7 @@ void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
     }
 }
 
-int64_t lw_taps_boxcar_begin(int64_t width, int64_t n)
-{
-    return (n - 1) / 2 - (width - 1) / 2;
-}
+int64_t lw_taps_boxcar_begin(int64_t width, int64_t n) { return (n - 1) / 2 - (width - 1) / 2; }
 
 void lw_taps_boxcar(int64_t width, int64_t n, double *taps)
 {
@@ -100,10 +88,7 @@ double lw_inspiral_time_left(double chirp_mass, double frequency)
     return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(PI * frequency, -8.0 / 3);
 }
 
-double lw_inspiral_last_frequency(double total_mass)
-{
-    return 1 / (6 * sqrt(6) * PI * total_mass);
-}
+double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * PI * total_mass); }
 
 /* At tau = 0 the amplitude is infinite: what is used ends before. */
 void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)

@@ -38,10 +38,7 @@ double lw_kaiser_beta(double attenuation_db)
 }
 
 /* A transition of one sampling rate takes so many taps: (A - 7.95) / (2.285 x 2 pi), Kaiser's estimate. */
-static double taps_per_rate(double attenuation_db)
-{
-    return (attenuation_db - 7.95) / (2.285 * 2 * PI);
-}
+static double taps_per_rate(double attenuation_db) { return (attenuation_db - 7.95) / (2.285 * 2 * PI); }
 
 double lw_kaiser_transition(double attenuation_db, int64_t n_taps)
 {

@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "signal/separable.h"
 
 #include <float.h>
 #include <math.h>
@@ -111,6 +112,24 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
     if (wanted & LW_PEAKS)
         add(plan, crossings(&c->search, plan, spec->n_outputs, c->output_columns, c->output_columns));
     reach_beyond(&c->search, spec->n_outputs, plan);
+}
+
+int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const double allowed = spec->precision == LW_DOUBLE ? 5e-16 : 1e-7;
+    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
+    if (!factors)
+        return LW_ESYSTEM;
+    const double residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
+                                        factors + 2 * c->kernel_rows);
+    lw_free(factors);
+    if (is_product)
+        *is_product = residual <= allowed;
+    else if (residual > allowed)
+        return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
+                       "norm would be lost, allowed is %.2g; choose another algorithm", residual, allowed);
+    return LW_OK;
 }
 
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }

@@ -151,6 +151,10 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 /** The same for a 2-D convolution: the convolved image, if it is wanted, then the table of its peaks' crossings. */
 void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
+/** Whether the kernel of images is the product of a column and a row, but for what rounding leaves (signal/separable.h).
+ * @param is_product  set; NULL: LW_ECONFIG if it is not */
+int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, struct lw_error *err);
+
 /** What is sought, and the filters that it is sought with: one for images. */
 const struct lw_search *lw_op_search(const struct lw_op_spec *spec);
 int lw_op_filters(const struct lw_op_spec *spec);

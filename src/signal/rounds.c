@@ -42,10 +42,7 @@ static struct lw_stripe stripe_of(const struct lw_rounds *rounds, int64_t number
     return rounds->stripes ? rounds->stripes[number] : (struct lw_stripe){.n_channels = rounds->grid.n_channels};
 }
 
-static int64_t count_stripes(const struct lw_rounds *rounds)
-{
-    return rounds->stripes ? rounds->n_stripes : 1;
-}
+static int64_t count_stripes(const struct lw_rounds *rounds) { return rounds->stripes ? rounds->n_stripes : 1; }
 
 /* Rounds of one group of channels, and of all of them. */
 static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)

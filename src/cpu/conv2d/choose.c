@@ -3,7 +3,6 @@
 #include "cpu/conv2d/conv2d.h"
 
 #include "cpu/dispatch.h"
-#include "signal/separable.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,9 +29,6 @@
  * arithmetic is accepted. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
-
-/* A kernel is separable if it differs from a column times a row by less than rounding does. */
-static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 /* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
  * only be right in proportion to each other. */
@@ -222,18 +218,6 @@ static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_c
     return is_found;
 }
 
-/* The norm of the kernel less the best product of a column and a row, relative to the kernel's norm. */
-static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
-{
-    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
-    if (!factors)
-        return LW_ESYSTEM;
-    *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
-                            factors + 2 * c->kernel_rows);
-    lw_free(factors);
-    return LW_OK;
-}
-
 static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     if (choose_tile(spec, is_full, shape))
@@ -243,30 +227,14 @@ static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_
                    spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
 }
 
-static int take_passes(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
-{
-    double residual;
-    const int rc = find_residual(&spec->conv2d, &residual, err);
-    if (rc)
-        return rc;
-    if (residual > rank_tolerance(spec->precision))
-        return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
-                       "norm would be lost, allowed is %.2g; choose another algorithm", residual,
-                       rank_tolerance(spec->precision));
-    *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
-    return LW_OK;
-}
-
 static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
-    double residual = 1;
-    if (other.cost < best.cost) {
-        const int rc = find_residual(&spec->conv2d, &residual, err);
-        if (rc)
-            return rc;
-    }
-    if (residual <= rank_tolerance(spec->precision))
+    bool is_product = false;
+    const int rc = other.cost < best.cost ? lw_op_conv2d_separable(spec, &is_product, err) : LW_OK;
+    if (rc)
+        return rc;
+    if (is_product)
         best = other;
     if (choose_tile(spec, false, &other) && other.cost < best.cost)
         best = other;
@@ -283,7 +251,9 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     case LW_CONV2D_ALGORITHM_DIRECT: *shape = strips(spec, LW_CPU_CONV2D_DIRECT); return LW_OK;
     case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
     case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
-    case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
+    case LW_CONV2D_ALGORITHM_SEPARABLE:
+        *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
+        return lw_op_conv2d_separable(spec, NULL, err);
     default: return take_cheapest(spec, shape, err);
     }
 }

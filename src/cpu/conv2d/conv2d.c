@@ -29,53 +29,27 @@ static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t r
 
 /* ---- the memory of a thread ----------------------------------------------------------------------------------------- */
 
-struct lane_sizes {
-    int64_t x, between, row, y;         /* bytes, each a multiple of LW_ALIGNMENT */
-    int64_t repeated_row, flaws;
-    int64_t total;
-};
-
-static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, char *memory,
+                       struct lw_cpu_conv2d_lane *lane)
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
     const struct lw_cpu_fft2d fft = shape->kernels->fft2d_shape(shape->rows, shape->columns);
-    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO;
-    struct lane_sizes s = {
-        .repeated_row = is_repeated ? lw_cpu_padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
-        .flaws = lw_cpu_padded(lw_cpu_flaws2d_bytes(spec, shape)),
-        .y = lw_cpu_padded((shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride
-                                               : shape->columns * shape->width + step) * real),
-    };
-    if (shape->method == LW_CPU_CONV2D_TILES) {
-        s.x = lw_cpu_padded(shape->rows * fft.pitch * 2 * real);
-        s.between = lw_cpu_padded(shape->rows * fft.strip * 2 * real);
-        s.row = lw_cpu_padded(shape->columns * 2 * real);
-    } else {
-        s.x = lw_cpu_padded(shape->window_turned * (shape->kernel_complex ? 2 : 1) * real);
-        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? lw_cpu_padded(2 * shape->between_turned * real) : 0;
+    const bool is_repeated = spec->conv2d.boundary != LW_BOUNDARY_ZERO, is_tiled = shape->method == LW_CPU_CONV2D_TILES;
+    const int64_t turned = shape->window_turned * (shape->kernel_complex ? 2 : 1);
+    const int64_t passes = shape->method == LW_CPU_CONV2D_SEPARABLE ? 2 * shape->between_turned : 0;
+    const int64_t outputs = shape->has_stencil ? LW_CPU_STENCIL_ROWS * shape->outputs_stride : shape->columns * shape->width + step;
+    struct lw_cpu_arena arena = {.base = memory};
+    lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.pitch * 2 : turned) * real));
+    lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
+    lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? shape->columns * 2 * real : 0));
+    lane->repeated_row =
+        lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
+    for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
+        lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(outputs * real));
+        const int64_t flaws = lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i]);
+        lw_cpu_take(&arena, lw_cpu_padded(flaws));
     }
-    s.total = s.x + s.between + s.row + s.repeated_row + shape->pair_rows * shape->pair_columns * (s.y + s.flaws);
-    return s;
-}
-
-static char *take(char **free, int64_t bytes)
-{
-    char *const taken = *free;
-    *free += bytes;
-    return taken;
-}
-
-static void lay_out(const struct lw_cpu_conv2d *conv2d, const struct lane_sizes *s, struct lw_cpu_conv2d_lane *lane)
-{
-    char *free = lane->base.memory;
-    lane->x = take(&free, s->x);
-    lane->between = take(&free, s->between);
-    lane->row = take(&free, s->row);
-    lane->repeated_row = take(&free, s->repeated_row);
-    for (int i = 0; i < conv2d->n_tiles; i++) {
-        lane->y[i] = take(&free, s->y);
-        lw_cpu_flaws2d_init(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);
-    }
+    return arena.used;
 }
 
 /* ---- lifecycle ------------------------------------------------------------------------------------------------------ */
@@ -101,12 +75,13 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     struct lw_cpu_shape2d shape;
     if (lw_cpu_shape2d(spec, &shape, NULL))
         return 0;                       /* the plan has said why */
-    const int64_t lane = (int64_t)sizeof(struct lw_cpu_conv2d_lane) + lane_sizes(spec, &shape).total;
+    struct lw_cpu_conv2d_lane lane;
+    const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &lane);
     /* FFTW's tables of roots: about one complex number per point of a plan, for each direction */
     const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
     return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
            (shape.method == LW_CPU_CONV2D_TILES ? tables : 0) + n_noises(spec) * (int64_t)sizeof(double) +
-           n_lanes(&shape, plan, size) * lane;
+           n_lanes(&shape, plan, size) * lane_bytes;
 }
 
 static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_error *err)
@@ -124,10 +99,13 @@ static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_err
 static int open_lanes(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err)
 {
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
-    const struct lane_sizes sizes = lane_sizes(&conv2d->spec, shape);
-    const int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof(struct lw_cpu_conv2d_lane), sizes.total, err);
-    for (int i = 0; rc == LW_OK && i < n; i++)
-        lay_out(conv2d, &sizes, lw_cpu_lane_at(&conv2d->lanes, i));
+    struct lw_cpu_conv2d_lane counted;
+    const int64_t bytes = lay_out(&conv2d->spec, shape, NULL, &counted);
+    const int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof counted, bytes, err);
+    for (int i = 0; rc == LW_OK && i < n; i++) {
+        struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, i);
+        lay_out(&conv2d->spec, shape, lane->base.memory, lane);
+    }
     if (rc || shape->method != LW_CPU_CONV2D_TILES)
         return rc;
     const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, 0);

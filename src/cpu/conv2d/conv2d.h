@@ -143,10 +143,10 @@ const void *lw_cpu_window2d_stored(const struct lw_cpu_tile2d *tile, int64_t row
 
 /* ---- those that are not finite (nan.c) ---------------------------------------------------------------------------------- */
 
-int64_t lw_cpu_flaws2d_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape);
-/** @param memory  lw_cpu_flaws2d_bytes of it, zeroed, aligned to LW_ALIGNMENT */
-void lw_cpu_flaws2d_init(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                         struct lw_cpu_flaws2d *flaws);
+/** @param memory  zeroed, aligned to LW_ALIGNMENT; NULL: only count it
+ * @return  its bytes; 0: integers have no flaws */
+int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                               struct lw_cpu_flaws2d *flaws);
 
 /** Begin another tile. */
 void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile);

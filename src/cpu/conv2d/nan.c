@@ -4,28 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-static size_t aligned(int64_t bytes) { return ((size_t)bytes + LW_ALIGNMENT - 1) / LW_ALIGNMENT * LW_ALIGNMENT; }
-
-int64_t lw_cpu_flaws2d_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
+int64_t lw_cpu_flaws2d_lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
+                               struct lw_cpu_flaws2d *flaws)
 {
-    if (lw_scalar_is_integer(spec->input.scalar))
-        return 0;
     const int64_t weights = spec->nan == LW_NAN_INTERPOLATE ? shape->hop_rows * shape->hop_columns * (int64_t)sizeof(double) : 0;
-    return (int64_t)(aligned(shape->rows * shape->columns) + aligned(shape->rows) + aligned(shape->hop_columns) +
-                     aligned(shape->hop_columns * (int64_t)sizeof(int32_t)) + aligned(weights));
-}
-
-void lw_cpu_flaws2d_init(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, void *memory,
-                         struct lw_cpu_flaws2d *flaws)
-{
+    struct lw_cpu_arena arena = {.base = memory};
     *flaws = (struct lw_cpu_flaws2d){0};
     if (lw_scalar_is_integer(spec->input.scalar))
-        return;
-    flaws->map = memory;
-    flaws->is_flawed = flaws->map + aligned(shape->rows * shape->columns);
-    flaws->touched = flaws->is_flawed + aligned(shape->rows);
-    flaws->hits = (int32_t *)(void *)(flaws->touched + aligned(shape->hop_columns));
-    flaws->weights = (double *)(void *)((char *)flaws->hits + aligned(shape->hop_columns * (int64_t)sizeof(int32_t)));
+        return 0;
+    flaws->map = lw_cpu_take(&arena, lw_round_up(shape->rows * shape->columns, LW_ALIGNMENT));
+    flaws->is_flawed = lw_cpu_take(&arena, lw_round_up(shape->rows, LW_ALIGNMENT));
+    flaws->touched = lw_cpu_take(&arena, lw_round_up(shape->hop_columns, LW_ALIGNMENT));
+    flaws->hits = lw_cpu_take(&arena, lw_round_up(shape->hop_columns * (int64_t)sizeof(int32_t), LW_ALIGNMENT));
+    flaws->weights = lw_cpu_take(&arena, lw_round_up(weights, LW_ALIGNMENT));
+    return arena.used;
 }
 
 void lw_cpu_flaws2d_clear(const struct lw_cpu_tile2d *tile)

@@ -291,8 +291,18 @@ static void compute_all(const struct lw_cpu_work *work, const struct lw_slot *sl
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
+
+/* Outputs [*begin, *end) of the axis that the crossings of `count` outputs from `first` on are chosen among. */
+static void crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end)
+{
+    *begin = lw_max64(0, first - spec->ols.search.cluster);
+    *end = lw_min64(spec->n_outputs, first + count + spec->ols.search.cluster);
+}
+
+/* All products of a block: of its own outputs, and of some next to them. */
 static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct lw_block *block)
 {
+    const int64_t every = ols->spec.ols.search.every;
     struct lw_cpu_work work = {
         .ols = ols,
         .products = lw_search_products(&ols->spec.ols.search),
@@ -305,8 +315,14 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
     if (!ols->search || block->count == 0)
         return work;
     assert(block->first % ols->shape.hop == 0 && (work.end % ols->shape.hop == 0 || work.end == ols->spec.n_outputs));
-    lw_cpu_search_crossings_range(&ols->spec, block->first, block->count, &work.crossings_begin, &work.crossings_end);
-    lw_cpu_search_range(&ols->spec, block, &work.begin, &work.end);
+    crossings_range(&ols->spec, block->first, block->count, &work.crossings_begin, &work.crossings_end);
+    if (work.products & LW_PEAKS) {
+        work.begin = work.crossings_begin;
+        work.end = work.crossings_end;
+    }
+    const int64_t last = work.products & LW_BLOCKS ? (block->first + block->count - 1) / every * every : -1;
+    if (last >= block->first)
+        work.end = lw_max64(work.end, lw_min64(ols->spec.n_outputs, last + every));
     work.begin -= work.begin % ols->shape.hop;
     work.axis_end = ols->spec.n_outputs;
     return work;
@@ -338,7 +354,7 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
         .filter = part->filter,
         .n_filters = part->n_filters,
     };
-    lw_cpu_search_crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
+    crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
     work.begin = work.crossings_begin - work.crossings_begin % ols->shape.hop;
     work.end = work.crossings_end;
     lw_cpu_search_begin(ols, slot);

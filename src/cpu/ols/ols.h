@@ -240,12 +240,6 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
                          const struct lw_cpu_op_size *size, struct lw_cpu_search **out, struct lw_error *err);
 void lw_cpu_search_destroy(struct lw_cpu_search *search);   /* NULL is legal */
 
-/** Outputs [*begin, *end) of the axis that the products of a block are made of: its own, and some next to them. */
-void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *block, int64_t *begin, int64_t *end);
-
-/** The same for the crossings of `count` outputs from `first` on. */
-void lw_cpu_search_crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end);
-
 void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot);
 void lw_cpu_segment_search_begin(const struct lw_cpu_segment *s);
 

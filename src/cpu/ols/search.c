@@ -90,28 +90,6 @@ void lw_cpu_search_destroy(struct lw_cpu_search *search)
     lw_free(search);
 }
 
-/* ---- what is needed ------------------------------------------------------------------------------------------------ */
-void lw_cpu_search_crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end)
-{
-    *begin = lw_max64(0, first - spec->ols.search.cluster);
-    *end = lw_min64(spec->n_outputs, first + count + spec->ols.search.cluster);
-}
-
-void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *block, int64_t *begin, int64_t *end)
-{
-    const struct lw_search *const search = &spec->ols.search;
-    const unsigned products = lw_search_products(search);
-    *begin = block->first;
-    *end = block->first + block->count;
-    if (products & LW_PEAKS)
-        lw_cpu_search_crossings_range(spec, block->first, block->count, begin, end);
-    if (!(products & LW_BLOCKS))
-        return;
-    const int64_t last = (block->first + block->count - 1) / search->every * search->every;
-    if (last >= block->first)
-        *end = lw_max64(*end, lw_min64(spec->n_outputs, last + search->every));
-}
-
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
 /* The row of the noise of output `begin` of a segment: its stretch's channel. @param end  set to where it ends, `most` at most */
