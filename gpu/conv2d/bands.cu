@@ -6,6 +6,8 @@
 #include "gpu/conv2d/spectrum.cuh"
 #include "gpu/device/dependent.cuh"
 
+#include <algorithm>
+
 /* The kernels for tiles of one precision, of each length; or the three for a tile of some size. */
 struct BandKernels {
     const BandKernel *row, *back, *column;
@@ -34,12 +36,10 @@ static BandKernels kernels_of(enum lw_precision precision, int64_t rows, int64_t
     return {find(k.row, columns), find(k.back, columns), find(k.column, rows)};
 }
 
-static int most(int a, int b) { return a > b ? a : b; }
-
 int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int columns)
 {
     const BandKernels k = kernels_of(precision, rows, columns);
-    return most(k.row->shared_bytes, most(k.back->shared_bytes, k.column->shared_bytes));
+    return std::max({k.row->shared_bytes, k.back->shared_bytes, k.column->shared_bytes});
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -44,16 +44,6 @@ LW_DEVICE BandSpot band_spot(const BandArgs &a, unsigned item)
     return {strip_spot(a, a.first_strip + strips, number - strips * each), (int)item * a.step + (int)strips * a.lead};
 }
 
-/* The pieces of a transform. */
-struct Pieces {
-    Piece piece[2];
-};
-
-LW_DEVICE Pieces pieces_of(const BandArgs &a, const Spot &spot)
-{
-    return {{piece_of(a.block, a.grid, spot, 0), piece_of(a.block, a.grid, spot, 1)}};
-}
-
 /* The rows of its window that hold pixels which outputs need: its first piece has at least as many as the other. */
 LW_DEVICE int needed_rows(const BandArgs &a, const Spot &spot)
 {

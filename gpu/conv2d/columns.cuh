@@ -159,29 +159,6 @@ template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, 
         copy_async(to + i * F::THREADS, from + i * F::THREADS);
 }
 
-/* v = v K, swapped */
-template <class F> LW_DEVICE void multiply_column(float2 (&v)[F::E], const unsigned char *memory)
-{
-    const float4 *const k = (const float4 *)memory + threadIdx.x;
-#pragma unroll
-    for (int m = 0; m < F::E; m += 2) {
-        const float4 two = k[m / 2 * F::THREADS];
-        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
-        v[m] = {a.y, a.x};
-        v[m + 1] = {b.y, b.x};
-    }
-}
-
-template <class F> LW_DEVICE void multiply_column(double2 (&v)[F::E], const unsigned char *memory)
-{
-    const double2 *const k = (const double2 *)memory + threadIdx.x;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const double2 z = product(v[m], k[m * F::THREADS]);
-        v[m] = {z.y, z.x};
-    }
-}
-
 /* Block (x, y): transform x of the batch, columns WIDTH y on, so that blocks which run together share the spectrum. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_columns(const BandArgs a)
 {
@@ -211,7 +188,8 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
         fetch_spectrum<F>((const C *)a.spectrum + (int64_t)blockIdx.y * F::N * F::WIDTH, memory);
     });
     wait_for_copies();
-    multiply_column<F>(v, memory);
+    const auto *const k = (const SixteenBytes<C> *)memory + threadIdx.x;
+    multiply_points<true>(v, [&](int i) { return k[i * F::THREADS]; });
     fft.backward(v, shared, t);
     const int first = t - ((int)a.block.kernel_rows - 1);
     const unsigned n_outputs = (unsigned)(n_rows - t + first);

@@ -54,16 +54,6 @@ LW_DEVICE void add_square(const SquareMemory<Pixel, Tap> &memory, Pixel (&sums)[
     }
 }
 
-/* Each square's sum on its own first: rounding errors grow with the terms of one sum. */
-template <class Pixel> LW_DEVICE void add_all(const Pixel (&more)[down][across], Pixel (&sums)[down][across])
-{
-#pragma unroll
-    for (int i = 0; i < down; ++i)
-#pragma unroll
-        for (int j = 0; j < across; ++j)
-            accumulate(sums[i][j], (RealPartOf<Pixel>)1, more[i][j]);
-}
-
 template <class Pixel, class Tap>
 __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_block b, const Tap *taps)
 {
@@ -76,8 +66,12 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
             load_square(b, p, taps, m, n, memory);
             __syncthreads();
             Pixel more[down][across] = {};
-            add_square(memory, more);
-            add_all(more, sums);
+            add_square(memory, more);       /* by itself first: rounding errors grow with the terms of one sum */
+#pragma unroll
+            for (int i = 0; i < down; ++i)
+#pragma unroll
+                for (int j = 0; j < across; ++j)
+                    accumulate(sums[i][j], (RealPartOf<Pixel>)1, more[i][j]);
         }
     }
     scale_sums(sums, b.exponent);

@@ -138,14 +138,6 @@ LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *region, int lane)
     __syncwarp();
 }
 
-/* The spectrum of a region comes to its place in shared memory while the points are in registers. */
-LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
-{
-#pragma unroll
-    for (int m = 0; m < 16; ++m)
-        copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
-}
-
 /* v = v K, swapped, and the first butterflies of the way back */
 LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
 {
@@ -172,7 +164,9 @@ template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spec
     dft_each<4, 8, 8, 1, true>(v, below);
     dft_each<8, 1, 4, 8, false>(v, (const float2 *)nullptr);
     transpose_in_warp(v, region, lane);
-    fetch_region(spectrum + k1 * (F::REGION / 2), region, lane);
+#pragma unroll
+    for (int m = 0; m < 16; ++m)        /* the spectrum comes to its place in shared memory while the points are in registers */
+        copy_async((float4 *)region + m * 32 + lane, spectrum + k1 * (F::REGION / 2) + m * 32 + lane);
 #pragma unroll
     for (int l = 0; l < 5; ++l)
         across[l] = roots[lane % 8 << l];

@@ -120,29 +120,25 @@ LW_DEVICE double weight_of(const lw_conv2d_block &b, const lw_conv2d_flaws &flaw
     return valid < least ? CUDART_NAN : 1 / valid;
 }
 
-template <class Real>
-LW_DEVICE void treat(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, int64_t index, double weight)
-{
-    const int parts = b.output_complex ? 2 : 1;
-    Real *const at = (Real *)b.output + parts * index;
-    for (int part = 0; part < parts; ++part)
-        at[part] = flaws.nan == LW_NAN_INTERPOLATE ? (Real)(at[part] * weight) : (Real)CUDART_NAN;
-}
-
 template <class Real> __global__ void treat_touched(const lw_conv2d_block b, const lw_conv2d_flaws flaws)
 {
     if (flaws.report->flag == 0)
         return;
+    const int parts = b.output_complex ? 2 : 1;
     const int64_t n_words = words_of(b.output_columns);
     for_words(b.n_channels * b.count, n_words, [&](int64_t output_line, int64_t word, int lane) {
         const int64_t channel = output_line / b.count, line = channel * input_rows(b) + output_line % b.count;
         unsigned met = 0;
         for (int64_t m = 0; m < b.kernel_rows && met != ~0u; ++m)
             met |= flaws.touched[(line + m) * n_words + word];
+        if (!(met >> lane & 1))
+            return;
         const int64_t column = word * warp + lane;
-        if (met >> lane & 1)
-            treat<Real>(b, flaws, output_line * b.output_columns + column,
-                        flaws.nan == LW_NAN_INTERPOLATE ? weight_of(b, flaws, line, column) : 0);
+        const bool is_weighed = flaws.nan == LW_NAN_INTERPOLATE;
+        const double weight = is_weighed ? weight_of(b, flaws, line, column) : 0;
+        Real *const at = (Real *)b.output + parts * (output_line * b.output_columns + column);
+        for (int part = 0; part < parts; ++part)
+            at[part] = is_weighed ? (Real)(at[part] * weight) : (Real)CUDART_NAN;
     });
 }
 

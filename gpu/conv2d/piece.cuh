@@ -111,6 +111,30 @@ template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
         scale_points(v, power.second);
 }
 
+/* v = v K, with re and im swapped if SWAPS; load(i): 16 bytes of K, which are for two points or for one. */
+template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(float2 (&v)[E], Load load)
+{
+#pragma unroll
+    for (int m = 0; m < E; m += 2) {
+        const float4 two = load(m / 2);
+        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
+        v[m] = SWAPS ? float2{a.y, a.x} : a;
+        v[m + 1] = SWAPS ? float2{b.y, b.x} : b;
+    }
+}
+
+template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(double2 (&v)[E], Load load)
+{
+#pragma unroll
+    for (int m = 0; m < E; ++m) {
+        const double2 a = product(v[m], load(m));
+        v[m] = SWAPS ? double2{a.y, a.x} : a;
+    }
+}
+
+/* What is loaded at a time. */
+template <class C> using SixteenBytes = typename std::conditional<sizeof(C) == 8, float4, double2>::type;
+
 /* Numbers that are not finite become zeros: both parts of a complex one, or those of real pixels in pairs by themselves. */
 template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
 {

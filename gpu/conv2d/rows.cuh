@@ -160,9 +160,8 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
     const BandLine line = band_line(a, number);
     if (!line.is_needed)
         return;
-    const Pieces p = pieces_of(a, line.spot);
-    const Line<typename F::Real> lines[2] = {line_of<F>(a, p.piece[0], line.row),
-                                             line_of<F>(a, p.piece[1], line.row)};
+    const Line<typename F::Real> lines[2] = {line_of<F>(a, piece_of(a.block, a.grid, line.spot, 0), line.row),
+                                             line_of<F>(a, piece_of(a.block, a.grid, line.spot, 1), line.row)};
     F fft;
     fft.load((const C *)a.row_table, t);
     wait_for_predecessor();
@@ -210,8 +209,9 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
     const int i = (int)(line - item * (unsigned)a.grid.hop_rows);
     if (item >= (unsigned)a.n)
         return;
-    const Pieces p = pieces_of(a, band_spot(a, item).spot);
-    if (i >= p.piece[0].n_rows)     /* no other piece has more */
+    const Spot spot = band_spot(a, item).spot;
+    const Piece first = piece_of(a.block, a.grid, spot, 0), second = piece_of(a.block, a.grid, spot, 1);
+    if (i >= first.n_rows)          /* no other piece has more */
         return;
     F fft;
     fft.load((const C *)a.row_table, t);
@@ -225,11 +225,10 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
     for (int m = 0; m < F::E / 2; ++m)
         butterfly(v[m], v[m + F::E / 2]);
     fft.backward(v, team_memory<F>(memory), t);
-    const int exponent = a.exponents[item] + a.block.exponent;
-    scale_back(v, exponent);
-    store_line<F, PAIRED, 0>(v, a, p.piece[0], i, t);
+    scale_back(v, a.exponents[item] + a.block.exponent);
+    store_line<F, PAIRED, 0>(v, a, first, i, t);
     if (PAIRED)
-        store_line<F, PAIRED, 1>(v, a, p.piece[1], i, t);
+        store_line<F, PAIRED, 1>(v, a, second, i, t);
 }
 
 template <class F, int BLOCKS> constexpr BandKernel rows_kernel()

@@ -145,23 +145,6 @@ template <class F, bool REAL> LW_DEVICE void tile_forward(typename F::C (&v)[F::
     dft_each<16, 1, F::J, 16, true>(v, across);
 }
 
-template <class F> LW_DEVICE void weigh_rows(float2 (&v)[F::E], const float2 *weights)
-{
-#pragma unroll
-    for (int m = 0; m < F::E; m += 2) {
-        const float4 two = *(const float4 *)(weights + m);
-        v[m] = product(v[m], float2{two.x, two.y});
-        v[m + 1] = product(v[m + 1], float2{two.z, two.w});
-    }
-}
-
-template <class F> LW_DEVICE void weigh_rows(double2 (&v)[F::E], const double2 *weights)
-{
-#pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        v[m] = product(v[m], weights[m]);
-}
-
 /* In: swapped. */
 template <class F, bool REAL> LW_DEVICE void tile_backward(typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
@@ -193,29 +176,9 @@ template <class F, bool REAL> LW_DEVICE void tile_backward(typename F::C (&v)[F:
     C down[log2_of(E)];
     tile_powers<F, E>(roots, t / F::S, down);
     dft<E, true>(v, down);
-    if (REAL)
-        weigh_rows<F>(v, shared + F::WEIGHTS + t / F::S * E);
-}
-
-/* v = v K, swapped */
-template <class F> LW_DEVICE void tile_multiply(float2 (&v)[F::E], const float2 *spectrum, int t)
-{
-    const float4 *const k = (const float4 *)spectrum + t;
-#pragma unroll
-    for (int m = 0; m < F::E; m += 2) {
-        const float4 two = __ldg(k + m / 2 * F::T);
-        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
-        v[m] = {a.y, a.x};
-        v[m + 1] = {b.y, b.x};
-    }
-}
-
-template <class F> LW_DEVICE void tile_multiply(double2 (&v)[F::E], const double2 *spectrum, int t)
-{
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const double2 a = product(v[m], __ldg(spectrum + t + m * F::T));
-        v[m] = {a.y, a.x};
+    if (REAL) {
+        const auto *const weights = (const SixteenBytes<C> *)(shared + F::WEIGHTS + t / F::S * E);
+        multiply_points<false>(v, [&](int i) { return weights[i]; });
     }
 }
 
@@ -340,7 +303,8 @@ conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C
     C v[F::E];
     const int exponent = load_scaled<F, REAL>(v, b, strand, (int *)(memory + F::EXCHANGE_BYTES), t);
     tile_forward<F, REAL>(v, shared, t);
-    tile_multiply<F>(v, bank + F::TABLES, t);
+    const auto *const k = (const SixteenBytes<C> *)(bank + F::TABLES) + t;
+    multiply_points<true>(v, [&](int i) { return __ldg(k + i * F::T); });
     tile_backward<F, REAL>(v, shared, t);
     scale_back(v, exponent + b.exponent);
     store_points<F, REAL, 0>(v, b, piece, t);
