@@ -27,6 +27,12 @@ struct lw_name lw_dataset_name(const struct lw_dataset_info *info)
     return name;
 }
 
+const char *lw_last_part(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info)
 {
     int64_t bytes = (int64_t)lw_type_bytes(info->type);

@@ -121,6 +121,9 @@ struct lw_name lw_name_of(const char *file, const char *path);
 /** The name of what was described; of several files that are one axis: "FIRST:/path (and 12 more files)". */
 struct lw_name lw_dataset_name(const struct lw_dataset_info *info);
 
+/** What stands behind the last slash of a path, or all of it. */
+const char *lw_last_part(const char *path);
+
 /** Bytes of one chunk, decoded. */
 int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
 

@@ -95,8 +95,7 @@ static bool is_series(const struct lw_dataset_info *info)
     int64_t most = 1;
     for (int d = 0; d < info->n_dims; d++)
         most = info->dims[d] > most ? info->dims[d] : most;
-    const char *const slash = strrchr(info->path, '/');
-    return info->n_dims <= 2 && most > 1 && !lw_scale_is_time(slash ? slash + 1 : info->path);
+    return info->n_dims <= 2 && most > 1 && !lw_scale_is_time(lw_last_part(info->path));
 }
 
 static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadata *axis, struct lw_error *err)
@@ -246,8 +245,7 @@ static bool has_start(const struct lw_axis_metadata *axis) { return axis->has_st
 /* Those of a convention are where it says; of other files they are looked for. Times have no times of their own. */
 static bool find_times(struct lw_subject *subject, struct lw_times *times)
 {
-    const char *const slash = strrchr(subject->info->path, '/');
-    const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(slash ? slash + 1 : subject->info->path);
+    const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(lw_last_part(subject->info->path));
     if (subject->times[0])
         return lw_times_read(subject->file, subject->times, "", times, subject->err) &&
                (subject->info->metadata_axis < 0 || times->n == subject->info->dims[subject->info->metadata_axis]);

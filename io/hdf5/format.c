@@ -3,8 +3,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/hdf5/conventions/gwosc.h"
-#include "io/hdf5/conventions/packing.h"
+#include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/stored.h"

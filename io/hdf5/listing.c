@@ -3,7 +3,7 @@
 #include "io/dataset.h"
 #include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
-#include "io/hdf5/conventions/packing.h"
+#include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
@@ -141,19 +141,13 @@ struct choice {
     } shown[MOST_SHOWN];
 };
 
-static const char *last_part(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* How near a dataset is to what was wanted: all of its path, what lies in a group that was named, or its last part. */
 static int find_distance(const char *wanted, const char *path)
 {
     const size_t length = strlen(wanted);
     if (length > 1 && strncmp(path, wanted, length) == 0)
         return 0;
-    const int whole = lw_nearness(wanted, path), last = lw_nearness(last_part(wanted), last_part(path));
+    const int whole = lw_nearness(wanted, path), last = lw_nearness(lw_last_part(wanted), lw_last_part(path));
     if (whole >= 0 && (last < 0 || whole <= last))
         return whole;
     return last >= 0 ? last : FAR;

@@ -1,5 +1,6 @@
 #include "io/hdf5/scale.h"
 
+#include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/shape.h"
@@ -90,8 +91,7 @@ static void name_of(hid_t scale, char name[256], struct lw_error *err)
     if (lw_attribute_read_text(scale, "NAME", name, 256, err) && name[0] && strncmp(name, remark, strlen(remark)) != 0)
         return;
     H5Iget_name(scale, path, sizeof path);
-    const char *const slash = strrchr(path, '/');
-    snprintf(name, 256, "%s", slash ? slash + 1 : path);
+    snprintf(name, 256, "%s", lw_last_part(path));
 }
 
 static bool take_time(hid_t scale, void *context, struct lw_error *err)
@@ -100,8 +100,7 @@ static bool take_time(hid_t scale, void *context, struct lw_error *err)
     char name[256] = "", path[256] = "";
     name_of(scale, name, err);
     H5Iget_name(scale, path, sizeof path);
-    const char *const slash = strrchr(path, '/');
-    return lw_scale_is_time(name) || lw_scale_is_time(slash ? slash + 1 : path);
+    return lw_scale_is_time(name) || lw_scale_is_time(lw_last_part(path));
 }
 
 static bool take_name(hid_t scale, void *context, struct lw_error *err)

@@ -26,8 +26,16 @@ bool lw_hdf5_is_all_there(hid_t dataset)
 
 bool lw_hdf5_read_list(hid_t dataset, hid_t type, hsize_t first, hsize_t stride, hsize_t count, void *into)
 {
+    hsize_t dims[H5S_MAX_RANK], starts[H5S_MAX_RANK], strides[H5S_MAX_RANK], counts[H5S_MAX_RANK];
+    const int n_dims = lw_hdf5_shape(dataset, dims);
+    for (int d = 0; d < n_dims; d++) {
+        const bool is_its = n_dims == 1 || dims[d] != 1;
+        starts[d] = is_its ? first : 0;
+        strides[d] = is_its ? stride : 1;
+        counts[d] = is_its ? count : 1;
+    }
     const hid_t stored = H5Dget_space(dataset), memory = H5Screate_simple(1, &count, NULL);
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &first, &stride, &count, NULL) >= 0 &&
+    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, starts, strides, counts, NULL) >= 0 &&
                       H5Dread(dataset, type, memory, stored, H5P_DEFAULT, into) >= 0;
     H5Sclose(memory);
     H5Sclose(stored);

@@ -13,5 +13,6 @@ hsize_t lw_hdf5_length(hid_t dataset);
 /** Whether as many bytes are stored as shape and type need; HDF5 copies those of a compact dataset unchecked. */
 bool lw_hdf5_is_all_there(hid_t dataset);
 
-/** Read `count` elements of a dataset with one dimension from `first` on, `stride` apart. @param type  of `into` */
+/** Read `count` elements of a dataset with one dimension, or one that is longer than 1, from `first` on, `stride` apart.
+ * @param type  of `into` */
 bool lw_hdf5_read_list(hid_t dataset, hid_t type, hsize_t first, hsize_t stride, hsize_t count, void *into);

@@ -23,15 +23,6 @@ struct node {
     hobj_ref_t address;
 };
 
-static int identify(struct node *node, struct lw_error *err)
-{
-    if (stat(node->file_name, &node->status) != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", node->file_name, strerror(errno));
-    if (H5Rcreate(&node->address, node->dataset, ".", H5R_OBJECT, -1) < 0)
-        return lw_hdf5_fail(err, LW_EDATA, "a virtual dataset in '%.600s' cannot be located", node->file_name);
-    return LW_OK;
-}
-
 static bool is_above(const struct node *node)
 {
     for (const struct node *above = node->above; above; above = above->above)
@@ -110,9 +101,10 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
 static int check_virtual(struct node *node, hid_t creation, struct lw_error *err)
 {
     size_t count = 0;
-    const int rc = identify(node, err);
-    if (rc)
-        return rc;
+    if (stat(node->file_name, &node->status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", node->file_name, strerror(errno));
+    if (H5Rcreate(&node->address, node->dataset, ".", H5R_OBJECT, -1) < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "a virtual dataset in '%.600s' cannot be located", node->file_name);
     if (is_above(node))
         return lw_fail(err, LW_EDATA, "a virtual dataset in '%.600s' is made of itself: make it anew with other sources",
                        node->file_name);

@@ -1,14 +1,258 @@
 #include "io/hdf5/conventions/conventions.h"
 
+#include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
 #include "io/hdf5/shape.h"
 #include "io/hdf5/type.h"
+#include "io/notes/recorder.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- values ---------------------------------------------------------------------------------------------------------- */
+
+bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value)
+{
+    char whole[LW_PLACE];
+    return place && lw_place_real(subject->file, lw_place_from(subject->info->path, place, whole), value, subject->err);
+}
+
+bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size)
+{
+    char whole[LW_PLACE];
+    return place && lw_place_text(subject->file, lw_place_from(subject->info->path, place, whole), text, size, subject->err);
+}
+
+/* ---- dimensions ------------------------------------------------------------------------------------------------------ */
+
+void lw_subject_name(struct lw_subject *subject, int time, const char *other)
+{
+    struct lw_dataset_info *const info = subject->info;
+    if (info->n_dims > 2 || time < 0 || time >= info->n_dims)
+        return;
+    info->metadata_axis = time;
+    for (int d = 0; d < info->n_dims; d++)
+        snprintf(info->coordinates[d].name, sizeof info->coordinates[d].name, "%s", d == time ? "time" : other);
+}
+
+int lw_subject_find_time(const char *names)
+{
+    int number = 0;
+    for (const char *at = names; *at; number++) {
+        const size_t length = strcspn(at, ", ;");
+        if (strncasecmp(at, "time", 4) == 0 || (length == 1 && (*at == 't' || *at == 'T')))
+            return number;
+        at += length;
+        at += strspn(at, ", ;");
+    }
+    return -1;
+}
+
+int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute)
+{
+    char names[64];
+    int time = -1;
+    const hid_t data = lw_place_open_dataset(subject->file, subject->info->path);
+    if (data >= 0 && lw_attribute_read_text(data, attribute, names, sizeof names, subject->err))
+        time = lw_subject_find_time(names);
+    else
+        for (int d = 0; data >= 0 && d < subject->info->n_dims && time < 0; d++)
+            if (lw_attribute_read_item(data, attribute, d, subject->info->n_dims, names, sizeof names, subject->err) &&
+                lw_subject_find_time(names) == 0)
+                time = d;
+    lw_hdf5_close(data);
+    return time;
+}
+
+static struct lw_coordinate *beside_axis(struct lw_subject *subject)
+{
+    struct lw_dataset_info *const info = subject->info;
+    return info->n_dims == 2 && info->metadata_axis >= 0 ? &info->coordinates[1 - info->metadata_axis] : NULL;
+}
+
+static void set_unit(struct lw_coordinate *coordinate, const char *unit)
+{
+    static const char *const metres[] = {"meters", "meter", "metres", "metre", "[m]"};
+    snprintf(coordinate->unit, sizeof coordinate->unit, "%.31s", unit);
+    for (size_t m = 0; m < sizeof metres / sizeof *metres; m++)
+        if (strcasecmp(unit, metres[m]) == 0)
+            snprintf(coordinate->unit, sizeof coordinate->unit, "m");
+}
+
+void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit)
+{
+    struct lw_coordinate *const distance = beside_axis(subject);
+    if (!distance)
+        return;
+    distance->is_regular = step != 0;
+    distance->first = first;
+    distance->step = step;
+    set_unit(distance, unit[0] || strcmp(distance->name, "distance") != 0 ? unit : "m");
+}
+
+bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit)
+{
+    struct lw_scale scale;
+    char whole[LW_PLACE];
+    struct lw_coordinate *const distance = beside_axis(subject);
+    const hid_t dataset = distance ? lw_place_open_dataset(subject->file, lw_place_from(subject->info->path, place, whole)) : -1;
+    if (dataset < 0)
+        return false;
+    const bool found = lw_scale_read_dataset(dataset, &scale, subject->err) &&
+                       scale.n == subject->info->dims[1 - subject->info->metadata_axis];
+    H5Dclose(dataset);
+    if (!found)
+        return false;
+    distance->is_regular = true;
+    distance->first = scale.first;
+    distance->step = scale.step;
+    set_unit(distance, scale.unit[0] ? scale.unit : unit);
+    return true;
+}
+
+/* ---- the axis -------------------------------------------------------------------------------------------------------- */
+
+void lw_subject_rate(struct lw_subject *subject, double hertz, const char *source)
+{
+    if (!(hertz > 0))
+        return;
+    subject->info->axis.sample_rate_hz = hertz;
+    snprintf(subject->info->axis.source, sizeof subject->info->axis.source, "%s", source);
+}
+
+void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source)
+{
+    subject->info->axis.period = period;
+    subject->info->axis.sample_rate_hz = lw_period_rate(period);
+    snprintf(subject->info->axis.source, sizeof subject->info->axis.source, "%s", source);
+}
+
+void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc)
+{
+    subject->info->axis.scale = LW_TIME_UTC;
+    subject->info->axis.instant = utc;
+}
+
+bool lw_subject_start(struct lw_subject *subject, const char *text)
+{
+    struct lw_instant start;
+    if (!lw_instant_parse(text, &start))
+        return false;
+    lw_subject_start_at(subject, start);
+    return true;
+}
+
+void lw_subject_unit(struct lw_subject *subject, const char *unit)
+{
+    snprintf(subject->info->axis.unit, sizeof subject->info->axis.unit, "%s", unit);
+}
+
+bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit)
+{
+    struct lw_times times;
+    char whole[LW_PLACE];
+    if (!lw_times_read(subject->file, lw_place_from(subject->info->path, place, whole), unit, &times, subject->err))
+        return false;
+    lw_times_take_start(&times, &subject->info->axis);
+    lw_times_take_rate(&times, &subject->info->axis);
+    return true;
+}
+
+/* ---- a row ----------------------------------------------------------------------------------------------------------- */
+
+static void take_distance(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double first = 0, step;
+    char unit[64] = "";
+    if (row->distances)
+        lw_subject_distances(subject, row->distances, "m");
+    if (!lw_subject_real(subject, row->step, &step))
+        return;
+    lw_subject_real(subject, row->first, &first);
+    lw_subject_text(subject, row->step_unit, unit, sizeof unit);
+    lw_subject_distance(subject, first, step, unit);
+}
+
+static void take_times(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char text[64];
+    bool found = false;
+    if (row->are_times_checked)
+        lw_place_from(subject->info->path, row->times[0], subject->times);
+    for (int t = 0; t < 2 && row->times[t] && !found; t++)
+        found = lw_subject_times(subject, row->times[t], row->times_unit ? row->times_unit : "");
+    for (int s = 0; s < 2 && !found; s++)
+        found = lw_subject_text(subject, row->start[s], text, sizeof text) && lw_subject_start(subject, text);
+}
+
+static const char *source_of(const char *place, char text[96])
+{
+    const char *const name = strchr(place, '@');
+    snprintf(text, 96, "%s%.80s", name ? "attribute " : "", name ? name + 1 : place);
+    return text;
+}
+
+static void take_rate(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double value;
+    char source[96];
+    struct lw_period period;
+    if (lw_subject_real(subject, row->rate, &value))
+        lw_subject_rate(subject, value, source_of(row->rate, source));
+    if (lw_subject_real(subject, row->interval, &value) && lw_times_step(value, &period))
+        lw_subject_period(subject, period, source_of(row->interval, source));
+}
+
+static void take_gauge(const struct lw_convention *row, struct lw_subject *subject)
+{
+    double length;
+    struct lw_coordinate metres;
+    char unit[32] = "m";
+    if (!lw_subject_text(subject, row->gauge_unit[0], unit, sizeof unit))
+        lw_subject_text(subject, row->gauge_unit[1], unit, sizeof unit);
+    set_unit(&metres, unit[0] ? unit : "m");
+    if (strcmp(metres.unit, "m") == 0 && lw_subject_real(subject, row->gauge, &length) && length > 0)
+        subject->info->gauge_length_m = length;
+}
+
+static void take_recorder(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char text[256];
+    double value;
+    for (int r = 0; r < 3 && row->recorder[r].what; r++)
+        if (lw_subject_text(subject, row->recorder[r].place, text, sizeof text))
+            lw_recorder_add(&subject->info->recorder, row->recorder[r].what, text);
+        else if (lw_subject_real(subject, row->recorder[r].place, &value))
+            lw_recorder_add_number(&subject->info->recorder, row->recorder[r].what, value);
+}
+
+static int describe(const struct lw_convention *row, struct lw_subject *subject)
+{
+    char unit[64];
+    double version;
+    const int time = row->find_time    ? row->find_time(subject)
+                     : row->dimensions ? lw_subject_find_time_by(subject, row->dimensions)
+                                       : 0;
+    snprintf(subject->info->convention, sizeof subject->info->convention, "%s", row->name);
+    subject->info->is_das = row->is_das;
+    if (lw_subject_real(subject, row->version, &version))
+        snprintf(subject->info->convention, sizeof subject->info->convention, "%s %.0f", row->name, version);
+    if (row->other)
+        lw_subject_name(subject, time > 0 ? time : 0, row->other);
+    take_distance(row, subject);
+    take_times(row, subject);
+    take_rate(row, subject);
+    if (lw_subject_text(subject, row->unit, unit, sizeof unit) && strcmp(unit, "NaN") != 0)
+        lw_subject_unit(subject, unit);
+    take_gauge(row, subject);
+    take_recorder(row, subject);
+    return row->describe ? row->describe(subject) : LW_OK;
+}
+
+/* ---- the conventions that there are ------------------------------------------------------------------------------------ */
 
 /* In the order in which they are tried: special ones before those that ask for little. */
 #define CONVENTIONS(X)          \
@@ -56,7 +300,7 @@ static bool is_data(const struct lw_convention *convention, hid_t file, const ch
            (!convention->is_data || convention->is_data(file, path));
 }
 
-/* What a walk through the datasets has found. */
+/* What walks through the datasets have found. */
 struct search {
     const struct lw_convention *convention;     /* NULL: any numbers do */
     int n_data;                                 /* of the convention, or all datasets of numbers */
@@ -65,6 +309,7 @@ struct search {
     int n_dims;                                 /* of the last field */
     hsize_t dims[H5S_MAX_RANK];
     char field[LW_MAX_PATH];
+    bool has_others;                            /* of another walk: there are datasets that are no coordinates of the field */
 };
 
 static bool holds_numbers(hid_t dataset)
@@ -120,13 +365,8 @@ static bool search_file(hid_t file, struct search *search)
     return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, search) >= 0;
 }
 
-/* Datasets beside the one with dimensions, which are as long as one of these: coordinates. */
-struct companions {
-    const struct search *search;
-    bool all_fit;
-};
-
-static bool fits(const struct search *search, hid_t dataset)
+/* Datasets beside the one with dimensions that are as long as one of these are coordinates. */
+static bool is_coordinate(const struct search *search, hid_t dataset)
 {
     hsize_t length[H5S_MAX_RANK] = {0};
     bool is_as_long = false;
@@ -138,21 +378,13 @@ static bool fits(const struct search *search, hid_t dataset)
 
 static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
-    struct companions *const companions = context;
+    struct search *const search = context;
     const hid_t object = link->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    if (object < 0)
-        return 0;
-    if (H5Iget_type(object) == H5I_DATASET && strcmp(name, companions->search->field + 1) != 0 && holds_numbers(object) &&
+    if (object >= 0 && H5Iget_type(object) == H5I_DATASET && strcmp(name, search->field + 1) != 0 && holds_numbers(object) &&
         !lw_scale_is_one(object))
-        companions->all_fit = companions->all_fit && fits(companions->search, object);
-    H5Oclose(object);
+        search->has_others = search->has_others || !is_coordinate(search, object);
+    lw_hdf5_close(object);
     return 0;
-}
-
-static bool has_companions_only(hid_t file, const struct search *search)
-{
-    struct companions companions = {search, true};
-    return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_companion, &companions) >= 0 && companions.all_fit;
 }
 
 static bool find_only(hid_t file, char path[LW_MAX_PATH])
@@ -162,7 +394,8 @@ static bool find_only(hid_t file, char path[LW_MAX_PATH])
         return false;
     if (search.n_data == 1)
         snprintf(path, LW_MAX_PATH, "%s", search.data);
-    else if (search.n_fields == 1 && has_companions_only(file, &search))
+    else if (search.n_fields == 1 && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_companion, &search) >= 0 &&
+             !search.has_others)
         snprintf(path, LW_MAX_PATH, "%s", search.field);
     return path[0] != '\0';
 }
@@ -185,7 +418,7 @@ int lw_conventions_describe(struct lw_subject *subject)
 {
     for (int c = 0; conventions[c]; c++)
         if (is_data(conventions[c], subject->file, subject->info->path) && has_marks(conventions[c], subject->file))
-            return lw_convention_describe(conventions[c], subject);
+            return describe(conventions[c], subject);
     return LW_OK;
 }
 
@@ -194,14 +427,6 @@ int lw_conventions_describe(struct lw_subject *subject)
 bool lw_conventions_name_times(const char *name)
 {
     return lw_scale_is_time(name) || strcasestr(name, "time") || strcasestr(name, "stamp");
-}
-
-static int64_t length_of(hid_t file, const char *path)
-{
-    const hid_t dataset = lw_place_open_dataset(file, path);
-    const hsize_t length = dataset >= 0 ? lw_hdf5_length(dataset) : 0;
-    lw_hdf5_close(dataset);
-    return (int64_t)length;
 }
 
 /* The one dimension that is as long, where the axis is not known. -1: none, or several. */
@@ -229,14 +454,17 @@ static herr_t look_beside(hid_t group, const char *name, const H5L_info_t *link,
 {
     struct beside *const beside = context;
     const struct lw_dataset_info *const info = beside->subject->info;
-    const char *const slash = strrchr(info->path, '/'), *const own = slash ? slash + 1 : info->path;
+    const char *const own = lw_last_part(info->path);
     char place[LW_MAX_PATH], path[LW_PLACE];
     (void)group;
     if (link->type != H5L_TYPE_HARD || !lw_conventions_name_times(name) || strcmp(name, own) == 0 || strchr(name, '@'))
         return 0;
     snprintf(place, sizeof place, "../%.1000s", name);
     lw_place_from(info->path, place, path);
-    if (strlen(path) >= LW_MAX_PATH || find_dimension(info, length_of(beside->subject->file, path)) < 0)
+    const hid_t dataset = lw_place_open_dataset(beside->subject->file, path);
+    const int64_t length = dataset >= 0 ? (int64_t)lw_hdf5_length(dataset) : 0;
+    lw_hdf5_close(dataset);
+    if (strlen(path) >= LW_MAX_PATH || find_dimension(info, length) < 0)
         return 0;
     const bool is_own = strncmp(name, own, strlen(own)) == 0;
     beside->n++;

@@ -1,7 +1,57 @@
-/* conventions.h - the conventions that there are, and what else tells which dataset of a file is the data. */
+/* conventions.h - how the makers of instruments and archives lay out HDF5 files: where the samples are, and what is known of their
+ * axes. A further convention is such a table and a line in conventions.c. */
 #pragma once
 
-#include "io/hdf5/conventions/convention.h"
+#include "io/dataset.h"
+#include "io/hdf5/conventions/place.h"
+#include "io/hdf5/conventions/times.h"
+#include "io/notes/quality.h"
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+/* A dataset of samples that is being described. */
+struct lw_subject {
+    hid_t file;
+    struct lw_dataset_info *info;       /* path, n_dims and dims are set */
+    char times[LW_PLACE];               /* set by conventions that have a dataset of times to check the rate with; "": none */
+    struct lw_error *err;               /* notes of what cannot be read; LW_OK at first */
+};
+
+struct lw_convention {
+    const char *name;                   /* info->convention begins as that */
+    const char *mark[4];                /* places that are all there in such files, and in no others */
+
+    /* Of the data, as fnmatch takes it; * stands for one name. */
+    const char *pattern;
+    bool is_das;                        /* the data are those of distributed acoustic sensing */
+
+    /** Whether a dataset of that path holds data. NULL: all do that fit the pattern. */
+    bool (*is_data)(hid_t file, const char *path);
+
+    /* The dimension that is time: the one with that name by an attribute of the data, or found by a function; -1: nothing tells.
+     * NULL: the first one is, as where nothing tells. */
+    const char *dimensions;
+    int (*find_time)(const struct lw_subject *subject);
+
+    /* Where values are; NULL: nowhere. Of a list the first that can be used counts. */
+    const char *version;                /* a number, which follows the name */
+    const char *other;                  /* not a place: name of the dimension beside time; NULL: describe names the dimensions */
+    const char *first, *step, *step_unit;       /* of the other dimension; where only the step is known it begins at 0 */
+    const char *distances;              /* or: the place of each channel, in metres where the dataset says nothing */
+    const char *times[2], *times_unit;  /* datasets; the unit is no place, NULL: they say it */
+    bool are_times_checked;             /* the first of them has to agree with the rate */
+    const char *start[2];               /* ISO 8601; not taken where there are times */
+    const char *rate, *interval;        /* in Hz; in s */
+    const char *unit;                   /* of the samples */
+    const char *gauge, *gauge_unit[2];  /* a gauge length without a unit is in metres; in others it is not taken */
+    struct {
+        const char *what, *place;
+    } recorder[3];                      /* whose samples they are, as lw_recorder_add takes it */
+
+    /** Say what is known of the axes beyond that. LW_EDATA: what is said cannot be. NULL: nothing. */
+    int (*describe)(struct lw_subject *subject);
+};
 
 /** The path of the data: that of the file's convention; the only dataset of numbers; the only one with two dimensions or more,
  * where all others are as long as one of these. False: none is, or several are. */
@@ -17,3 +67,41 @@ bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *time
 
 /** Whether a dataset of that name holds times: "t", "timestamp", "RawDataTime". */
 bool lw_conventions_name_times(const char *name);
+
+/** lw_format.find_quality of an open file of the Gravitational Wave Open Science Center (gwosc.c): DQmask, whose bits DQShortnames
+ * names, and Injmask with InjShortnames. @param name  of the file */
+int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err);
+
+/** Of any file (packing.c): set info->packing by scale_factor, add_offset, _FillValue, missing_value, valid_range, valid_min,
+ * valid_max and _Unsigned, which stand before what a convention has set already. Off, if the hints say as stored, or every number is
+ * its own value. LW_EDATA: an attribute is not what the CF conventions say. @param info  with its type */
+int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
+
+/* ---- for describe and find_time: a place as in lw_place_from ---- */
+
+bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value);
+bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size);
+
+/** Dimension `time` is the axis; the other one of two is named so: "distance", "channel". */
+void lw_subject_name(struct lw_subject *subject, int time, const char *other);
+
+/** The dimension that is named "time" among names such as "time,locus". -1: none is. */
+int lw_subject_find_time(const char *names);
+
+/** The same of an attribute of the data that is such a text, or a list of names, one for each dimension. */
+int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute);
+
+/** Of the dimension beside the axis: regular if the step is not 0; distances without a unit are in m, and "meters" is m, too. */
+void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
+
+/** The same from a dataset with the place of each channel. False: there is none. @param unit  where the dataset says nothing */
+bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit);
+
+void lw_subject_rate(struct lw_subject *subject, double hertz, const char *source);
+void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source);
+bool lw_subject_start(struct lw_subject *subject, const char *text);        /* ISO 8601; false: it is none */
+void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
+void lw_subject_unit(struct lw_subject *subject, const char *unit);
+
+/** Start and rate from a dataset of times. False: there is none that can be used. */
+bool lw_subject_times(struct lw_subject *subject, const char *place, const char *unit);

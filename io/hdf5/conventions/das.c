@@ -1,5 +1,9 @@
-/* das.c - makers of instruments for distributed acoustic sensing whose files a row describes, and a few lines at most beside it. */
-#include "io/hdf5/conventions/convention.h"
+/* das.c - makers of instruments for distributed acoustic sensing whose files a row describes, and a few functions at most beside
+ * it. */
+#include "io/hdf5/conventions/conventions.h"
+
+#include "io/hdf5/library.h"
+#include "io/hdf5/scale.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,17 +54,12 @@ const struct lw_convention lw_convention_apsensing = {
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
-static int find_gdr_time(const struct lw_subject *subject)
-{
-    return lw_subject_find_time_item(subject, "DasDimensions");
-}
-
 const struct lw_convention lw_convention_gdr = {
     .name = "GDR",
     .mark = {"DasMetadata/Interrogator/Acquisition", "DasRawData/RawData"},
     .pattern = "DasRawData/RawData",
     .is_das = true,
-    .find_time = find_gdr_time,
+    .dimensions = "DasDimensions",
     .other = "distance",
     .step = ACQUISITION "SpatialSamplingInterval",
     .step_unit = ACQUISITION "SpatialSamplingIntervalUnit",
@@ -93,12 +92,6 @@ const struct lw_convention lw_convention_neubrex = {
     .gauge_unit = {"Acoustic@GaugeLengthUnits"},
 };
 
-static int describe_depths(struct lw_subject *subject)
-{
-    lw_subject_distances(subject, "/depth", "m");
-    return LW_OK;
-}
-
 const struct lw_convention lw_convention_neubrex_rfs = {
     .name = "Neubrex RFS",
     .mark = {"data@DataUnitLabel", "depth", "stamps_unix"},
@@ -106,7 +99,7 @@ const struct lw_convention lw_convention_neubrex_rfs = {
     .other = "distance",
     .times = {"/stamps_unix"},
     .unit = "data@DataUnitLabel",
-    .describe = describe_depths,
+    .distances = "/depth",
 };
 
 /* ---- Silixa's iDAS: /Acoustic [time x distance] with some 80 attributes, most of them texts. As in their TDMS files, the first
@@ -125,20 +118,15 @@ static bool start_day_first(struct lw_subject *subject, const char *text)
            lw_subject_start(subject, date);
 }
 
-static void find_silixa_start(struct lw_subject *subject)
-{
-    static const char *const names[] = {"Acoustic@GPSTimeStamp", "Acoustic@ISO8601 Timestamp", "Acoustic@CPUTimeStamp"};
-    char text[64];
-    bool found = false;
-    for (size_t n = 0; n < sizeof names / sizeof *names && !found; n++)
-        found = lw_subject_text(subject, names[n], text, sizeof text) &&
-                (start_day_first(subject, text) || lw_subject_start(subject, text));
-}
-
 static int describe_silixa(struct lw_subject *subject)
 {
+    static const char *const starts[] = {"Acoustic@GPSTimeStamp", "Acoustic@ISO8601 Timestamp", "Acoustic@CPUTimeStamp"};
     double position, length, step, multiplier = 1;
-    find_silixa_start(subject);
+    char text[64];
+    bool found = false;
+    for (size_t s = 0; s < sizeof starts / sizeof *starts && !found; s++)
+        found = lw_subject_text(subject, starts[s], text, sizeof text) &&
+                (start_day_first(subject, text) || lw_subject_start(subject, text));
     lw_subject_real(subject, "Acoustic@Fibre Length Multiplier", &multiplier);
     if (!lw_subject_real(subject, "Acoustic@SpatialResolution[m]", &step))
         return LW_OK;
@@ -190,4 +178,166 @@ const struct lw_convention lw_convention_terra15 = {
     .unit = "@data_product_units",
     .gauge = "@gauge_length",
     .recorder = {{"serial number", "@serial_number"}},
+};
+
+/* ---- Alcatel Submarine Networks' OptoDAS: /data beside /header, whose values are datasets. Samples are to be multiplied with
+ * header/dataScale; of those that are taken as they are stored, that stands before the unit. */
+
+static int find_optodas_time(const struct lw_subject *subject)
+{
+    char name[32];
+    for (int d = 0; d < subject->info->n_dims; d++)
+        if (lw_place_item(subject->file, "header/dimensionNames", d, name, sizeof name, subject->err) && strcmp(name, "time") == 0)
+            return d;
+    return 0;
+}
+
+/* A channel's number is its place in units of dx. Several regions of interest may have been thinned out differently. */
+static void find_optodas_distance(struct lw_subject *subject, int time)
+{
+    double unit_m;
+    char place[64];
+    struct lw_scale channels;
+    snprintf(place, sizeof place, "header/dimensionRanges/dimension%d/unitScale", 1 - time);
+    if (!lw_subject_real(subject, place, &unit_m) && !lw_subject_real(subject, "header/dx", &unit_m))
+        return;
+    const hid_t dataset = lw_place_open_dataset(subject->file, "header/channels");
+    const bool is_regular = dataset >= 0 && lw_scale_read_dataset(dataset, &channels, subject->err);
+    lw_hdf5_close(dataset);
+    lw_subject_distance(subject, is_regular ? channels.first * unit_m : 0, is_regular ? channels.step * unit_m : 0, "m");
+}
+
+static void find_optodas_start(struct lw_subject *subject, int time)
+{
+    const struct lw_period period = subject->info->axis.period;
+    double seconds, first = 0;
+    char place[64];
+    struct lw_instant start;
+    snprintf(place, sizeof place, "header/dimensionRanges/dimension%d/min", time);
+    if (!lw_subject_real(subject, "header/time", &seconds) || !lw_times_from_seconds(seconds, &start))
+        return;
+    if (period.numerator > 0 && lw_subject_real(subject, place, &first) && first > 0 && first < 1e15)
+        start = lw_instant_of_sample(start, period, (int64_t)first);
+    lw_subject_start_at(subject, start);
+}
+
+static void find_optodas_unit(struct lw_subject *subject)
+{
+    double scale;
+    char unit[40] = "", scaled[64];
+    const bool is_scaled = lw_subject_real(subject, "header/dataScale", &scale) && scale != 0 && scale != 1;
+    const bool has_unit = lw_subject_text(subject, "header/unit", unit, sizeof unit);
+    if (is_scaled)
+        subject->info->packing.scale = scale;
+    snprintf(scaled, sizeof scaled, "%.9g %s", is_scaled ? scale : 1, unit);
+    if (has_unit)
+        lw_subject_unit(subject, is_scaled && subject->info->hints.as_stored ? scaled : unit);
+}
+
+static int describe_optodas(struct lw_subject *subject)
+{
+    const int time = find_optodas_time(subject);
+    find_optodas_distance(subject, time);
+    find_optodas_start(subject, time);
+    find_optodas_unit(subject);
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_optodas = {
+    .name = "OptoDAS",
+    .mark = {"header/dt", "header/time", "header/channels", "data"},
+    .pattern = "data",
+    .is_das = true,
+    .find_time = find_optodas_time,
+    .version = "fileVersion",
+    .other = "distance",
+    .interval = "header/dt",
+    .gauge = "header/gaugeLength",
+    .recorder = {{"instrument", "header/instrument"}, {"serial number", "versions/Instr/serial"}},
+    .describe = describe_optodas,
+};
+
+/* ---- PRODML 2.0 and 2.1 (Energistics, "HDF5 Structure and Naming Conventions"), which OptaSense, Sintela, Fosina and others
+ * write:
+ *
+ *     /Acquisition               @SpatialSamplingInterval, @StartLocusIndex, @NumberOfLoci, @PulseRate, @schemaVersion
+ *     /Acquisition/Raw[k]        @OutputDataRate, @RawDataUnit
+ *     .../RawData                [time x locus] or the other way round, @Dimensions, @PartStartTime
+ *     .../RawDataTime            us since 1970 */
+
+/* Some files say "time, locus" whatever they hold: the number of loci tells, where it is the length of one dimension. */
+static int find_prodml_time(const struct lw_subject *subject)
+{
+    const int64_t *const dims = subject->info->dims;
+    const int said = lw_subject_find_time_by(subject, "Dimensions");
+    const int time = said >= 0 && said < subject->info->n_dims ? said : 0;
+    double n_loci;
+    if (subject->info->n_dims != 2)
+        return time;
+    const bool is_known = lw_subject_real(subject, "../@NumberOfLoci", &n_loci) ||
+                          lw_subject_real(subject, "Acquisition@NumberOfLoci", &n_loci);
+    return is_known && n_loci != (double)dims[1 - time] && n_loci == (double)dims[time] ? 1 - time : time;
+}
+
+static void find_prodml_distance(struct lw_subject *subject)
+{
+    double step, locus = 0;
+    char unit[32] = "";
+    if (!lw_subject_real(subject, "Acquisition@SpatialSamplingInterval", &step))
+        return;
+    if (!lw_subject_real(subject, "Acquisition@StartLocusIndex", &locus))
+        lw_subject_real(subject, "../@StartLocusIndex", &locus);
+    if (!lw_subject_text(subject, "Acquisition@SpatialSamplingInterval.uom", unit, sizeof unit))
+        lw_subject_text(subject, "Acquisition@SpatialSamplingIntervalUnit", unit, sizeof unit);
+    lw_subject_distance(subject, locus * step, step, unit);
+}
+
+static void find_prodml_start(struct lw_subject *subject)
+{
+    char text[64];
+    struct lw_times times;
+    if ((lw_subject_text(subject, "./@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)) ||
+        (lw_subject_text(subject, "../RawDataTime@PartStartTime", text, sizeof text) && lw_subject_start(subject, text)))
+        return;
+    if (lw_times_read(subject->file, subject->times, "", &times, subject->err))
+        lw_times_take_start(&times, &subject->info->axis);
+    else if (lw_subject_text(subject, "Acquisition@MeasurementStartTime", text, sizeof text))
+        lw_subject_start(subject, text);
+}
+
+/* Should there be neither rate, the times tell. */
+static void find_prodml_rate(struct lw_subject *subject)
+{
+    double rate;
+    if (lw_subject_real(subject, "../@OutputDataRate", &rate))
+        lw_subject_rate(subject, rate, "attribute OutputDataRate");
+    else if (!lw_place_exists(subject->file, "", subject->times) && lw_subject_real(subject, "Acquisition@PulseRate", &rate))
+        lw_subject_rate(subject, rate, "attribute PulseRate");
+}
+
+static int describe_prodml(struct lw_subject *subject)
+{
+    char version[64];
+    lw_place_from(subject->info->path, "../RawDataTime", subject->times);
+    if (lw_subject_text(subject, "Acquisition@schemaVersion", version, sizeof version))
+        snprintf(subject->info->convention, sizeof subject->info->convention, "PRODML %.8s", version);
+    find_prodml_distance(subject);
+    find_prodml_start(subject);
+    find_prodml_rate(subject);
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_prodml = {
+    .name = "PRODML",
+    .mark = {"Acquisition@SpatialSamplingInterval"},
+    .pattern = "Acquisition/Raw*/RawData",
+    .is_das = true,
+    .find_time = find_prodml_time,
+    .other = "distance",
+    .unit = "../@RawDataUnit",
+    .gauge = "Acquisition@GaugeLength",
+    .gauge_unit = {"Acquisition@GaugeLength.uom", "Acquisition@GaugeLengthUnit"},
+    .recorder = {{"facility", "Acquisition@FacilityId"},
+                 {"serial number", "Acquisition/Custom/SystemInformation/Chassis@SerialNum"}},
+    .describe = describe_prodml,
 };

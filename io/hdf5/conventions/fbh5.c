@@ -1,28 +1,22 @@
 /* fbh5.c - filterbanks in HDF5 as blimpy writes them (FBH5, of Breakthrough Listen): /data [time x IF x channel], whose attributes
  * are the keywords of SIGPROC's headers; /mask beside it is none of the data. One IF is left out as a dimension by the reader. */
-#include "io/hdf5/conventions/convention.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* [time x channel] where somebody has left the IFs out. */
-static bool has_shape(const struct lw_dataset_info *info) { return info->n_dims == 2 || info->n_dims == 3; }
-
-static void name_dimensions(struct lw_dataset_info *info)
+static void find_dimensions(struct lw_subject *subject)
 {
+    struct lw_dataset_info *const info = subject->info;
     const int last = info->n_dims - 1;
+    struct lw_coordinate *const frequency = &info->coordinates[last];
+    double first, step;
     info->metadata_axis = 0;
     snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
-    snprintf(info->coordinates[last].name, sizeof info->coordinates[last].name, "frequency");
-    snprintf(info->coordinates[last].unit, sizeof info->coordinates[last].unit, "MHz");
+    snprintf(frequency->name, sizeof frequency->name, "frequency");
+    snprintf(frequency->unit, sizeof frequency->unit, "MHz");
     if (last == 2)
         snprintf(info->coordinates[1].name, sizeof info->coordinates[1].name, "IF");
-}
-
-static void find_frequencies(struct lw_subject *subject)
-{
-    struct lw_coordinate *const frequency = &subject->info->coordinates[subject->info->n_dims - 1];
-    double first, step;
     if (!lw_subject_real(subject, "data@fch1", &first) || !lw_subject_real(subject, "data@foff", &step) || step == 0)
         return;
     frequency->is_regular = true;
@@ -51,12 +45,12 @@ static void find_times(struct lw_subject *subject)
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric == 1 ? "barycentric " : "");
 }
 
+/* [time x channel] where somebody has left the IFs out. */
 static int describe(struct lw_subject *subject)
 {
-    if (!has_shape(subject->info))
+    if (subject->info->n_dims != 2 && subject->info->n_dims != 3)
         return LW_OK;
-    name_dimensions(subject->info);
-    find_frequencies(subject);
+    find_dimensions(subject);
     find_times(subject);
     return LW_OK;
 }

@@ -1,6 +1,6 @@
 /* febus.c - files of FEBUS' A1: /DEVICE/Source1/Zone1/NAME [block x time x distance]. Blocks overlap, and are joined here to
  * [time x distance]: of what two blocks share, half comes from either. */
-#include "io/hdf5/conventions/convention.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include "io/notes/recorder.h"
 
@@ -32,13 +32,6 @@ static bool read_list(const struct lw_subject *subject, const char *name, double
     return lw_place_reals(subject->file, lw_place_from(subject->info->path, name, place), values, most, subject->err) >= least;
 }
 
-static bool read_times(const struct lw_subject *subject, struct lw_times *times)
-{
-    char place[LW_PLACE];
-    return lw_times_read(subject->file, lw_place_from(subject->info->path, "../../time", place), "s since 1970-01-01", times,
-                         subject->err);
-}
-
 /* Early versions say nothing about versions, give the rate, and wrong extents. */
 static void find_step(const struct lw_subject *subject, struct zone *zone)
 {
@@ -54,24 +47,19 @@ static void find_step(const struct lw_subject *subject, struct zone *zone)
 }
 
 /* Rates of blocks are in mHz. */
-static void find_block_time(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
-{
-    double rate = 0;
-    if (!(lw_subject_real(subject, "../@BlockRate", &rate) && rate > 0) &&
-        !(lw_subject_real(subject, "../@FreqRes", &rate) && rate > 0))
-        rate = times->n > 1 ? 1e3 * (double)(times->n - 1) / times->span_s : 0;
-    zone->block_s = rate > 0 ? 1e3 / rate : 0;
-}
-
 static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
+    double rate = 0;
     *zone = (struct zone){0};
     if (!read_list(subject, "../@Extent", zone->extent, 4, 6) || !read_list(subject, "../@Spacing", zone->spacing, 2, 3) ||
         !read_list(subject, "../@Origin", zone->origin, 2, 3))
         return false;
     find_step(subject, zone);
     zone->first_s = times->start;
-    find_block_time(subject, times, zone);
+    if (!(lw_subject_real(subject, "../@BlockRate", &rate) && rate > 0) &&
+        !(lw_subject_real(subject, "../@FreqRes", &rate) && rate > 0))
+        rate = times->n > 1 ? 1e3 * (double)(times->n - 1) / times->span_s : 0;
+    zone->block_s = rate > 0 ? 1e3 / rate : 0;
     return zone->step_s > 0;
 }
 
@@ -128,7 +116,7 @@ static void find_axis(struct lw_subject *subject, const struct zone *zone, const
 static void find_unit(struct lw_subject *subject)
 {
     char unit[64];
-    const char *const slash = strrchr(subject->info->path, '/'), *const name = slash ? slash + 1 : subject->info->path;
+    const char *const name = lw_last_part(subject->info->path);
     const char *const bracket = strchr(name, '[');
     if (bracket) {
         snprintf(unit, sizeof unit, "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
@@ -156,10 +144,12 @@ static int describe(struct lw_subject *subject)
 {
     struct zone zone;
     struct lw_times times;
+    char place[LW_PLACE];
     struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
     if (subject->info->n_dims != 3)
         return LW_OK;
-    if (!read_times(subject, &times))
+    lw_place_from(subject->info->path, "../../time", place);
+    if (!lw_times_read(subject->file, place, "s since 1970-01-01", &times, subject->err))
         return fail(subject, "'time' of their source is no list of increasing times");
     if (!read_zone(subject, &times, &zone))
         return fail(subject, "the attributes Extent, Spacing and Origin of their zone are not all there, or no step is above 0");

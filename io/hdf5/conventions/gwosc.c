@@ -1,8 +1,6 @@
 /* gwosc.c - strain of gravitational-wave detectors as the Gravitational Wave Open Science Center has it: /strain/Strain with the
  * attributes Xstart, Xspacing and Xunits, which any dataset may have (io/hdf5/axis.c), beside /meta and /quality. */
-#include "io/hdf5/conventions/gwosc.h"
-
-#include "io/hdf5/conventions/convention.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

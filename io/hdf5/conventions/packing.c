@@ -1,36 +1,23 @@
-#include "io/hdf5/conventions/packing.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/type.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* A dataset whose attributes are read. */
 struct subject {
     hid_t dataset;
-    const struct lw_dataset_info *info;
-    struct lw_packing *packing;
+    struct lw_dataset_info *info;
 };
 
 static int fail(const struct subject *subject, const char *name, const char *what, struct lw_error *err)
 {
     return lw_fail(err, LW_EDATA, "attribute %s of %.600s %s: --as-stored takes its samples as they are stored", name,
                    lw_dataset_name(subject->info).text, what);
-}
-
-/* A text that is no number says nothing of any: n stays 0. */
-static int read_text(const struct subject *subject, const char *name, double *value, int *n)
-{
-    struct lw_error none = {0};
-    char text[64] = "", *end;
-    lw_attribute_read_text(subject->dataset, name, text, sizeof text, &none);
-    *value = strtod(text, &end);
-    *n = end != text && end[strspn(end, " \t\r\n")] == '\0';
-    return LW_OK;
 }
 
 /* Complex ones count where they are real, or NaN. */
@@ -49,11 +36,13 @@ static int read_values(const struct subject *subject, const char *name, hid_t at
     return is_read && are_real ? LW_OK : fail(subject, name, "is not a number", err);
 }
 
-/* Up to `most` numbers. @param n  set to how many; 0: there is none
+/* Up to `most` numbers. A text that is no number says nothing of any. @param n  set to how many; 0: there is none
  * @param kind  set to how they are stored */
 static int read_numbers(const struct subject *subject, const char *name, int most, double *values, int *n, H5T_class_t *kind,
                         struct lw_error *err)
 {
+    struct lw_error none = {0};
+    char text[64] = "";
     *n = 0;
     *kind = H5T_NO_CLASS;
     const hid_t attribute = H5Aexists(subject->dataset, name) > 0 ? H5Aopen(subject->dataset, name, H5P_DEFAULT) : -1;
@@ -66,7 +55,7 @@ static int read_numbers(const struct subject *subject, const char *name, int mos
     if (count > most)
         rc = fail(subject, name, "has more numbers than can be taken", err);
     else if (*kind == H5T_STRING)
-        rc = read_text(subject, name, values, n);
+        *n = lw_attribute_read_text(subject->dataset, name, text, sizeof text, &none) && lw_attribute_parse_number(text, values);
     else if (count > 0 && (rc = read_values(subject, name, attribute, type, (int)count, values, err)) == LW_OK)
         *n = (int)count;
     H5Sclose(space);
@@ -97,14 +86,14 @@ static double as_stored(const struct subject *subject, double number)
 {
     const enum lw_scalar scalar = subject->info->type.scalar;
     const double all = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));
-    const bool is_signed = lw_scalar_is_signed(scalar) != subject->packing->has_other_sign;
+    const bool is_signed = lw_scalar_is_signed(scalar) != subject->info->packing.has_other_sign;
     if (scalar == LW_FLOAT32)
         return (double)(float)number;
     if (!lw_scalar_is_integer(scalar))
         return number;
-    if (subject->packing->has_other_sign && !is_signed && number < 0)
+    if (subject->info->packing.has_other_sign && !is_signed && number < 0)
         number += all;
-    if (subject->packing->has_other_sign && is_signed && number >= all / 2)
+    if (subject->info->packing.has_other_sign && is_signed && number >= all / 2)
         number -= all;
     const double least = is_signed ? -all / 2 : 0;
     return number == rint(number) && number >= least && number < least + all ? number : (double)NAN;
@@ -112,7 +101,7 @@ static double as_stored(const struct subject *subject, double number)
 
 static void add_missing(const struct subject *subject, double number)
 {
-    struct lw_packing *const packing = subject->packing;
+    struct lw_packing *const packing = &subject->info->packing;
     const double stored = as_stored(subject, number);
     for (int m = 0; m < packing->n_missing; m++)
         if (packing->missing[m] == stored)
@@ -156,7 +145,7 @@ static int read_range(const struct subject *subject, double range[2], H5T_class_
  * while stored numbers are whole. */
 static int find_range(const struct subject *subject, struct lw_error *err)
 {
-    struct lw_packing *const packing = subject->packing;
+    struct lw_packing *const packing = &subject->info->packing;
     double range[2];
     H5T_class_t kind;
     const int rc = read_range(subject, range, &kind, err);
@@ -181,13 +170,13 @@ static void find_sign(const struct subject *subject)
     const enum lw_scalar scalar = subject->info->type.scalar;
     if (!lw_scalar_is_integer(scalar) || !lw_attribute_read_text(subject->dataset, "_Unsigned", text, sizeof text, &none))
         return;
-    subject->packing->has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
+    subject->info->packing.has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
 }
 
 int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_packing *const packing = &info->packing;
-    const struct subject subject = {dataset, info, packing};
+    const struct subject subject = {dataset, info};
     int rc;
     if (info->hints.as_stored) {
         *packing = (struct lw_packing){0};

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Open the object of a place. @param name  set to the attribute's, NULL: the place is that of a dataset */
@@ -21,40 +20,25 @@ static hid_t open_object(hid_t file, const char *place, const char **name)
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
 
-static hssize_t count_elements(hid_t space)
-{
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
-    return H5Sget_simple_extent_ndims(space) <= 1 ? count : -1;
-}
-
-static bool are_numbers(hid_t type)
-{
-    const H5T_class_t class = H5Tget_class(type);
-    return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM;
-}
-
-static bool are_finite(const double *values, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return false;
-    return true;
-}
-
 /* Of an attribute or a dataset. @param is_broken  set: there are numbers, and they cannot be read */
 static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 {
     const bool is_attribute = H5Iget_type(source) == H5I_ATTR;
     const hid_t type = is_attribute ? H5Aget_type(source) : H5Dget_type(source);
     const hid_t space = is_attribute ? H5Aget_space(source) : H5Dget_space(source);
-    const hssize_t count = count_elements(space);
-    const bool fits = count >= 1 && count <= most && are_numbers(type);
+    const H5T_class_t class = H5Tget_class(type);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    const bool fits = count >= 1 && count <= most && H5Sget_simple_extent_ndims(space) <= 1 &&
+                      (class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM);
     const bool is_read = fits && (is_attribute ? H5Aread(source, H5T_NATIVE_DOUBLE, values)
                                                : H5Dread(source, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)) >= 0;
     *is_broken = fits && !is_read;
     H5Sclose(space);
     H5Tclose(type);
-    return is_read && are_finite(values, (int)count) ? (int)count : 0;
+    for (int i = 0; is_read && i < (int)count; i++)
+        if (!isfinite(values[i]))
+            return 0;
+    return is_read ? (int)count : 0;
 }
 
 /* ---- datasets ------------------------------------------------------------------------------------------------------- */
@@ -133,18 +117,11 @@ bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struc
     return found;
 }
 
-static bool parse_real(const char *text, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && end[strspn(end, " \t\r\n")] == '\0' && isfinite(*value);
-}
-
 bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error *err)
 {
     char text[64];
     return lw_place_reals(file, place, value, 1, err) == 1 ||
-           (lw_place_text(file, place, text, sizeof text, err) && parse_real(text, value));
+           (lw_place_text(file, place, text, sizeof text, err) && lw_attribute_parse_number(text, value) && isfinite(*value));
 }
 
 const char *lw_place_from(const char *path, const char *place, char whole[LW_PLACE])

@@ -21,7 +21,6 @@ enum { LOOKED_AT = 4096 };
 /* Times of a list as they are stored. */
 struct list {
     hid_t dataset;
-    int n_dims, dimension;      /* of the dataset; the only one that may be longer than 1 */
     hsize_t length, stride;
     bool is_whole;              /* numbers: in `whole`, else in `real` */
     double epsilon;             /* relative rounding of `real` */
@@ -32,20 +31,8 @@ struct list {
 
 static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t count, int into)
 {
-    const hid_t stored = H5Dget_space(list->dataset), memory = H5Screate_simple(1, &count, NULL);
-    const hid_t type = list->is_whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
-    void *const values = list->is_whole ? (void *)(list->whole + into) : (void *)(list->real + into);
-    hsize_t starts[H5S_MAX_RANK] = {0}, strides[H5S_MAX_RANK], counts[H5S_MAX_RANK];
-    for (int d = 0; d < list->n_dims; d++)
-        strides[d] = counts[d] = 1;
-    starts[list->dimension] = first;
-    strides[list->dimension] = stride;
-    counts[list->dimension] = count;
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, starts, strides, counts, NULL) >= 0 &&
-                      H5Dread(list->dataset, type, memory, stored, H5P_DEFAULT, values) >= 0;
-    H5Sclose(memory);
-    H5Sclose(stored);
-    return done;
+    return list->is_whole ? lw_hdf5_read_list(list->dataset, H5T_NATIVE_INT64, first, stride, count, list->whole + into)
+                          : lw_hdf5_read_list(list->dataset, H5T_NATIVE_DOUBLE, first, stride, count, list->real + into);
 }
 
 static bool find_type(struct list *list)
@@ -63,15 +50,14 @@ static bool find_length(struct list *list)
 {
     hsize_t dims[H5S_MAX_RANK];
     int n_long = 0;
-    list->n_dims = lw_hdf5_shape(list->dataset, dims);
-    list->dimension = 0;
-    for (int d = 0; d < list->n_dims; d++)
+    const int n_dims = lw_hdf5_shape(list->dataset, dims);
+    list->length = n_dims > 0;
+    for (int d = 0; d < n_dims; d++)
         if (dims[d] != 1) {
-            list->dimension = d;
+            list->length = dims[d];
             n_long++;
         }
-    list->length = list->n_dims > 0 && n_long <= 1 ? dims[list->dimension] : 0;
-    return list->length > 0;
+    return n_long <= 1 && list->length > 0;
 }
 
 /* The last time is looked at whatever the stride. */

@@ -143,8 +143,6 @@ static int describe_values(hid_t dataset, const struct lw_writer_scale *scale, s
 
 /* ---- attached -------------------------------------------------------------------------------------------------------- */
 
-static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
-
 int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
                     struct lw_error *err)
 {
@@ -190,7 +188,7 @@ static int create_scale(hid_t file, const char *name, const struct lw_writer_dat
         return rc;
     snprintf(empty, sizeof empty, "This is a netCDF dimension but not a netCDF variable. %10" PRId64, length);
     rc = has_values ? describe_values(*out, scale, err) : LW_OK;
-    if (rc == LW_OK && H5DSset_scale(*out, has_values ? last_part(name) : empty) < 0)
+    if (rc == LW_OK && H5DSset_scale(*out, has_values ? lw_last_part(name) : empty) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
     if (rc)
         H5Dclose(*out);
@@ -218,7 +216,7 @@ static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, h
 {
     char name[NAME_SIZE];
     bool is_same;
-    const int group = (int)(last_part(spec->path) - spec->path);
+    const int group = (int)(lw_last_part(spec->path) - spec->path);
     snprintf(name, sizeof name, "%.*s%s", group, spec->path, spec->dim_names[d]);
     *out = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
     if (*out >= 0) {
