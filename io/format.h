@@ -21,13 +21,13 @@
 #include "io/bytes/decode.h"
 #include "io/dataset.h"
 #include "io/list.h"
-#include "io/notes/quality.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct lw_notes;
 struct lw_object;
+struct lw_qualities;
 struct lw_rows;
 
 /* What a dataset is read for. */

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "io/hdf5/axis.h"
+#include "io/hdf5/inspect.h"
 
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
@@ -200,16 +200,6 @@ static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_
             lw_recorder_add_number(recorder, fields[f].what, value);
 }
 
-static void find_recorders(hid_t file, hid_t dataset, struct lw_recorder *recorder, struct lw_error *err)
-{
-    const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-    find_recorder(dataset, recorder, err);
-    if (root < 0)
-        return;
-    find_recorder(root, recorder, err);
-    H5Gclose(root);
-}
-
 /* ---- the other dimensions ---------------------------------------------------------------------------------------------- */
 
 static void name_dimensions(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
@@ -253,19 +243,19 @@ static bool find_times(struct lw_subject *subject, struct lw_times *times)
 }
 
 /* What the file does not say otherwise; else they have to agree. */
-static int use_times(struct lw_subject *subject, struct lw_error *err)
+static void use_times(struct lw_subject *subject)
 {
     struct lw_times times;
     struct lw_axis_metadata *const axis = &subject->info->axis;
     const bool is_by_times = strncmp(axis->source, "times ", 6) == 0 || strncmp(axis->source, "dimension scale", 15) == 0;
     if (is_by_times || !find_times(subject, &times))
-        return LW_OK;
+        return;
     if (!has_start(axis) && (times.has_date || times.period.numerator > 0))
         lw_times_take_start(&times, axis);
-    if (has_rate(axis))
-        return subject->info->hints.sample_rate_hz > 0 ? LW_OK : lw_times_check(&times, axis, err);
-    lw_times_take_rate(&times, axis);
-    return LW_OK;
+    if (!has_rate(axis))
+        lw_times_take_rate(&times, axis);
+    else if (!(subject->info->hints.sample_rate_hz > 0))
+        lw_times_check(&times, axis, subject->err);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
@@ -313,8 +303,9 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
     if (rc == LW_OK)
         find_rest(file, dataset, info, &broken);
     if (broken.code == LW_OK)
-        use_times(&subject, &broken);
-    find_recorders(file, dataset, &info->recorder, &broken);
+        use_times(&subject);
+    find_recorder(dataset, &info->recorder, &broken);
+    find_recorder(file, &info->recorder, &broken);
     if (info->metadata_axis >= 0)
         snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
     return broken.code == LW_OK ? LW_OK : lw_fail(err, broken.code, "%s", broken.message);

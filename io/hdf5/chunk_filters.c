@@ -212,20 +212,15 @@ static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, s
 }
 
 /* Where there are no values, there is no memory of them. */
-static struct stored_filter filter_of(H5Z_filter_t number, size_t n, const unsigned values[])
+static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)
 {
     struct stored_filter stored = {.number = number, .n_values = n < MOST_VALUES ? n : MOST_VALUES};
-    for (size_t i = 0; i < stored.n_values; i++)
-        stored.values[i] = values[i];
-    return stored;
-}
-
-static size_t decode(const struct stored_filter *stored, size_t n_bytes, size_t *room, void **buffer)
-{
     struct lw_filter filter;
     struct lw_filtered data = {.data = *buffer, .bytes = (int64_t)n_bytes, .room = (int64_t)*room};
     struct lw_error err;
-    int rc = take_filter(stored, &filter) && lw_filter_is_built_in(&filter)
+    for (size_t i = 0; i < stored.n_values; i++)
+        stored.values[i] = values[i];
+    int rc = take_filter(&stored, &filter) && lw_filter_is_built_in(&filter)
                  ? undo_in_room(&filter, &data, &err)
                  : lw_fail(&err, LW_EDATA, "the filter's settings make no sense");
     if (rc == LW_OK && data.bytes == 0)     /* which HDF5 would take for a failure */
@@ -242,8 +237,7 @@ static size_t decode(const struct stored_filter *stored, size_t n_bytes, size_t 
 #define DECODER(name, number)                                                                                                 \
     static size_t name(unsigned flags, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)        \
     {                                                                                                                         \
-        const struct stored_filter stored = filter_of(number, n, values);                                                     \
-        return flags & H5Z_FLAG_REVERSE ? decode(&stored, n_bytes, room, buffer) : 0;                                         \
+        return flags & H5Z_FLAG_REVERSE ? decode(number, n, values, n_bytes, room, buffer) : 0;                               \
     }
 
 DECODER(decode_lzf, LZF)

@@ -126,31 +126,22 @@ static hid_t memory_type(hid_t dataset, bool *is_converted)
     return converted;
 }
 
-static int open_objects(struct opened *opened, struct lw_error *err)
-{
-    const struct lw_dataset_info *const info = opened->info;
-    const int rc = lw_probe_file(info->file, &opened->file, err);
-    if (rc)
-        return rc;
-    opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT);
-    if (opened->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_dataset_name(info).text);
-    opened->type = memory_type(opened->dataset, &opened->is_converted);
-    return LW_OK;
-}
-
 static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
     struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
     if (!opened)
         return LW_ESYSTEM;
     *opened = (struct opened){.info = info, .file = -1, .dataset = -1, .type = -1};
-    const int rc = open_objects(opened, err);
-    if (rc)
+    int rc = lw_probe_file(info->file, &opened->file, err);
+    if (rc == LW_OK && (opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT)) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_dataset_name(info).text);
+    if (rc) {
         close_dataset(opened);
-    else
-        *dataset = opened;
-    return rc;
+        return rc;
+    }
+    opened->type = memory_type(opened->dataset, &opened->is_converted);
+    *dataset = opened;
+    return LW_OK;
 }
 
 /* @param n_dims  of the dataset as it is stored */

@@ -1,16 +1,17 @@
 #include "io/hdf5/inspect.h"
 
+#include "base/file.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/axis.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
 
@@ -44,6 +45,130 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
     return *out >= 0 ? LW_OK : rc;
 }
 
+/* ---- virtual datasets --------------------------------------------------------------------------------------------------
+ *
+ * They are made of parts of other datasets. HDF5 loses itself in those that are in the end made of themselves. */
+
+enum { DEEPEST = 8 };
+
+/* A dataset on the way down through the sources, and where it lies. */
+struct node {
+    const struct node *above;
+    int depth;
+    hid_t file, dataset;
+    char file_name[LW_MAX_PATH];
+    struct stat status;         /* of the file, and the dataset's address in it: which it is, whatever its names */
+    hobj_ref_t address;
+};
+
+static bool is_above(const struct node *node)
+{
+    for (const struct node *above = node->above; above; above = above->above)
+        if (above->status.st_dev == node->status.st_dev && above->status.st_ino == node->status.st_ino &&
+            above->address == node->address)
+            return true;
+    return false;
+}
+
+static int check_node(struct node *node, struct lw_error *err);
+
+/* A regular HDF5 file of that name; -1 if there is none. HDF5 reads missing sources as fill values. */
+static hid_t open_if_regular(const char *name)
+{
+    char why[96];
+    const int fd = lw_file_open(name, why);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+}
+
+/* Where HDF5 looks: first beside the virtual dataset's file, then from the working folder. "." is that file itself. */
+static hid_t open_source_file(const struct node *node, const char *name, char found[LW_MAX_PATH])
+{
+    const char *const slash = strrchr(node->file_name, '/');
+    const int folder = slash ? (int)(slash - node->file_name) + 1 : 0;
+    snprintf(found, LW_MAX_PATH, "%s", node->file_name);
+    if (strcmp(name, ".") == 0)
+        return H5Freopen(node->file);
+    if (snprintf(found, LW_MAX_PATH, "%.*s%s", name[0] == '/' ? 0 : folder, node->file_name, name) >= LW_MAX_PATH)
+        return -1;
+    const hid_t file = open_if_regular(found);
+    if (file >= 0)
+        return file;
+    snprintf(found, LW_MAX_PATH, "%s", name);
+    return open_if_regular(found);
+}
+
+static int check_source(const struct node *node, const char *file_name, const char *path, struct lw_error *err)
+{
+    struct node source = {.above = node, .depth = node->depth + 1};
+    source.file = open_source_file(node, file_name, source.file_name);
+    if (source.file < 0)
+        return LW_OK;
+    source.dataset = H5Dopen2(source.file, path, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (source.dataset >= 0) {
+        rc = check_node(&source, err);
+        H5Dclose(source.dataset);
+    }
+    H5Fclose(source.file);
+    return rc;
+}
+
+/* Neighbouring parts often come from one dataset. */
+struct source {
+    char file[LW_MAX_PATH], path[LW_MAX_PATH];
+};
+
+static int check_sources(const struct node *node, hid_t creation, size_t count, struct lw_error *err)
+{
+    struct source last = {"", ""}, source = {"", ""};
+    int rc = LW_OK;
+    for (size_t i = 0; i < count && rc == LW_OK; i++) {
+        if (H5Pget_virtual_filename(creation, i, source.file, sizeof source.file) < 0 ||
+            H5Pget_virtual_dsetname(creation, i, source.path, sizeof source.path) < 0 ||
+            memcmp(&source, &last, sizeof source) == 0)
+            continue;
+        rc = check_source(node, source.file, source.path, err);
+        last = source;
+    }
+    return rc;
+}
+
+static int check_virtual(struct node *node, hid_t creation, struct lw_error *err)
+{
+    size_t count = 0;
+    if (stat(node->file_name, &node->status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", node->file_name, strerror(errno));
+    if (H5Rcreate(&node->address, node->dataset, ".", H5R_OBJECT, -1) < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "a virtual dataset in '%.600s' cannot be located", node->file_name);
+    if (is_above(node))
+        return lw_fail(err, LW_EDATA, "a virtual dataset in '%.600s' is made of itself: make it anew with other sources",
+                       node->file_name);
+    if (node->depth > DEEPEST)
+        return lw_fail(err, LW_EDATA, "a virtual dataset in '%.600s' is made of virtual datasets more than %d deep",
+                       node->file_name, DEEPEST);
+    H5Pget_virtual_count(creation, &count);
+    return check_sources(node, creation, count, err);
+}
+
+static int check_node(struct node *node, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(node->dataset);
+    const int rc = H5Pget_layout(creation) == H5D_VIRTUAL ? check_virtual(node, creation, err) : LW_OK;
+    H5Pclose(creation);
+    return rc;
+}
+
+/* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */
+static int check_sound(hid_t file, const char *file_name, hid_t dataset, struct lw_error *err)
+{
+    struct node node = {.file = file, .dataset = dataset};
+    snprintf(node.file_name, sizeof node.file_name, "%s", file_name);
+    return check_node(&node, err);
+}
+
 /* ---- the dataset --------------------------------------------------------------------------------------------------- */
 
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err)
@@ -70,7 +195,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     const hid_t creation = H5Dget_create_plist(object);
     int rc = lw_hdf5_filters_check(creation, file_name, path, err);
     H5Pclose(creation);
-    rc = rc ? rc : lw_virtual_check(file, file_name, object, err);
+    rc = rc ? rc : check_sound(file, file_name, object, err);
     if (rc)
         H5Oclose(object);
     else
@@ -149,22 +274,14 @@ int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *
                : LW_OK;
 }
 
-/* Of a result of this program: its first array. */
-static void find_own(hid_t file, char path[LW_MAX_PATH])
-{
-    static const char *const own[] = {"filtered", "convolved", "best"};
-    if (H5Aexists(file, "lapwing_complete") <= 0)
-        return;
-    for (size_t o = 0; o < sizeof own / sizeof *own && !path[0]; o++)
-        if (H5Lexists(file, own[o], H5P_DEFAULT) > 0)
-            snprintf(path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
-}
-
-/* Without a path, the file may tell which dataset is the data. */
+/* Without a path, the file may tell which dataset is the data: of a result of this program, its first array. */
 static int open_dataset(const struct lw_probe *probe, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
 {
-    if (!info->path[0])
-        find_own(probe->file, info->path);
+    static const char *const own[] = {"filtered", "convolved", "best"};
+    const bool is_own = !info->path[0] && H5Aexists(probe->file, "lapwing_complete") > 0;
+    for (size_t o = 0; is_own && o < sizeof own / sizeof *own && !info->path[0]; o++)
+        if (H5Lexists(probe->file, own[o], H5P_DEFAULT) > 0)
+            snprintf(info->path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
     if (!info->path[0])
         lw_conventions_find_data(probe->file, info->path);
     return lw_probe_dataset(probe->file, info->file, info->path, dataset, err);

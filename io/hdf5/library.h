@@ -1,10 +1,11 @@
-/* library.h - HDF5 as a library: its start, its handles, and what it says about its own failures, as part of our one-line
- * messages. */
+/* library.h - HDF5 as a library: its start, its handles, the shape of a dataset and numbers of a list, and what it says about its
+ * own failures, as part of our one-line messages. */
 #pragma once
 
 #include "base/error.h"
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Start HDF5, quiet, with the program's own decoders, and with its say over the locks on files. May be called often. */
@@ -12,6 +13,19 @@ void lw_hdf5_start(void);
 
 /** Close a dataset, group, attribute, type, space, list of properties, or a file that is only read. Negative: nothing is open. */
 void lw_hdf5_close(hid_t id);
+
+/** How many dimensions there are: none of a single value, nor of a dataset without data. @param dims  set */
+int lw_hdf5_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK]);
+
+/** The length of a dataset with one dimension; 0: it has another number of them. */
+hsize_t lw_hdf5_length(hid_t dataset);
+
+/** Whether as many bytes are stored as shape and type need; HDF5 copies those of a compact dataset unchecked. */
+bool lw_hdf5_is_all_there(hid_t dataset);
+
+/** Read `count` elements of a dataset with one dimension, or one that is longer than 1, from `first` on, `stride` apart.
+ * @param type  of `into` */
+bool lw_hdf5_read_list(hid_t dataset, hid_t type, hsize_t first, hsize_t stride, hsize_t count, void *into);
 
 /** lw_fail with HDF5's own reason appended: "MESSAGE: unable to open file". Call it before the next HDF5 call. A filter
  * that could not decode its data makes any LW_EIO an LW_EDATA, an error of the system (lw_hdf5_errno) any LW_EDATA an LW_EIO. */

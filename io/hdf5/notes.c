@@ -2,7 +2,6 @@
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,8 +102,11 @@ static void read_columns(hid_t dataset, struct lw_notes *notes)
     H5Tclose(type);
 }
 
-static void read_place(hid_t dataset, struct lw_notes *notes)
+static void read_dataset(hid_t dataset, struct lw_notes *notes)
 {
+    struct lw_error broken = {0};
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    const int n_dims = lw_hdf5_shape(dataset, dims);
     const hid_t creation = H5Dget_create_plist(dataset);
     const haddr_t offset = H5Dget_offset(dataset);
     if (H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0 && offset != HADDR_UNDEF) {
@@ -112,14 +114,6 @@ static void read_place(hid_t dataset, struct lw_notes *notes)
         notes->bytes = (int64_t)H5Dget_storage_size(dataset);
     }
     H5Pclose(creation);
-}
-
-static void read_dataset(hid_t dataset, struct lw_notes *notes)
-{
-    struct lw_error broken = {0};
-    hsize_t dims[H5S_MAX_RANK] = {0};
-    const int n_dims = lw_hdf5_shape(dataset, dims);
-    read_place(dataset, notes);
     for (int d = 0; n_dims <= LW_MAX_DIMS && d < n_dims; d++)
         notes->dims[notes->n_dims++] = (int64_t)dims[d];
     visit_object(dataset, lw_said_add, &notes->dataset);

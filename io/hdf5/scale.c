@@ -3,7 +3,6 @@
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <float.h>
 #include <math.h>
@@ -51,11 +50,14 @@ static bool is_list(hid_t type, hid_t space, int n_dims)
     return are_references && H5Sget_simple_extent_npoints(space) == n_dims && n_dims <= H5S_MAX_RANK;
 }
 
-static bool search_list(hid_t dataset, hid_t attribute, int dimension, int n_dims, take_fn *take, void *context,
-                        struct lw_error *err)
+static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
 {
     hvl_t lists[H5S_MAX_RANK];
-    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    const htri_t exists = H5Aexists(dataset, "DIMENSION_LIST");
+    if (exists == 0)
+        return false;
+    const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
+    const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     const bool is_known = type >= 0 && space >= 0, fits = is_known && is_list(type, space, n_dims);
     const bool is_read = fits && H5Aread(attribute, type, lists) >= 0;
     if (!is_known || (fits && !is_read))
@@ -63,21 +65,9 @@ static bool search_list(hid_t dataset, hid_t attribute, int dimension, int n_dim
     const bool is_taken = is_read && offer_scales(dataset, &lists[dimension], take, context, err);
     if (is_read)
         H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists);
-    H5Sclose(space);
-    H5Tclose(type);
-    return is_taken;
-}
-
-static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
-{
-    const htri_t exists = H5Aexists(dataset, "DIMENSION_LIST");
-    const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    if (exists != 0 && attribute < 0)
-        lw_attribute_broken(dataset, "attribute DIMENSION_LIST", err);
-    if (attribute < 0)
-        return false;
-    const bool is_taken = search_list(dataset, attribute, dimension, n_dims, take, context, err);
-    H5Aclose(attribute);
+    lw_hdf5_close(space);
+    lw_hdf5_close(type);
+    lw_hdf5_close(attribute);
     return is_taken;
 }
 

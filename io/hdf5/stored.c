@@ -4,7 +4,6 @@
 #include "io/bytes/transfer.h"
 #include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -13,13 +12,6 @@
 #endif
 
 /* ---- what the dataset itself says ----------------------------------------------------------------------------------- */
-
-/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. */
-static bool take_filters(hid_t creation, struct lw_filters *filters)
-{
-    unsigned options = 0;
-    return H5Pget_chunk_opts(creation, &options) >= 0 && options == 0 && lw_hdf5_filters_take(creation, filters);
-}
 
 /* HDF5's chunks have less than 4 GiB; what a damaged file says need not be so. */
 static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
@@ -63,14 +55,17 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
+/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
+    unsigned options = 0;
     const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
     bool found = take_descriptor(file, &out->fd);
     out->is_chunked = layout == H5D_CHUNKED;
     if (layout == H5D_CHUNKED)
-        found = found && take_filters(creation, &out->filters) && take_fill(creation, type, out->fill) &&
+        found = found && H5Pget_chunk_opts(creation, &options) >= 0 && options == 0 &&
+                lw_hdf5_filters_take(creation, &out->filters) && take_fill(creation, type, out->fill) &&
                 take_chunk_bytes(creation, type, &out->filters.chunk_bytes);
     else
         found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, &out->offset);
@@ -116,19 +111,6 @@ static herr_t driver_close(H5FD_t *file)
     return 0;
 }
 
-/* Files of this driver are never taken for one that is open already. */
-static int driver_compare(const H5FD_t *a, const H5FD_t *b)
-{
-    return (a > b) - (a < b);
-}
-
-static herr_t driver_query(const H5FD_t *file, unsigned long *flags)
-{
-    (void)file;
-    *flags = 0;
-    return 0;
-}
-
 static haddr_t driver_allocated(const H5FD_t *file, H5FD_mem_t type)
 {
     (void)type;
@@ -171,6 +153,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     return -1;
 }
 
+/* Without a comparison, files of this driver are never taken for one that is open already. */
 static const H5FD_class_t driver = {
 #ifdef H5FD_CLASS_VERSION
     .version = H5FD_CLASS_VERSION,
@@ -182,8 +165,6 @@ static const H5FD_class_t driver = {
     .fapl_size = sizeof(struct lw_finder *),
     .open = driver_open,
     .close = driver_close,
-    .cmp = driver_compare,
-    .query = driver_query,
     .get_eoa = driver_allocated,
     .set_eoa = driver_allocate,
     .get_eof = driver_size,

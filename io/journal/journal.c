@@ -123,8 +123,10 @@ void lw_journal_clear(struct lw_journal *journal)
     put(journal, TITLE, sizeof TITLE - 1);
 }
 
-static void put_escaped(struct lw_journal *journal, const char *value)
+void lw_journal_add(struct lw_journal *journal, const char *key, const char *value)
 {
+    put(journal, key, strlen(key));
+    put(journal, " = ", 3);
     for (; *value; value++) {
         char escaped[8];
         if (iscntrl((unsigned char)*value) || *value == '\\')
@@ -132,13 +134,6 @@ static void put_escaped(struct lw_journal *journal, const char *value)
         else
             put(journal, value, 1);
     }
-}
-
-void lw_journal_add(struct lw_journal *journal, const char *key, const char *value)
-{
-    put(journal, key, strlen(key));
-    put(journal, " = ", 3);
-    put_escaped(journal, value);
     put(journal, "\n", 1);
 }
 

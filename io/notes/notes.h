@@ -53,3 +53,25 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
 /** Show such rows to `visit`, one after the other. Errors are those of lw_notes_read_rows. @param row  [n_columns] */
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
+
+/* ---- which samples are good, by what the file itself says: series of numbers beside the samples, such as one a second, each bit
+ * of which stands for a test. */
+
+enum { LW_MOST_QUALITIES = 2 };
+
+/* A series, and the bits that are set in it where samples are good. */
+struct lw_quality {
+    char path[LW_MAX_PATH];
+    uint64_t bits;
+};
+
+struct lw_qualities {
+    int n;
+    struct lw_quality of[LW_MOST_QUALITIES];
+};
+
+/** Find the series of tests, whose names are parted by commas: "DATA,CBC_CAT2"; or, of the file's first series, the bits of a
+ * number: "7", "0x7f". In a child process (shield.h); by one process. LW_EUSAGE: no such test (names those there are). LW_EDATA:
+ * the file, or its format, has no such series. */
+int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,
+                    struct lw_error *err);

@@ -12,7 +12,6 @@
 
 #include "io/write/growing.h"
 #include "io/write/result_file.h"
-#include "io/write/runs.h"
 #include "io/write/writer.h"
 
 /* What the file gets at its end. */

@@ -1,7 +1,7 @@
 /* The pieces of a hyperslab hold each of its bytes once, at its place in memory and in the file, whatever the shape and the size of
  * pieces: all small shapes and all hyperslabs in them. */
 #include "../check.h"
-#include "io/write/runs.h"
+#include "io/write/put.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Transfers tile their block exactly, stay below the limit and are contiguous in memory: all small shapes. */
 #include "../check.h"
-#include "io/write/transfers.h"
+#include "io/hdf5/result/parts.h"
 
 #include <string.h>
 

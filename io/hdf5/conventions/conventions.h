@@ -5,7 +5,7 @@
 #include "io/dataset.h"
 #include "io/hdf5/conventions/place.h"
 #include "io/hdf5/conventions/times.h"
-#include "io/notes/quality.h"
+#include "io/notes/notes.h"
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -73,8 +73,8 @@ bool lw_conventions_name_times(const char *name);
 int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
 /** Of any file (packing.c): set info->packing by scale_factor, add_offset, _FillValue, missing_value, valid_range, valid_min,
- * valid_max and _Unsigned, which stand before what a convention has set already. Off, if the hints say as stored, or every number is
- * its own value. LW_EDATA: an attribute is not what the CF conventions say. @param info  with its type */
+ * valid_max and _Unsigned, which stand before what a convention has set already. Off, if the hints say as stored, or every number
+ * is its own value. LW_EDATA: an attribute is not what the CF conventions say. @param info  with its type */
 int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
 
 /* ---- for describe and find_time: a place as in lw_place_from ---- */

@@ -306,24 +306,19 @@ static void find_prodml_start(struct lw_subject *subject)
 }
 
 /* Should there be neither rate, the times tell. */
-static void find_prodml_rate(struct lw_subject *subject)
-{
-    double rate;
-    if (lw_subject_real(subject, "../@OutputDataRate", &rate))
-        lw_subject_rate(subject, rate, "attribute OutputDataRate");
-    else if (!lw_place_exists(subject->file, "", subject->times) && lw_subject_real(subject, "Acquisition@PulseRate", &rate))
-        lw_subject_rate(subject, rate, "attribute PulseRate");
-}
-
 static int describe_prodml(struct lw_subject *subject)
 {
+    double rate;
     char version[64];
     lw_place_from(subject->info->path, "../RawDataTime", subject->times);
     if (lw_subject_text(subject, "Acquisition@schemaVersion", version, sizeof version))
         snprintf(subject->info->convention, sizeof subject->info->convention, "PRODML %.8s", version);
     find_prodml_distance(subject);
     find_prodml_start(subject);
-    find_prodml_rate(subject);
+    if (lw_subject_real(subject, "../@OutputDataRate", &rate))
+        lw_subject_rate(subject, rate, "attribute OutputDataRate");
+    else if (!lw_place_exists(subject->file, "", subject->times) && lw_subject_real(subject, "Acquisition@PulseRate", &rate))
+        lw_subject_rate(subject, rate, "attribute PulseRate");
     return LW_OK;
 }
 

@@ -73,6 +73,8 @@ struct ties {
     char indices_path[LW_PLACE], values_path[LW_PLACE];
     int n;
     double indices[MOST_TIES], values[MOST_TIES];
+    double slope;               /* from the first to the last */
+    bool is_line;
 };
 
 static bool is_xdas_data(hid_t file, const char *path)
@@ -87,21 +89,13 @@ static bool read_ties(const struct lw_subject *subject, struct ties *ties)
     bool increases = ties->n >= 2 && n_values == ties->n && ties->indices[0] == 0;
     for (int i = 1; increases && i < ties->n; i++)
         increases = ties->indices[i] > ties->indices[i - 1];
-    return increases;
-}
-
-static double slope_of(const struct ties *ties)
-{
-    return (ties->values[ties->n - 1] - ties->values[0]) / (ties->indices[ties->n - 1] - ties->indices[0]);
-}
-
-static bool is_line(const struct ties *ties)
-{
-    const double slope = slope_of(ties);
-    bool is = slope != 0;
-    for (int i = 1; is && i < ties->n; i++)
-        is = fabs(ties->values[i] - ties->values[0] - slope * ties->indices[i]) <= 0.5 * fabs(slope);
-    return is;
+    if (!increases)
+        return false;
+    ties->slope = (ties->values[ties->n - 1] - ties->values[0]) / (ties->indices[ties->n - 1] - ties->indices[0]);
+    ties->is_line = ties->slope != 0;
+    for (int i = 1; ties->is_line && i < ties->n; i++)
+        ties->is_line = fabs(ties->values[i] - ties->values[0] - ties->slope * ties->indices[i]) <= 0.5 * fabs(ties->slope);
+    return true;
 }
 
 static void take_time(struct lw_subject *subject, const struct ties *ties)
@@ -112,7 +106,7 @@ static void take_time(struct lw_subject *subject, const struct ties *ties)
     if (!lw_times_read(subject->file, ties->values_path, "", &times, subject->err))
         return;
     lw_times_take_start(&times, &subject->info->axis);
-    if (!is_line(ties) || ties->indices[ties->n - 1] > 9e15)
+    if (!ties->is_line || ties->indices[ties->n - 1] > 9e15)
         return;
     intervals = (int64_t)ties->indices[ties->n - 1];
     if (times.span_ns > 0 && !__builtin_mul_overflow(intervals, INT64_C(1000000000), &intervals) &&
@@ -129,9 +123,9 @@ static void take_coordinate(struct lw_subject *subject, int d, const struct ties
     snprintf(place, sizeof place, "%s@units", ties->values_path);
     if (!lw_subject_text(subject, place, coordinate->unit, sizeof coordinate->unit) && strcmp(coordinate->name, "distance") == 0)
         snprintf(coordinate->unit, sizeof coordinate->unit, "m");
-    coordinate->is_regular = is_line(ties);
+    coordinate->is_regular = ties->is_line;
     coordinate->first = ties->values[0];
-    coordinate->step = slope_of(ties);
+    coordinate->step = ties->slope;
 }
 
 static void take_dimension(struct lw_subject *subject, const char *name, const char *indices, const char *values)

@@ -113,10 +113,9 @@ static void find_axis(struct lw_subject *subject, const struct zone *zone, const
 }
 
 /* "StrainRate", "PSD [dB re 1 nStrain|sqrt(Hz)]". */
-static void find_unit(struct lw_subject *subject)
+static void find_unit(struct lw_subject *subject, const char *name)
 {
     char unit[64];
-    const char *const name = lw_last_part(subject->info->path);
     const char *const bracket = strchr(name, '[');
     if (bracket) {
         snprintf(unit, sizeof unit, "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
@@ -126,25 +125,18 @@ static void find_unit(struct lw_subject *subject)
     }
 }
 
-/* "/DEVICE/Source1/Zone1/NAME": a device watches several fibres, and zones of them. */
-static void find_recorder(struct lw_subject *subject)
-{
-    char source[LW_MAX_PATH];
-    const char *const path = subject->info->path + 1, *const slash = strrchr(path, '/');
-    snprintf(source, sizeof source, "%.*s", slash ? (int)(slash - path) : 0, path);
-    lw_recorder_add(&subject->info->recorder, "fibre", source);
-}
-
 static int fail(const struct lw_subject *subject, const char *why)
 {
     return lw_fail(subject->err, LW_EDATA, "the blocks of %.600s cannot be joined: %s", lw_dataset_name(subject->info).text, why);
 }
 
+/* "/DEVICE/Source1/Zone1/NAME": a device watches several fibres, and zones of them. */
 static int describe(struct lw_subject *subject)
 {
+    const char *const path = subject->info->path + 1, *const name = lw_last_part(path);
     struct zone zone;
     struct lw_times times;
-    char place[LW_PLACE];
+    char place[LW_PLACE], fibre[LW_MAX_PATH];
     struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
     if (subject->info->n_dims != 3)
         return LW_OK;
@@ -162,8 +154,9 @@ static int describe(struct lw_subject *subject)
     join(subject, &zone, &blocks);
     find_axis(subject, &zone, &blocks);
     lw_subject_distance(subject, zone.extent[0] * zone.spacing[0] + zone.origin[0], zone.spacing[0], "m");
-    find_unit(subject);
-    find_recorder(subject);
+    find_unit(subject, name);
+    snprintf(fibre, sizeof fibre, "%.*s", (int)(name - path) - 1, path);
+    lw_recorder_add(&subject->info->recorder, "fibre", fibre);
     return LW_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/place.h"
-#include "io/hdf5/shape.h"
+#include "io/hdf5/library.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,16 +35,6 @@ static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t 
                           : lw_hdf5_read_list(list->dataset, H5T_NATIVE_DOUBLE, first, stride, count, list->real + into);
 }
 
-static bool find_type(struct list *list)
-{
-    const hid_t type = H5Dget_type(list->dataset);
-    const H5T_class_t class = H5Tget_class(type);
-    list->is_whole = class == H5T_INTEGER;
-    list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
-    H5Tclose(type);
-    return class == H5T_INTEGER || class == H5T_FLOAT;
-}
-
 /* [n], or [1 x n] as some write it. */
 static bool find_length(struct list *list)
 {
@@ -63,7 +53,12 @@ static bool find_length(struct list *list)
 /* The last time is looked at whatever the stride. */
 static bool read_list(struct list *list, struct lw_error *err)
 {
-    if (!find_type(list) || !find_length(list))
+    const hid_t type = H5Dget_type(list->dataset);
+    const H5T_class_t class = H5Tget_class(type);
+    list->is_whole = class == H5T_INTEGER;
+    list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
+    H5Tclose(type);
+    if ((class != H5T_INTEGER && class != H5T_FLOAT) || !find_length(list))
         return false;
     list->stride = (list->length + LOOKED_AT - 1) / LOOKED_AT;
     const hsize_t count = (list->length + list->stride - 1) / list->stride;
@@ -187,21 +182,15 @@ static int64_t find_round_step(double span, double intervals, double tolerance)
     return best;
 }
 
-/* A rate of whole hertz that the first time and the last allow. */
-static bool find_whole_rate(double span_ns, double intervals, double tolerance_ns, struct lw_period *period)
-{
-    const double rate = nearbyint(intervals * 1e9 / span_ns);
-    return rate >= 1 && rate < 1e15 && fabs(intervals * 1e9 / rate - span_ns) <= tolerance_ns &&
-           lw_period_make(1, (int64_t)rate, period);
-}
-
-/* @param tolerance_ns  of the span */
+/* A rate of whole hertz that the first time and the last allow, or else a step. @param tolerance_ns  of the span */
 static void choose_step(const struct list *list, double span_ns, double tolerance_ns, struct lw_times *out)
 {
     const int64_t intervals = (int64_t)list->length - 1;
     int64_t step = 0, denominator;
     const bool is_exact = list->is_whole && out->span_ns % intervals == 0;
-    if (!is_exact && find_whole_rate(span_ns, (double)intervals, tolerance_ns, &out->period))
+    const double rate = nearbyint((double)intervals * 1e9 / span_ns);
+    if (!is_exact && rate >= 1 && rate < 1e15 && fabs((double)intervals * 1e9 / rate - span_ns) <= tolerance_ns &&
+        lw_period_make(1, (int64_t)rate, &out->period))
         return;
     if (!list->is_whole)
         step = find_round_step(span_ns, (double)intervals, tolerance_ns);

@@ -1,10 +1,10 @@
 #include "io/hdf5/result/parts.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "comm/raw.h"
 #include "io/hdf5/library.h"
-#include "io/write/transfers.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -185,6 +185,55 @@ void lw_collective_finish(void *opened)
     lw_free(file);
 }
 
+/* ---- transfers --------------------------------------------------------------------------------------------------------- */
+
+static int64_t transfers_per_row(const struct lw_transfers *transfers)
+{
+    return (transfers->count[transfers->cut_dim] + transfers->rows - 1) / transfers->rows;
+}
+
+struct lw_transfers lw_transfers_plan(int n_dims, const int64_t *count, int64_t sample_bytes, int64_t limit)
+{
+    struct lw_transfers transfers = {.n_dims = n_dims, .row_bytes = sample_bytes};
+    int64_t samples = 1;
+    for (int d = 0; d < n_dims; d++)
+        samples *= transfers.count[d] = count[d];
+    if (samples == 0)
+        return transfers;
+
+    transfers.cut_dim = n_dims - 1;
+    while (transfers.cut_dim > 0 && transfers.row_bytes * count[transfers.cut_dim] <= limit)
+        transfers.row_bytes *= count[transfers.cut_dim--];
+    transfers.rows = lw_min64(limit / transfers.row_bytes, count[transfers.cut_dim]);
+    transfers.n_transfers = transfers_per_row(&transfers);
+    for (int d = 0; d < transfers.cut_dim; d++)
+        transfers.n_transfers *= count[d];
+    return transfers;
+}
+
+struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_t index)
+{
+    const int cut = transfers->cut_dim;
+    const int64_t row = index % transfers_per_row(transfers) * transfers->rows;
+    const int64_t outer = index / transfers_per_row(transfers);
+    struct lw_transfer transfer;
+    for (int d = 0; d < transfers->n_dims; d++) {
+        transfer.first[d] = 0;
+        transfer.count[d] = transfers->count[d];
+    }
+    transfer.first[cut] = row;
+    transfer.count[cut] = lw_min64(transfers->rows, transfers->count[cut] - row);
+    int64_t left = outer;
+    for (int d = cut - 1; d >= 0; d--) {
+        transfer.first[d] = left % transfers->count[d];
+        transfer.count[d] = 1;
+        left /= transfers->count[d];
+    }
+    transfer.offset_bytes = (outer * transfers->count[cut] + row) * transfers->row_bytes;
+    transfer.bytes = transfer.count[cut] * transfers->row_bytes;
+    return transfer;
+}
+
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
 /* @param transfer  NULL: nothing */
@@ -216,17 +265,7 @@ static void write_transfer(struct collective *file, const struct output *output,
     H5Sclose(space);
 }
 
-/* In verbose mode: whether HDF5 has turned the transfer just made into independent ones, and why. */
-static void report_transfer(struct collective *file)
-{
-    uint32_t local = 0, global = 0;
-    H5Pget_mpio_no_collective_cause(file->transfer, &local, &global);
-    if (local != 0 || global != 0)
-        lw_log_detail("%s: HDF5 made the collective transfer independent (cause 0x%x here, 0x%x on all ranks)", file->result->name,
-                      (unsigned)local, (unsigned)global);
-    file->was_reported = true;
-}
-
+/* In verbose mode it is said whether HDF5 has turned the first transfer into independent ones, and why. */
 void lw_collective_write(void *opened, int dataset, const int64_t *first, const int64_t *count, const void *data)
 {
     struct collective *const file = opened;
@@ -241,6 +280,12 @@ void lw_collective_write(void *opened, int dataset, const int64_t *first, const 
             write_transfer(file, output, NULL, first, data);
         }
     }
-    if (n_calls > 0 && !file->was_reported)
-        report_transfer(file);
+    if (n_calls == 0 || file->was_reported)
+        return;
+    uint32_t local = 0, global = 0;
+    H5Pget_mpio_no_collective_cause(file->transfer, &local, &global);
+    if (local != 0 || global != 0)
+        lw_log_detail("%s: HDF5 made the collective transfer independent (cause 0x%x here, 0x%x on all ranks)", file->result->name,
+                      (unsigned)local, (unsigned)global);
+    file->was_reported = true;
 }

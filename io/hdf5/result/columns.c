@@ -6,7 +6,6 @@
 #include "io/codecs/hash.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/shape.h"
 
 #include <hdf5_hl.h>
 #include <inttypes.h>
@@ -43,18 +42,6 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
 
 /* ---- create ---------------------------------------------------------------------------------------------------------- */
 
-static hid_t make_dataset(hid_t group, const char *name, hid_t type, int64_t n_rows)
-{
-    const hsize_t dims = (hsize_t)n_rows;
-    const hid_t space = H5Screate_simple(1, &dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    const hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    H5Pclose(creation);
-    H5Sclose(space);
-    return dataset;
-}
-
 static int fail_create(const struct lw_column_table *table, struct lw_error *err)
 {
     return lw_hdf5_fail(err, LW_EIO, "cannot create the columns of /%s", table->name);
@@ -71,7 +58,11 @@ static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct
 {
     char *const name = H5Tget_member_name(type, (unsigned)column);
     const hid_t its_type = H5Tget_member_type(type, (unsigned)column);
-    hid_t dataset = make_dataset(group, name, its_type, table->n_rows);
+    const hsize_t dims = (hsize_t)table->n_rows;
+    const hid_t space = H5Screate_simple(1, &dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    hid_t dataset = H5Dcreate2(group, name, its_type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     const int n_scales = H5DSget_num_scales(rows, 0);
     int rc = LW_OK;
     if (dataset < 0 || n_scales < 0 || (n_scales > 0 && H5DSiterate_scales(rows, 0, NULL, attach, &dataset) < 0))
@@ -80,6 +71,8 @@ static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct
         table->at[column] = (int64_t)H5Dget_offset(dataset);
         H5Dclose(dataset);
     }
+    H5Pclose(creation);
+    H5Sclose(space);
     H5Tclose(its_type);
     H5free_memory(name);
     return rc;

@@ -85,6 +85,31 @@ int lw_columns_write(hid_t file, const struct lw_result_file *result, const stru
  * A rank that fails inside such a call cannot tell the others, and HDF5 cannot be used any more: closing the file could hang or
  * crash. So everything here either succeeds or ends all ranks (lw_comm_abort). */
 
+/* A block of a dataset, packed row-major in memory, is cut into transfers, each of which one call carries (pure arithmetic). It is
+ * cut at one dimension: transfers take as many whole rows of it as fit the limit, and one index of each dimension before it; so
+ * every transfer is a contiguous part of the memory. */
+struct lw_transfers {
+    int n_dims;
+    int64_t count[LW_MAX_DIMS];     /* of the block */
+    int cut_dim;
+    int64_t rows;                   /* of the cut dimension, in one transfer */
+    int64_t row_bytes;
+    int64_t n_transfers;            /* 0: the block is empty */
+};
+
+struct lw_transfer {
+    int64_t first[LW_MAX_DIMS];     /* in the block */
+    int64_t count[LW_MAX_DIMS];
+    int64_t offset_bytes;           /* in memory */
+    int64_t bytes;
+};
+
+/** @param limit  bytes of a transfer at most, >= sample_bytes */
+struct lw_transfers lw_transfers_plan(int n_dims, const int64_t *count, int64_t sample_bytes, int64_t limit);
+
+/** Transfer number `index`, 0 <= index < n_transfers. */
+struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_t index);
+
 /* lw_structure.open_together and so on, of HDF5. */
 int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec, void **out,
                        struct lw_error *err);

@@ -108,14 +108,6 @@ static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
     return dataset;
 }
 
-static int label_dimensions(hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
-{
-    for (int d = 0; d < spec->n_dims; d++)
-        if (spec->dim_names[d] && H5DSset_label(dataset, (unsigned)d, spec->dim_names[d]) < 0)
-            return lw_hdf5_fail(err, LW_EIO, "cannot label dimension %d of %s", d, spec->path);
-    return LW_OK;
-}
-
 /* @param put  lw_attribute_write or lw_attribute_overwrite */
 static int put_attributes(hid_t object, const struct lw_attribute *attributes, int count,
                           int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err),
@@ -151,8 +143,11 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, stru
     const hid_t dataset = create_contiguous(file, spec);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
-    int rc;
-    (void)((rc = label_dimensions(dataset, spec, err)) || (rc = lw_scales_attach(file, dataset, spec, err)) ||
+    int rc = LW_OK;
+    for (int d = 0; d < spec->n_dims && rc == LW_OK; d++)
+        if (spec->dim_names[d] && H5DSset_label(dataset, (unsigned)d, spec->dim_names[d]) < 0)
+            rc = lw_hdf5_fail(err, LW_EIO, "cannot label dimension %d of %s", d, spec->path);
+    (void)(rc || (rc = lw_scales_attach(file, dataset, spec, err)) ||
            (rc = put_attributes(dataset, spec->attributes, spec->n_attributes, lw_attribute_write, err)));
     *extent = find_extent(dataset, spec);
     H5Dclose(dataset);
@@ -262,15 +257,6 @@ static int check_dataset(hid_t file, const char *part, const struct lw_writer_da
     return rc;
 }
 
-static int check_incomplete(hid_t file, const struct lw_result_file *result, struct lw_error *err)
-{
-    double complete, accuracy;
-    struct lw_error broken = {0};
-    if (!lw_attribute_read_real(file, COMPLETE, &complete, &accuracy, &broken))
-        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
-    return complete == 0 ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
-}
-
 /* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
  * sample came. */
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
@@ -279,7 +265,13 @@ static int check(const struct lw_result_file *result, const struct lw_writer_spe
     const hid_t file = open_part(result, H5F_ACC_RDONLY);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
-    int rc = check_incomplete(file, result, err);
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    int rc = LW_OK;
+    if (!lw_attribute_read_real(file, COMPLETE, &complete, &accuracy, &broken))
+        rc = lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    else if (complete != 0)
+        rc = lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
         rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
     H5Fclose(file);

@@ -2,7 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/notes/quality.h"
+#include "io/notes/notes.h"
 #include "signal/convolution.h"
 #include "stream/pipeline.h"
 #include "stream/plan.h"
@@ -161,7 +161,7 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
     return rc;
 }
 
-/* ---- tests of which the input files keep the results (io/notes/quality.h) -------------------------------------------------- */
+/* ---- tests of which the input files keep the results (io/notes/notes.h) -------------------------------------------------- */
 
 /* The axis of the input, and its samples that fail. */
 struct axis {

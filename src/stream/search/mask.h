@@ -1,5 +1,5 @@
 /* mask.h - samples that do not count: --mask FILE:/dataset, or those that do not pass the tests of --mask good-data=TESTS, of
- * which the input files themselves keep the results (io/notes/quality.h).
+ * which the input files themselves keep the results (io/notes/notes.h).
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
  * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first
