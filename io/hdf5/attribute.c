@@ -54,9 +54,8 @@ static struct found find(hid_t object, const char *name, struct lw_error *err)
         note_broken(object, name, err);
     if (found.type < 0)
         return found;
-    const hid_t space = H5Aget_space(found.attribute);
+    LW_CLOSED const hid_t space = H5Aget_space(found.attribute);
     found.n_elements = H5Sget_simple_extent_npoints(space);
-    H5Sclose(space);
     return found;
 }
 
@@ -226,7 +225,7 @@ static hid_t stored_type(const struct lw_attribute *attribute)
 
 static herr_t put_text(hid_t stored, const char *text)
 {
-    const hid_t type = H5Aget_type(stored);
+    LW_CLOSED const hid_t type = H5Aget_type(stored);
     herr_t rc = -1;
     if (H5Tis_variable_str(type) > 0) {
         rc = H5Awrite(stored, type, &text);
@@ -238,7 +237,6 @@ static herr_t put_text(hid_t stored, const char *text)
             rc = H5Awrite(stored, type, padded);
         }
     }
-    H5Tclose(type);
     return rc;
 }
 
@@ -269,14 +267,12 @@ int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struc
         return lw_fail(err, LW_ECONFIG, "the text for attribute '%s' has %zu bytes, at most %d fit in a result file",
                        attribute->name, strlen(attribute->text), TEXT_LONGEST);
 
-    const hid_t type = stored_type(attribute);
-    const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS
-                            ? H5Screate_simple(1, &(hsize_t){(hsize_t)attribute->n_reals}, NULL) : H5Screate(H5S_SCALAR);
+    LW_CLOSED const hid_t type = stored_type(attribute);
+    LW_CLOSED const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS
+                                      ? H5Screate_simple(1, &(hsize_t){(hsize_t)attribute->n_reals}, NULL)
+                                      : H5Screate(H5S_SCALAR);
     const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const int rc = put(stored, attribute, "write", err);
-    H5Sclose(space);
-    H5Tclose(type);
-    return rc;
+    return put(stored, attribute, "write", err);
 }
 
 int lw_attribute_write_text(hid_t object, const char *name, const char *text, struct lw_error *err)

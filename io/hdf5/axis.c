@@ -3,6 +3,7 @@
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
+#include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
 #include "io/notes/recorder.h"
 #include "signal/post.h"
@@ -105,14 +106,13 @@ static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadat
     bool found = false;
     while (!found && group[0]) {
         *strrchr(group, '/') = '\0';
-        const hid_t object = H5Oopen(file, group[0] ? group : "/", H5P_DEFAULT);
+        LW_CLOSED const hid_t object = H5Oopen(file, group[0] ? group : "/", H5P_DEFAULT);
         if (object < 0)
             return;
         found = find_rate_attribute(object, axis, err);
         if (found)
             snprintf(axis->source + strlen(axis->source), sizeof axis->source - strlen(axis->source), " of %.64s",
                      group[0] ? group : "/");
-        H5Oclose(object);
     }
 }
 

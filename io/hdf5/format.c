@@ -46,14 +46,13 @@ static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_e
 {
     char found[96];
     bool is_complex;
-    const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
+    LW_CLOSED const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
     if (!lw_hdf5_type_parse(stored, &info->type))
         info->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = is_complex};
     if (memory < 0)
         return lw_fail(err, LW_EDATA, "%s holds %s, not numbers: it must be of an integer or floating-point type, or a "
                        "complex compound {r, i}, {re, im} or {real, imag}", lw_dataset_name(info).text,
                        lw_hdf5_type_text(stored, found, sizeof found));
-    H5Tclose(memory);
     return LW_OK;
 }
 
@@ -72,9 +71,8 @@ static void part_blocks(struct lw_dataset_info *info)
 
 static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
 {
-    const hid_t stored = H5Dget_type(dataset);
+    LW_CLOSED const hid_t stored = H5Dget_type(dataset);
     const int rc = (use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
-    H5Tclose(stored);
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
@@ -154,16 +152,13 @@ static int read_stored(const struct opened *opened, const struct lw_box *box, in
         count[d] = (hsize_t)box->count[d];
     }
     const hsize_t dims[2] = {(hsize_t)box->n_runs, (hsize_t)box->pitch}, runs[2] = {(hsize_t)box->n_runs, (hsize_t)box->run};
-    const hid_t space = H5Dget_space(opened->dataset), memory = H5Screate_simple(2, dims, NULL);
+    LW_CLOSED const hid_t space = H5Dget_space(opened->dataset), memory = H5Screate_simple(2, dims, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL);
     if (box->pitch > box->run)
         H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, runs, NULL);
-    int rc = LW_OK;
     if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, box->into) < 0)
-        rc = lw_hdf5_fail_plainly(err, LW_EIO);
-    H5Sclose(memory);
-    H5Sclose(space);
-    return rc;
+        return lw_hdf5_fail_plainly(err, LW_EIO);
+    return LW_OK;
 }
 
 /* Of one block, `count` samples of the box from number `i` on; rows of the box are `pitch` elements apart in memory. */
@@ -236,14 +231,11 @@ static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw
 static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     bool is_complex;
-    const hid_t stored = H5Dget_type(dataset);
-    const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
-    int rc = LW_OK;
+    LW_CLOSED const hid_t stored = H5Dget_type(dataset);
+    LW_CLOSED const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
     if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s", lw_dataset_name(info).text);
-    H5Tclose(memory);
-    H5Tclose(stored);
-    return rc;
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %s", lw_dataset_name(info).text);
+    return LW_OK;
 }
 
 /* Should the file have changed since it was described, its shape is no longer that of the memory. */
@@ -265,13 +257,9 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
 
 static int find_quality(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err)
 {
-    hid_t opened;
-    int rc = lw_probe_file(file, &opened, err);
-    if (rc)
-        return rc;
-    rc = lw_gwosc_find_quality(opened, file, tests, out, err);
-    H5Fclose(opened);
-    return rc;
+    LW_CLOSED hid_t opened = -1;
+    const int rc = lw_probe_file(file, &opened, err);
+    return rc ? rc : lw_gwosc_find_quality(opened, file, tests, out, err);
 }
 
 /* ---- chunks -------------------------------------------------------------------------------------------------------- */

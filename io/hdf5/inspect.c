@@ -31,7 +31,7 @@ static int fail_open(const char *file, struct lw_error *err)
  * that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     int rc = LW_OK;
 #if H5_VERSION_GE(1, 10, 7)
     H5Pset_file_locking(access, true, true);
@@ -41,7 +41,6 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
         rc = fail_open(file, err);
         *out = H5Fopen(file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
     }
-    H5Pclose(access);
     return *out >= 0 ? LW_OK : rc;
 }
 
@@ -103,17 +102,9 @@ static hid_t open_source_file(const struct node *node, const char *name, char fo
 static int check_source(const struct node *node, const char *file_name, const char *path, struct lw_error *err)
 {
     struct node source = {.above = node, .depth = node->depth + 1};
-    source.file = open_source_file(node, file_name, source.file_name);
-    if (source.file < 0)
-        return LW_OK;
-    source.dataset = H5Dopen2(source.file, path, H5P_DEFAULT);
-    int rc = LW_OK;
-    if (source.dataset >= 0) {
-        rc = check_node(&source, err);
-        H5Dclose(source.dataset);
-    }
-    H5Fclose(source.file);
-    return rc;
+    LW_CLOSED const hid_t file = source.file = open_source_file(node, file_name, source.file_name);
+    LW_CLOSED const hid_t dataset = source.dataset = file >= 0 ? H5Dopen2(file, path, H5P_DEFAULT) : -1;
+    return dataset >= 0 ? check_node(&source, err) : LW_OK;
 }
 
 /* Neighbouring parts often come from one dataset. */
@@ -155,10 +146,8 @@ static int check_virtual(struct node *node, hid_t creation, struct lw_error *err
 
 static int check_node(struct node *node, struct lw_error *err)
 {
-    const hid_t creation = H5Dget_create_plist(node->dataset);
-    const int rc = H5Pget_layout(creation) == H5D_VIRTUAL ? check_virtual(node, creation, err) : LW_OK;
-    H5Pclose(creation);
-    return rc;
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(node->dataset);
+    return H5Pget_layout(creation) == H5D_VIRTUAL ? check_virtual(node, creation, err) : LW_OK;
 }
 
 /* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */
@@ -192,9 +181,8 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
                  type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset");
         return lw_listing_fail(file, path, LW_EDATA, mistake, err);
     }
-    const hid_t creation = H5Dget_create_plist(object);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(object);
     int rc = lw_hdf5_filters_check(creation, file_name, path, err);
-    H5Pclose(creation);
     rc = rc ? rc : check_sound(file, file_name, object, err);
     if (rc)
         H5Oclose(object);
@@ -208,10 +196,9 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
 static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     hsize_t dims[H5S_MAX_RANK] = {0};
-    const hid_t space = H5Dget_space(dataset);
+    LW_CLOSED const hid_t space = H5Dget_space(dataset);
     const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
     const bool is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
-    H5Sclose(space);
 
     if (is_null)
         return lw_fail(err, LW_EDATA, "%s is empty", lw_dataset_name(info).text);
@@ -230,7 +217,7 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
 /* Samples may lie in the object's header: HDF5 copies as many as the shape says, also where fewer are there. */
 static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
-    const hid_t creation = H5Dget_create_plist(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
     hsize_t chunk[H5S_MAX_RANK] = {0};
     if (layout == H5D_CHUNKED && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == info->n_dims) {
@@ -238,7 +225,6 @@ static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct 
             info->chunk[d] = (int64_t)chunk[d];
         info->is_compressed = H5Pget_nfilters(creation) > 0;
     }
-    H5Pclose(creation);
     if (layout != H5D_COMPACT || lw_hdf5_is_all_there(dataset))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.600s holds %" PRIu64 " bytes, fewer than its shape and type need",
@@ -308,31 +294,25 @@ void lw_probe_close(struct lw_probe *probe)
 
 int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
-    hid_t opened;
-    int rc = lw_probe_file(file, &opened, err);
-    if (rc)
+    LW_CLOSED hid_t opened = -1;
+    const int rc = lw_probe_file(file, &opened, err);
+    if (rc || lw_listing_walk(opened, visit, context))
         return rc;
-    if (!lw_listing_walk(opened, visit, context))
-        rc = lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
-    H5Fclose(opened);
-    return rc;
+    return lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
 }
 
 bool lw_probe_origin(const char *file, struct lw_listing_origin *origin)
 {
     struct lw_error err = {0};
     char program[16];
-    hid_t opened;
+    LW_CLOSED hid_t opened = -1;
     if (lw_probe_file(file, &opened, &err))
         return false;
     origin->command = lw_attribute_take_text(opened, "command_line", &err);
     origin->is_incomplete = is_incomplete(opened);
-    const bool found = lw_attribute_read_text(opened, "program", program, sizeof program, &err) &&
-                       strcmp(program, "lapwing") == 0 &&
-                       lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
-                       lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
-                       lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
-                       (origin->configuration = lw_attribute_take_text(opened, "configuration", &err));
-    H5Fclose(opened);
-    return found;
+    return lw_attribute_read_text(opened, "program", program, sizeof program, &err) && strcmp(program, "lapwing") == 0 &&
+           lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
+           lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
+           lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
+           (origin->configuration = lw_attribute_take_text(opened, "configuration", &err));
 }

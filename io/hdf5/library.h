@@ -14,6 +14,10 @@ void lw_hdf5_start(void);
 /** Close a dataset, group, attribute, type, space, list of properties, or a file that is only read. Negative: nothing is open. */
 void lw_hdf5_close(hid_t id);
 
+/* Before a declaration of handles: they are closed, the last one first, where their scope ends. */
+#define LW_CLOSED __attribute__((cleanup(lw_hdf5_close_at)))
+static inline void lw_hdf5_close_at(const hid_t *id) { lw_hdf5_close(*id); }
+
 /** How many dimensions there are: none of a single value, nor of a dataset without data. @param dims  set */
 int lw_hdf5_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK]);
 

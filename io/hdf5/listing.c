@@ -39,13 +39,12 @@ static void dims_text(const hsize_t *dims, int n_dims, char *text, size_t size)
 static void describe_shape(hid_t dataset, struct lw_listing *row)
 {
     hsize_t dims[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(dataset);
+    LW_CLOSED const hid_t space = H5Dget_space(dataset);
     const H5S_class_t class = H5Sget_simple_extent_type(space);
     if (class == H5S_SIMPLE)
         dims_text(dims, H5Sget_simple_extent_dims(space, dims, NULL), row->shape, sizeof row->shape);
     else
         append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
-    H5Sclose(space);
 }
 
 static void describe_storage(hid_t dataset, struct lw_listing *row)
@@ -55,7 +54,7 @@ static void describe_storage(hid_t dataset, struct lw_listing *row)
     };
     char filters[sizeof row->storage];
     hsize_t chunk[H5S_MAX_RANK];
-    const hid_t creation = H5Dget_create_plist(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
     if (layout >= H5D_COMPACT && layout <= H5D_VIRTUAL)
         append(row->storage, sizeof row->storage, "%s", names[layout]);
@@ -63,7 +62,6 @@ static void describe_storage(hid_t dataset, struct lw_listing *row)
         dims_text(chunk, H5Pget_chunk(creation, H5S_MAX_RANK, chunk), row->storage, sizeof row->storage);
     lw_hdf5_filters_text(creation, filters, sizeof filters);
     append(row->storage, sizeof row->storage, "%s%s", filters[0] ? ", " : "", filters);
-    H5Pclose(creation);
     row->stored_bytes = (int64_t)H5Dget_storage_size(dataset);
 }
 
@@ -88,11 +86,10 @@ static void describe_type(hid_t dataset, struct lw_listing *row)
 {
     struct lw_dataset_info info = {0};
     struct lw_error broken;
-    const hid_t type = H5Dget_type(dataset);
+    LW_CLOSED const hid_t type = H5Dget_type(dataset);
     lw_hdf5_type_text(type, row->type, sizeof row->type);
     const bool is_packed =
         lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
-    H5Tclose(type);
     append(row->storage, sizeof row->storage, "%s", is_packed ? ", packed" : "");
 }
 
@@ -101,7 +98,7 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
     const struct walk *const walk = context;
     if (link->type != H5L_TYPE_HARD)
         return 0;
-    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    LW_CLOSED const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
     char path[LW_MAX_PATH];
     snprintf(path, sizeof path, "/%s", name);
     struct lw_listing row = {.path = path};
@@ -115,7 +112,6 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
         describe_sampling(file, object, &row);
         walk->visit(&row, walk->context);
     }
-    lw_hdf5_close(object);
     return 0;
 }
 

@@ -19,9 +19,8 @@ struct visit {
 static bool read_numbers(hid_t attribute, hid_t type, double reals[MOST_REALS], struct lw_attribute *out)
 {
     const H5T_class_t class = H5Tget_class(type);
-    const hid_t space = H5Aget_space(attribute);
+    LW_CLOSED const hid_t space = H5Aget_space(attribute);
     const hssize_t count = H5Sget_simple_extent_npoints(space);
-    H5Sclose(space);
     if ((class != H5T_INTEGER && class != H5T_FLOAT) || count < 1 || count > MOST_REALS)
         return false;
     if (count == 1 && class == H5T_INTEGER && (H5Tget_sign(type) == H5T_SGN_2 || H5Tget_size(type) < sizeof(int64_t))) {
@@ -45,35 +44,28 @@ static herr_t visit_one(hid_t object, const char *name, const H5A_info_t *info, 
     struct lw_attribute found = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
     struct lw_error broken = {0};
     (void)info;
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    LW_CLOSED const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    LW_CLOSED const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     if (type >= 0 && (H5Tget_class(type) == H5T_STRING ? lw_attribute_read_text(object, name, text, MOST_TEXT, &broken)
                                                        : read_numbers(attribute, type, reals, &found)))
         visit->visit(&found, visit->context);
-    lw_hdf5_close(type);
-    lw_hdf5_close(attribute);
     return 0;
 }
 
-static void visit_object(hid_t object, lw_attribute_fn *visit, void *context)
+/* @param path  from the file, or the object, on */
+static void visit_path(hid_t from, const char *path, lw_attribute_fn *visit, void *context)
 {
     struct visit all = {visit, context};
-    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_one, &all);
-}
-
-static void visit_path(hid_t file, const char *path, lw_attribute_fn *visit, void *context)
-{
-    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    LW_CLOSED const hid_t object = H5Oopen(from, path, H5P_DEFAULT);
     if (object >= 0)
-        visit_object(object, visit, context);
-    lw_hdf5_close(object);
+        H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_one, &all);
 }
 
 void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     struct lw_error unreadable;
     char group[LW_MAX_PATH];
-    hid_t file;
+    LW_CLOSED hid_t file = -1;
     snprintf(group, sizeof group, "%s", info->path);
     char *const slash = strrchr(group, '/');
     if (!slash || lw_probe_file(info->file, &file, &unreadable))
@@ -82,14 +74,13 @@ void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_f
     visit_path(file, info->path, visit, context);
     if (group[1] || H5Aexists(file, "lapwing_complete") <= 0)
         visit_path(file, group, visit, context);
-    H5Fclose(file);
 }
 
 /* ---- dimensions, columns ------------------------------------------------------------------------------------------- */
 
 static void read_columns(hid_t dataset, struct lw_notes *notes)
 {
-    const hid_t type = H5Dget_type(dataset);
+    LW_CLOSED const hid_t type = H5Dget_type(dataset);
     const int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
     notes->n_columns = n < LW_MOST_COLUMNS ? n : LW_MOST_COLUMNS;
     for (int c = 0; c < notes->n_columns; c++) {
@@ -99,7 +90,6 @@ static void read_columns(hid_t dataset, struct lw_notes *notes)
         notes->columns[c].is_number = class == H5T_INTEGER || class == H5T_FLOAT;
         H5free_memory(name);
     }
-    H5Tclose(type);
 }
 
 static void read_dataset(hid_t dataset, struct lw_notes *notes)
@@ -107,16 +97,15 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     struct lw_error broken = {0};
     hsize_t dims[H5S_MAX_RANK] = {0};
     const int n_dims = lw_hdf5_shape(dataset, dims);
-    const hid_t creation = H5Dget_create_plist(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const haddr_t offset = H5Dget_offset(dataset);
     if (H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0 && offset != HADDR_UNDEF) {
         notes->offset = (int64_t)offset;
         notes->bytes = (int64_t)H5Dget_storage_size(dataset);
     }
-    H5Pclose(creation);
     for (int d = 0; n_dims <= LW_MAX_DIMS && d < n_dims; d++)
         notes->dims[notes->n_dims++] = (int64_t)dims[d];
-    visit_object(dataset, lw_said_add, &notes->dataset);
+    visit_path(dataset, ".", lw_said_add, &notes->dataset);
     for (int d = 0; d < n_dims && n_dims <= LW_MAX_DIMS; d++)
         lw_attribute_read_item(dataset, "DIMENSION_LABELS", d, n_dims, notes->dimensions[d], LW_NOTE_NAME, &broken);
     if (n_dims != 1)
@@ -128,19 +117,15 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
 /* The chunks are counted so that their index is read here, where it may be damaged. */
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
 {
-    hid_t file, dataset;
-    int rc = lw_probe_file(object->file, &file, err);
-    if (rc)
+    LW_CLOSED hid_t file = -1, dataset = -1;
+    int rc;
+    if ((rc = lw_probe_file(object->file, &file, err)) || (rc = lw_probe_check_complete(file, object->file, err)) ||
+        (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)))
         return rc;
-    if ((rc = lw_probe_check_complete(file, object->file, err)) == LW_OK &&
-        (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) == LW_OK) {
-        visit_path(file, "/", lw_said_add, &notes->file);
-        read_dataset(dataset, notes);
-        H5Dget_storage_size(dataset);
-        H5Dclose(dataset);
-    }
-    H5Fclose(file);
-    return rc;
+    visit_path(file, "/", lw_said_add, &notes->file);
+    read_dataset(dataset, notes);
+    H5Dget_storage_size(dataset);
+    return LW_OK;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
@@ -150,38 +135,25 @@ static bool is_as_wanted(hid_t dataset, const struct lw_rows *rows)
 {
     hsize_t dims[H5S_MAX_RANK] = {0};
     bool fits = lw_hdf5_shape(dataset, dims) == 1 && rows->first + rows->count <= (int64_t)dims[0];
-    const hid_t type = H5Dget_type(dataset);
+    LW_CLOSED const hid_t type = H5Dget_type(dataset);
     fits = fits && H5Tget_class(type) == H5T_COMPOUND;
     for (int c = 0; fits && c < rows->n_columns; c++)
         fits = H5Tget_member_index(type, rows->columns[c]) >= 0;
-    H5Tclose(type);
     return fits;
-}
-
-static int read_rows(hid_t dataset, const struct lw_object *object, const struct lw_rows *rows, double *values,
-                     struct lw_error *err)
-{
-    if (!is_as_wanted(dataset, rows))
-        return lw_fail(err, LW_EDATA, "'%s' changed while it was read", object->file);
-    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)rows->n_columns * sizeof(double));
-    for (int c = 0; c < rows->n_columns; c++)
-        H5Tinsert(type, rows->columns[c], (size_t)c * sizeof(double), H5T_NATIVE_DOUBLE);
-    const bool done = lw_hdf5_read_list(dataset, type, (hsize_t)rows->first, 1, (hsize_t)rows->count, values);
-    const int rc = done ? LW_OK : lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
-    H5Tclose(type);
-    return rc;
 }
 
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err)
 {
-    hid_t file, dataset;
-    int rc = lw_probe_file(object->file, &file, err);
-    if (rc)
+    LW_CLOSED hid_t file = -1, dataset = -1;
+    int rc;
+    if ((rc = lw_probe_file(object->file, &file, err)) ||
+        (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) || rows->count == 0)
         return rc;
-    if ((rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) == LW_OK) {
-        rc = rows->count > 0 ? read_rows(dataset, object, rows, values, err) : LW_OK;
-        H5Dclose(dataset);
-    }
-    H5Fclose(file);
-    return rc;
+    if (!is_as_wanted(dataset, rows))
+        return lw_fail(err, LW_EDATA, "'%s' changed while it was read", object->file);
+    LW_CLOSED const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)rows->n_columns * sizeof(double));
+    for (int c = 0; c < rows->n_columns; c++)
+        H5Tinsert(type, rows->columns[c], (size_t)c * sizeof(double), H5T_NATIVE_DOUBLE);
+    const bool done = lw_hdf5_read_list(dataset, type, (hsize_t)rows->first, 1, (hsize_t)rows->count, values);
+    return done ? LW_OK : lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
 }

@@ -34,9 +34,8 @@ static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, 
 {
     bool is_taken = false;
     for (size_t s = 0; s < references->len && !is_taken; s++) {
-        const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)references->p + s);
+        LW_CLOSED const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)references->p + s);
         is_taken = scale >= 0 && is_scale(scale, err) && take(scale, context, err);
-        lw_hdf5_close(scale);
     }
     return is_taken;
 }
@@ -44,9 +43,8 @@ static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, 
 /* Whether DIMENSION_LIST holds what it should: for each dimension a list of references. */
 static bool is_list(hid_t type, hid_t space, int n_dims)
 {
-    const hid_t item = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
+    LW_CLOSED const hid_t item = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
     const bool are_references = item >= 0 && H5Tequal(item, H5T_STD_REF_OBJ) > 0;
-    lw_hdf5_close(item);
     return are_references && H5Sget_simple_extent_npoints(space) == n_dims && n_dims <= H5S_MAX_RANK;
 }
 
@@ -56,8 +54,9 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
     const htri_t exists = H5Aexists(dataset, "DIMENSION_LIST");
     if (exists == 0)
         return false;
-    const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    LW_CLOSED const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
+    LW_CLOSED const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    LW_CLOSED const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     const bool is_known = type >= 0 && space >= 0, fits = is_known && is_list(type, space, n_dims);
     const bool is_read = fits && H5Aread(attribute, type, lists) >= 0;
     if (!is_known || (fits && !is_read))
@@ -65,9 +64,6 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
     const bool is_taken = is_read && offer_scales(dataset, &lists[dimension], take, context, err);
     if (is_read)
         H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists);
-    lw_hdf5_close(space);
-    lw_hdf5_close(type);
-    lw_hdf5_close(attribute);
     return is_taken;
 }
 
@@ -131,10 +127,9 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 /* Relative rounding error of the stored values; negative if they are no numbers. */
 static double rounding(hid_t scale)
 {
-    const hid_t type = H5Dget_type(scale);
+    LW_CLOSED const hid_t type = H5Dget_type(scale);
     const H5T_class_t class = H5Tget_class(type);
     const bool is_short = H5Tget_size(type) < 8;
-    H5Tclose(type);
     if (class == H5T_FLOAT && is_short)
         return FLT_EPSILON;
     return class == H5T_FLOAT || class == H5T_INTEGER ? DBL_EPSILON : -1;

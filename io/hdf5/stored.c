@@ -46,10 +46,9 @@ static bool take_offset(hid_t dataset, hid_t creation, int64_t *offset)
 /* The descriptor of HDF5's driver for plain files. */
 static bool take_descriptor(hid_t file, int *fd)
 {
-    const hid_t access = H5Fget_access_plist(file);
+    LW_CLOSED const hid_t access = H5Fget_access_plist(file);
     void *handle = NULL;
     const bool is_plain = H5Pget_driver(access) == H5FD_SEC2 && H5Fget_vfd_handle(file, access, &handle) >= 0 && handle;
-    H5Pclose(access);
     if (is_plain)
         *fd = *(const int *)handle;
     return is_plain;
@@ -59,7 +58,7 @@ static bool take_descriptor(hid_t file, int *fd)
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;
-    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
     bool found = take_descriptor(file, &out->fd);
     out->is_chunked = layout == H5D_CHUNKED;
@@ -69,8 +68,6 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
                 take_chunk_bytes(creation, type, &out->filters.chunk_bytes);
     else
         found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, &out->offset);
-    H5Tclose(type);
-    H5Pclose(creation);
     return found;
 }
 
@@ -182,11 +179,9 @@ static hid_t open_file(struct lw_finder *finder, const char *name)
     static hid_t driver_number = H5I_INVALID_HID;
     if (driver_number < 0)
         driver_number = H5FDregister(&driver);
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_driver(access, driver_number, &finder);
-    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, access);
-    H5Pclose(access);
-    return file;
+    return H5Fopen(name, H5F_ACC_RDONLY, access);
 }
 
 int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)

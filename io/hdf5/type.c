@@ -1,5 +1,7 @@
 #include "io/hdf5/type.h"
 
+#include "io/hdf5/library.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -48,9 +50,8 @@ static bool parse_scalar(hid_t stored, struct lw_type *out)
 {
     const bool swapped = is_swapped(stored);
     for (int s = 0; s < LW_N_RESULT_SCALARS; s++) {
-        const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
+        LW_CLOSED const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
         const bool equal = H5Tequal(stored, candidate) > 0;
-        H5Tclose(candidate);
         if (equal) {
             *out = (struct lw_type){.scalar = (enum lw_scalar)s, .is_swapped = swapped};
             return true;
@@ -89,9 +90,8 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
     struct lw_type parts[2];
     bool known = true;
     for (unsigned m = 0; m < 2; m++) {
-        const hid_t member = H5Tget_member_type(stored, m);
+        LW_CLOSED const hid_t member = H5Tget_member_type(stored, m);
         known = known && parse_scalar(member, &parts[m]);
-        H5Tclose(member);
     }
     if (!known || parts[0].scalar != parts[1].scalar || parts[0].is_swapped != parts[1].is_swapped)
         return false;
@@ -110,10 +110,8 @@ static bool parse_enumeration(hid_t stored, struct lw_type *out)
 {
     if (H5Tget_class(stored) != H5T_ENUM)
         return false;
-    const hid_t number = H5Tget_super(stored);
-    const bool known = parse_scalar(number, out);
-    H5Tclose(number);
-    return known;
+    LW_CLOSED const hid_t number = H5Tget_super(stored);
+    return parse_scalar(number, out);
 }
 
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)

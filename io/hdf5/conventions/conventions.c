@@ -54,7 +54,7 @@ int lw_subject_find_time_by(const struct lw_subject *subject, const char *attrib
 {
     char names[64];
     int time = -1;
-    const hid_t data = lw_place_open_dataset(subject->file, subject->info->path);
+    LW_CLOSED const hid_t data = lw_place_open_dataset(subject->file, subject->info->path);
     if (data >= 0 && lw_attribute_read_text(data, attribute, names, sizeof names, subject->err))
         time = lw_subject_find_time(names);
     else
@@ -62,7 +62,6 @@ int lw_subject_find_time_by(const struct lw_subject *subject, const char *attrib
             if (lw_attribute_read_item(data, attribute, d, subject->info->n_dims, names, sizeof names, subject->err) &&
                 lw_subject_find_time(names) == 0)
                 time = d;
-    lw_hdf5_close(data);
     return time;
 }
 
@@ -97,13 +96,10 @@ bool lw_subject_distances(struct lw_subject *subject, const char *place, const c
     struct lw_scale scale;
     char whole[LW_PLACE];
     struct lw_coordinate *const distance = beside_axis(subject);
-    const hid_t dataset = distance ? lw_place_open_dataset(subject->file, lw_place_from(subject->info->path, place, whole)) : -1;
-    if (dataset < 0)
-        return false;
-    const bool found = lw_scale_read_dataset(dataset, &scale, subject->err) &&
-                       scale.n == subject->info->dims[1 - subject->info->metadata_axis];
-    H5Dclose(dataset);
-    if (!found)
+    lw_place_from(subject->info->path, place, whole);
+    LW_CLOSED const hid_t dataset = distance ? lw_place_open_dataset(subject->file, whole) : -1;
+    if (dataset < 0 || !lw_scale_read_dataset(dataset, &scale, subject->err) ||
+        scale.n != subject->info->dims[1 - subject->info->metadata_axis])
         return false;
     distance->is_regular = true;
     distance->first = scale.first;
@@ -315,11 +311,8 @@ static bool holds_numbers(hid_t dataset)
 {
     bool is_complex;
     hsize_t dims[H5S_MAX_RANK];
-    const hid_t type = H5Dget_type(dataset), number = lw_hdf5_type_as_float64(type, &is_complex);
-    const bool holds = number >= 0 && lw_hdf5_shape(dataset, dims) > 0;
-    lw_hdf5_close(number);
-    H5Tclose(type);
-    return holds;
+    LW_CLOSED const hid_t type = H5Dget_type(dataset), number = lw_hdf5_type_as_float64(type, &is_complex);
+    return number >= 0 && lw_hdf5_shape(dataset, dims) > 0;
 }
 
 static void note_dataset(hid_t dataset, const char *path, struct search *search)
@@ -346,7 +339,7 @@ static herr_t look_at_link(hid_t file, const char *name, const H5L_info_t *link,
         return 0;
     snprintf(path, sizeof path, "/%s", name);
     const bool is_wanted = !search->convention || is_data(search->convention, file, path);
-    const hid_t object = is_wanted ? H5Oopen(file, name, H5P_DEFAULT) : -1;
+    LW_CLOSED const hid_t object = is_wanted ? H5Oopen(file, name, H5P_DEFAULT) : -1;
     if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
         if (!search->convention) {
             note_dataset(object, path, search);
@@ -355,7 +348,6 @@ static herr_t look_at_link(hid_t file, const char *name, const H5L_info_t *link,
             snprintf(search->data, sizeof search->data, "%s", path);
         }
     }
-    lw_hdf5_close(object);
     return 0;
 }
 
@@ -378,11 +370,10 @@ static bool is_coordinate(const struct search *search, hid_t dataset)
 static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     struct search *const search = context;
-    const hid_t object = link->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
+    LW_CLOSED const hid_t object = link->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
     if (object >= 0 && H5Iget_type(object) == H5I_DATASET && strcmp(name, search->field + 1) != 0 && holds_numbers(object) &&
         !lw_scale_is_one(object))
         search->has_others = search->has_others || !is_coordinate(search, object);
-    lw_hdf5_close(object);
     return 0;
 }
 
@@ -460,9 +451,8 @@ static herr_t look_beside(hid_t group, const char *name, const H5L_info_t *link,
         return 0;
     snprintf(place, sizeof place, "../%.1000s", name);
     lw_place_from(info->path, place, path);
-    const hid_t dataset = lw_place_open_dataset(beside->subject->file, path);
+    LW_CLOSED const hid_t dataset = lw_place_open_dataset(beside->subject->file, path);
     const int64_t length = dataset >= 0 ? (int64_t)lw_hdf5_length(dataset) : 0;
-    lw_hdf5_close(dataset);
     if (strlen(path) >= LW_MAX_PATH || find_dimension(info, length) < 0)
         return 0;
     const bool is_own = strncmp(name, own, strlen(own)) == 0;
@@ -479,10 +469,9 @@ static void search_beside(struct beside *beside)
     char *const slash = strrchr(group, '/');
     if (slash)
         *slash = '\0';
-    const hid_t opened = H5Oopen(beside->subject->file, slash && group[0] ? group : "/", H5P_DEFAULT);
+    LW_CLOSED const hid_t opened = H5Oopen(beside->subject->file, slash && group[0] ? group : "/", H5P_DEFAULT);
     if (opened >= 0 && H5Iget_type(opened) == H5I_GROUP)
         H5Literate(opened, H5_INDEX_NAME, H5_ITER_INC, NULL, look_beside, beside);
-    lw_hdf5_close(opened);
 }
 
 bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *times)

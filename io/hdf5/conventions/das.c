@@ -201,9 +201,8 @@ static void find_optodas_distance(struct lw_subject *subject, int time)
     snprintf(place, sizeof place, "header/dimensionRanges/dimension%d/unitScale", 1 - time);
     if (!lw_subject_real(subject, place, &unit_m) && !lw_subject_real(subject, "header/dx", &unit_m))
         return;
-    const hid_t dataset = lw_place_open_dataset(subject->file, "header/channels");
+    LW_CLOSED const hid_t dataset = lw_place_open_dataset(subject->file, "header/channels");
     const bool is_regular = dataset >= 0 && lw_scale_read_dataset(dataset, &channels, subject->err);
-    lw_hdf5_close(dataset);
     lw_subject_distance(subject, is_regular ? channels.first * unit_m : 0, is_regular ? channels.step * unit_m : 0, "m");
 }
 

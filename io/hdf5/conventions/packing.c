@@ -26,9 +26,8 @@ static int read_values(const struct subject *subject, const char *name, hid_t at
 {
     double pairs[2 * LW_MOST_MISSING] = {0};
     bool is_complex, are_real = true;
-    const hid_t memory = lw_hdf5_type_as_float64(type, &is_complex);
+    LW_CLOSED const hid_t memory = lw_hdf5_type_as_float64(type, &is_complex);
     const bool is_read = memory >= 0 && H5Aread(attribute, memory, pairs) >= 0;
-    lw_hdf5_close(memory);
     for (int i = 0; i < count; i++) {
         values[i] = pairs[is_complex ? 2 * i : i];
         are_real = are_real && (!is_complex || pairs[2 * i + 1] == 0 || isnan(values[i]));
@@ -45,10 +44,10 @@ static int read_numbers(const struct subject *subject, const char *name, int mos
     char text[64] = "";
     *n = 0;
     *kind = H5T_NO_CLASS;
-    const hid_t attribute = H5Aexists(subject->dataset, name) > 0 ? H5Aopen(subject->dataset, name, H5P_DEFAULT) : -1;
+    LW_CLOSED const hid_t attribute = H5Aexists(subject->dataset, name) > 0 ? H5Aopen(subject->dataset, name, H5P_DEFAULT) : -1;
     if (attribute < 0)
         return LW_OK;
-    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    LW_CLOSED const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     int rc = LW_OK;
     *kind = H5Tget_class(type);
@@ -58,9 +57,6 @@ static int read_numbers(const struct subject *subject, const char *name, int mos
         *n = lw_attribute_read_text(subject->dataset, name, text, sizeof text, &none) && lw_attribute_parse_number(text, values);
     else if (count > 0 && (rc = read_values(subject, name, attribute, type, (int)count, values, err)) == LW_OK)
         *n = (int)count;
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
     return rc;
 }
 

@@ -23,8 +23,8 @@ static hid_t open_object(hid_t file, const char *place, const char **name)
 static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 {
     const bool is_attribute = H5Iget_type(source) == H5I_ATTR;
-    const hid_t type = is_attribute ? H5Aget_type(source) : H5Dget_type(source);
-    const hid_t space = is_attribute ? H5Aget_space(source) : H5Dget_space(source);
+    LW_CLOSED const hid_t type = is_attribute ? H5Aget_type(source) : H5Dget_type(source);
+    LW_CLOSED const hid_t space = is_attribute ? H5Aget_space(source) : H5Dget_space(source);
     const H5T_class_t class = H5Tget_class(type);
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     const bool fits = count >= 1 && count <= most && H5Sget_simple_extent_ndims(space) <= 1 &&
@@ -32,8 +32,6 @@ static int read_reals(hid_t source, double *values, int most, bool *is_broken)
     const bool is_read = fits && (is_attribute ? H5Aread(source, H5T_NATIVE_DOUBLE, values)
                                                : H5Dread(source, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)) >= 0;
     *is_broken = fits && !is_read;
-    H5Sclose(space);
-    H5Tclose(type);
     for (int i = 0; is_read && i < (int)count; i++)
         if (!isfinite(values[i]))
             return 0;
@@ -45,13 +43,10 @@ static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 /* HDF5 copies as many bytes of a compact dataset as its shape says, also where fewer are there. */
 static bool is_plain(hid_t dataset)
 {
-    const hid_t creation = H5Dget_create_plist(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = H5Pget_layout(creation);
-    const bool plain =
-        ((layout == H5D_COMPACT && lw_hdf5_is_all_there(dataset)) || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
-        H5Pget_external_count(creation) == 0;
-    H5Pclose(creation);
-    return plain;
+    return ((layout == H5D_COMPACT && lw_hdf5_is_all_there(dataset)) || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
+           H5Pget_external_count(creation) == 0;
 }
 
 hid_t lw_place_open_dataset(hid_t file, const char *path)
@@ -71,37 +66,29 @@ bool lw_place_exists(hid_t file, const char *path, const char *place)
 {
     char whole[LW_PLACE];
     const char *name;
-    const hid_t object = open_object(file, lw_place_from(path, place, whole), &name);
-    if (object < 0)
-        return false;
-    const bool exists = !name || H5Aexists(object, name) > 0;
-    H5Oclose(object);
-    return exists;
+    LW_CLOSED const hid_t object = open_object(file, lw_place_from(path, place, whole), &name);
+    return object >= 0 && (!name || H5Aexists(object, name) > 0);
 }
 
 int lw_place_reals(hid_t file, const char *place, double *values, int most, struct lw_error *err)
 {
     const char *name = NULL;
     bool is_broken = false;
-    const hid_t object = strchr(place, '@') ? open_object(file, place, &name) : lw_place_open_dataset(file, place);
+    LW_CLOSED const hid_t object = strchr(place, '@') ? open_object(file, place, &name) : lw_place_open_dataset(file, place);
     if (object < 0)
         return 0;
-    const hid_t attribute = name && H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
+    LW_CLOSED const hid_t attribute = name && H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
     const hid_t source = name ? attribute : object;
     const int count = source >= 0 ? read_reals(source, values, most, &is_broken) : 0;
     if (is_broken)
         lw_attribute_broken(object, name ? name : "a dataset", err);
-    lw_hdf5_close(attribute);
-    H5Oclose(object);
     return count;
 }
 
 bool lw_place_item(hid_t file, const char *place, int index, char *text, size_t size, struct lw_error *err)
 {
-    const hid_t dataset = lw_place_open_dataset(file, place);
-    const bool found = dataset >= 0 && lw_dataset_read_item(dataset, index, text, size, err);
-    lw_hdf5_close(dataset);
-    return found;
+    LW_CLOSED const hid_t dataset = lw_place_open_dataset(file, place);
+    return dataset >= 0 && lw_dataset_read_item(dataset, index, text, size, err);
 }
 
 bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struct lw_error *err)
@@ -110,10 +97,8 @@ bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struc
     text[0] = '\0';
     if (!strchr(place, '@'))
         return lw_place_item(file, place, 0, text, size, err);
-    const hid_t object = open_object(file, place, &name);
-    const bool found = object >= 0 && lw_attribute_read_text(object, name, text, size, err) && text[0];
-    lw_hdf5_close(object);
-    return found;
+    LW_CLOSED const hid_t object = open_object(file, place, &name);
+    return object >= 0 && lw_attribute_read_text(object, name, text, size, err) && text[0];
 }
 
 bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error *err)

@@ -53,11 +53,10 @@ static bool find_length(struct list *list)
 /* The last time is looked at whatever the stride. */
 static bool read_list(struct list *list, struct lw_error *err)
 {
-    const hid_t type = H5Dget_type(list->dataset);
+    LW_CLOSED const hid_t type = H5Dget_type(list->dataset);
     const H5T_class_t class = H5Tget_class(type);
     list->is_whole = class == H5T_INTEGER;
     list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
-    H5Tclose(type);
     if ((class != H5T_INTEGER && class != H5T_FLOAT) || !find_length(list))
         return false;
     list->stride = (list->length + LOOKED_AT - 1) / LOOKED_AT;

@@ -25,7 +25,7 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
     if (object < 0)
         return -1;
     if (H5Iget_type(object) == H5I_DATASET && columns->n_tables < LW_COLUMNS_TABLES) {
-        const hid_t type = H5Dget_type(object), space = H5Dget_space(object);
+        LW_CLOSED const hid_t type = H5Dget_type(object), space = H5Dget_space(object);
         const int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
         if (n > 2 && n <= LW_COLUMNS_MOST && H5Tget_size(type) == (size_t)n * 8) {
             struct lw_column_table *const table = &columns->tables[columns->n_tables++];
@@ -33,8 +33,6 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
             table->n_rows = (int64_t)H5Sget_simple_extent_npoints(space);
             table->n_columns = n;
         }
-        H5Sclose(space);
-        H5Tclose(type);
     }
     H5Oclose(object);
     return 0;
@@ -57,9 +55,9 @@ static herr_t attach(hid_t dataset, unsigned dimension, hid_t scale, void *conte
 static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct lw_column_table *table, struct lw_error *err)
 {
     char *const name = H5Tget_member_name(type, (unsigned)column);
-    const hid_t its_type = H5Tget_member_type(type, (unsigned)column);
+    LW_CLOSED const hid_t its_type = H5Tget_member_type(type, (unsigned)column);
     const hsize_t dims = (hsize_t)table->n_rows;
-    const hid_t space = H5Screate_simple(1, &dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    LW_CLOSED const hid_t space = H5Screate_simple(1, &dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     hid_t dataset = H5Dcreate2(group, name, its_type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -71,9 +69,6 @@ static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct
         table->at[column] = (int64_t)H5Dget_offset(dataset);
         H5Dclose(dataset);
     }
-    H5Pclose(creation);
-    H5Sclose(space);
-    H5Tclose(its_type);
     H5free_memory(name);
     return rc;
 }

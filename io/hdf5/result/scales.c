@@ -98,17 +98,15 @@ static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int6
                         struct lw_error *err)
 {
     int rc = LW_OK;
-    const hid_t stored = H5Dget_space(dataset);
+    LW_CLOSED const hid_t stored = H5Dget_space(dataset);
     for (int64_t first = 0; first < length && rc == LW_OK; first += CHUNK_VALUES) {
         const hsize_t start = (hsize_t)first, count = (hsize_t)lw_min64(CHUNK_VALUES, length - first);
-        const hid_t memory = H5Screate_simple(1, &count, NULL);
+        LW_CLOSED const hid_t memory = H5Screate_simple(1, &count, NULL);
         fill(scale, first, (int64_t)count, buffer);
         H5Sselect_hyperslab(stored, H5S_SELECT_SET, &start, NULL, &count, NULL);
         if (H5Dwrite(dataset, stored_type(scale), memory, stored, H5P_DEFAULT, buffer) < 0)
             rc = lw_hdf5_fail(err, LW_EIO, "cannot write the coordinates %s", name);
-        H5Sclose(memory);
     }
-    H5Sclose(stored);
     if (rc == LW_OK && H5Dflush(dataset) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot write the coordinates %s", name);
     return rc;
@@ -117,9 +115,8 @@ static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int6
 static hid_t make_dataset(hid_t file, const char *name, hid_t type, int64_t length, hid_t creation)
 {
     const hsize_t dims = (hsize_t)length;
-    const hid_t space = H5Screate_simple(1, &dims, NULL);
+    LW_CLOSED const hid_t space = H5Screate_simple(1, &dims, NULL);
     const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    H5Sclose(space);
     H5Pclose(creation);
     return dataset;
 }
@@ -237,15 +234,11 @@ static int write_fill_value(hid_t dataset, const struct lw_writer_dataset *spec,
     const hsize_t one = 1;
     if (spec->n_columns > 0 || spec->type.is_complex || lw_scalar_is_integer(spec->type.scalar))
         return LW_OK;
-    const hid_t type = lw_hdf5_type_make(spec->type), space = H5Screate_simple(1, &one, NULL);
-    const hid_t attribute = H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = LW_OK;
+    LW_CLOSED const hid_t type = lw_hdf5_type_make(spec->type), space = H5Screate_simple(1, &one, NULL);
+    LW_CLOSED const hid_t attribute = H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '_FillValue' of %s", spec->path);
-    lw_hdf5_close(attribute);
-    H5Sclose(space);
-    H5Tclose(type);
-    return rc;
+        return lw_hdf5_fail(err, LW_EIO, "cannot write attribute '_FillValue' of %s", spec->path);
+    return LW_OK;
 }
 
 int lw_scales_attach(hid_t file, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)

@@ -58,15 +58,12 @@ static int64_t room(const struct lw_writer_spec *spec)
  * @param flags  as of H5Fopen; H5F_ACC_TRUNC: a new file */
 static hid_t open_part(const struct lw_result_file *result, unsigned flags)
 {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_alignment(access, (hsize_t)ALIGNMENT, (hsize_t)ALIGNMENT);
 #if H5_VERSION_GE(1, 10, 7)
     H5Pset_file_locking(access, false, true);
 #endif
-    const hid_t file = flags == H5F_ACC_TRUNC ? H5Fcreate(result->part, flags, H5P_DEFAULT, access)
-                                              : H5Fopen(result->part, flags, access);
-    H5Pclose(access);
-    return file;
+    return flags == H5F_ACC_TRUNC ? H5Fcreate(result->part, flags, H5P_DEFAULT, access) : H5Fopen(result->part, flags, access);
 }
 
 static hid_t make_type(const struct lw_writer_dataset *spec)
@@ -93,19 +90,14 @@ static hid_t make_space(const struct lw_writer_dataset *spec)
 /* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
 static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
 {
-    const hid_t type = make_type(spec), space = make_space(spec);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
+    LW_CLOSED const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     H5Pset_create_intermediate_group(link, 1);
-    const hid_t dataset = H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
-    H5Pclose(link);
-    H5Pclose(creation);
-    H5Sclose(space);
-    H5Tclose(type);
-    return dataset;
+    return H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
 }
 
 /* @param put  lw_attribute_write or lw_attribute_overwrite */
@@ -218,15 +210,11 @@ static void describe(hid_t type, hid_t space, char *text, size_t size)
 static int check_same(const char *part, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
 {
     char found[320], wanted[320];
-    const hid_t its_type = H5Dget_type(dataset), its_space = H5Dget_space(dataset);
-    const hid_t type = make_type(spec), space = make_space(spec);
+    LW_CLOSED const hid_t its_type = H5Dget_type(dataset), its_space = H5Dget_space(dataset);
+    LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
     const bool is_same = H5Tequal(its_type, type) > 0 && H5Sextent_equal(its_space, space) > 0;
     describe(its_type, its_space, found, sizeof found);
     describe(type, space, wanted, sizeof wanted);
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Sclose(its_space);
-    H5Tclose(its_type);
     return is_same ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is %s, that of this run %s",
                                      part, spec->path, found, wanted);
 }
@@ -234,9 +222,8 @@ static int check_same(const char *part, hid_t dataset, const struct lw_writer_da
 /* Samples go to a place on disk that is known, or nowhere. */
 static int check_place(const char *part, hid_t dataset, const char *path, struct lw_error *err)
 {
-    const hid_t creation = H5Dget_create_plist(dataset);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
     const bool has_place = H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF;
-    H5Pclose(creation);
     return has_place ? LW_OK
                      : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, "
                                "contiguous and with its room on disk", part, path);
