@@ -1,32 +1,438 @@
 /* segy.c - SEG-Y as one of the formats of archive files: traces of one length, [channel x time], or [time] of a single one.
  *
+ *     | text [3200] | binary header [400] | more texts [3200 each] | trace header [240] | samples | trace header | samples ...
+ *
  * No library reads it: the headers are a few numbers in fixed places, which are checked here one by one, and samples are read by
- * byte offset, by several threads at a time. */
-#include "io/format.h"
-
+ * byte offset, by several threads at a time.
+ *
+ * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and what revisions 0 and 1 have otherwise. The
+ * standard counts bytes of the binary header from 3201, and those of a trace header from 1, as is done here. */
+#include "base/file.h"
+#include "base/integers.h"
 #include "base/memory.h"
 #include "io/archive/field.h"
-#include "io/archive/segy_header.h"
+#include "io/archive/segy_codes.h"
 #include "io/archive/shared.h"
 #include "io/bytes/box.h"
+#include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+enum { TEXT_BYTES = LW_SEGY_TEXT_BYTES, BINARY_BYTES = 400, TRACE_BYTES = 240 };
+
+/* A file open for reading, and its headers. */
+struct segy {
+    int fd;
+    int64_t bytes;
+    bool is_big;
+    int revision;               /* 0, 1 or 2 */
+    const struct lw_segy_format *format;
+    int64_t first_byte;         /* of the first trace's header */
+    int64_t header_bytes;       /* of every trace */
+    int64_t pitch;              /* bytes from one trace to the next */
+    int64_t n_samples, n_traces;
+    unsigned char text[TEXT_BYTES], binary[BINARY_BYTES];
+    unsigned char trace[TRACE_BYTES];       /* header of the first one */
+};
+
+/* Traces whose headers are looked at. One that has another length moves all that follow, so that the last ones tell. */
+#define MOST_LOOKED_AT ((int64_t)1 << 16)
+
+static const unsigned char *field_at(const struct segy *file, int byte)
+{
+    return byte > TEXT_BYTES ? file->binary + byte - TEXT_BYTES - 1 : file->trace + byte - 1;
+}
+
+/* A field of the binary header, or of the first trace's header: a number in two's complement. */
+static int64_t number_at(const struct segy *file, int byte, int bytes)
+{
+    return lw_field_signed(field_at(file, byte), bytes, file->is_big);
+}
+
+static int64_t count_field(const struct segy *file, int byte)
+{
+    return (int64_t)lw_field_unsigned(field_at(file, byte), 2, file->is_big);
+}
+
+/* ---- byte order and revision ---------------------------------------------------------------------------------------------- */
+
+/* Revision 2 has a number that tells; otherwise the code of the format is a small number in one order only. */
+static int find_order(struct segy *file, const char *name, struct lw_error *err)
+{
+    enum { IN_ORDER = 0x01020304, REVERSED = 0x04030201, IN_PAIRS = 0x02010403 };
+    const uint64_t told = lw_field_unsigned(field_at(file, 3297), 4, true);
+    if (told == IN_PAIRS)
+        return lw_fail(err, LW_EDATA, "'%.600s' has the bytes of each pair swapped, which is not read: put them in order, for "
+                       "example with 'dd conv=swab'", name);
+    if (told == IN_ORDER || told == REVERSED)
+        file->is_big = told == IN_ORDER;
+    else
+        file->is_big = lw_segy_format_find((int)lw_field_unsigned(field_at(file, 3225), 2, true)) ||
+                       !lw_segy_format_find((int)lw_field_unsigned(field_at(file, 3225), 2, false));
+    file->format = lw_segy_format_find((int)count_field(file, 3225));
+    if (file->format)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or damaged: its binary header has format code %d in bytes 3225-3226",
+                   name, (int)count_field(file, 3225));
+}
+
+/* Revision 0 left the bytes free for anything. */
+static int find_revision(const struct segy *file)
+{
+    const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
+    if (major == 0 && minor == 1 && !file->is_big)
+        return 1;
+    return major <= 2 ? major : 0;
+}
+
+/* ---- where traces lie ----------------------------------------------------------------------------------------------------- */
+
+static int find_first(struct segy *file, const char *name, struct lw_error *err)
+{
+    const int64_t n_texts = file->revision > 0 ? number_at(file, 3505, 2) : 0;
+    const int64_t given = file->revision == 2 ? number_at(file, 3521, 8) : 0;
+    const int64_t headers = TEXT_BYTES + BINARY_BYTES;
+    if (given != 0)
+        file->first_byte = given;
+    else if (n_texts >= 0)
+        file->first_byte = headers + n_texts * TEXT_BYTES;
+    else
+        return lw_fail(err, LW_EDATA, "'%.600s' has a number of extended text headers that it does not say (%" PRId64 " in bytes "
+                       "3505-3506): write their number there", name, n_texts);
+    if (file->first_byte < headers || file->first_byte > file->bytes - TRACE_BYTES)
+        return lw_fail(err, LW_EDATA, "'%.600s' has no traces: the first one would begin at byte %" PRId64 " of %" PRId64, name,
+                       file->first_byte, file->bytes);
+    return lw_bytes_read_file(file->fd, name, file->trace, file->first_byte, TRACE_BYTES, err);
+}
+
+static int find_length(struct segy *file, const char *name, struct lw_error *err)
+{
+    const int64_t extended = file->revision == 2 ? number_at(file, 3269, 4) : 0;
+    const int64_t usual = count_field(file, 3221);
+    file->n_samples = extended > 0 ? extended : usual > 0 ? usual : count_field(file, 115);
+    if (file->n_samples > 0)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' says nowhere how many samples a trace has (bytes 3221-3222 and the first trace's "
+                   "115-116 are 0)", name);
+}
+
+static int find_pitch(struct segy *file, const char *name, struct lw_error *err)
+{
+    const int64_t more = file->revision == 2 ? number_at(file, 3507, 4) : 0;
+    if (file->format->bytes == 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' holds samples of format %d (%s), which are not read: convert them to float32 (5) "
+                       "first", name, file->format->code, file->format->text);
+    if (more < 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: it claims %" PRId64 " more headers for each trace (bytes 3507-3510)",
+                       name, more);
+    file->header_bytes = TRACE_BYTES * (1 + more);
+    file->pitch = file->header_bytes + file->n_samples * file->format->bytes;
+    return LW_OK;
+}
+
+/* Revision 2 may say how many traces there are and that more texts follow them. Without that, what is behind the last whole trace
+ * is none. */
+static int find_count(struct segy *file, const char *name, struct lw_error *err)
+{
+    const int64_t claimed = file->revision == 2 ? number_at(file, 3513, 8) : 0;
+    const int64_t trailers = file->revision == 2 ? lw_max64(0, number_at(file, 3529, 4)) : 0;
+    const int64_t room = (file->bytes - file->first_byte - trailers * TEXT_BYTES) / file->pitch;
+    if (room < 1)
+        return lw_fail(err, LW_EDATA, "'%.600s' is too short: a trace of %" PRId64 " samples takes %" PRId64 " bytes, and %" PRId64
+                       " are there", name, file->n_samples, file->pitch, file->bytes - file->first_byte);
+    if (claimed < 0 || claimed > room)
+        return lw_fail(err, LW_EDATA, "'%.600s' is too short or damaged: it claims %" PRIu64 " traces of %" PRId64 " samples, and %"
+                       PRId64 " are there", name, (uint64_t)claimed, file->n_samples, room);
+    file->n_traces = claimed > 0 ? claimed : room;
+    return LW_OK;
+}
+
+/* Take traces to have so many samples. LW_EDATA: there is none that is whole. */
+static int set_length(struct segy *file, const char *name, int64_t n_samples, struct lw_error *err)
+{
+    file->n_samples = n_samples;
+    const int rc = find_pitch(file, name, err);
+    return rc ? rc : find_count(file, name, err);
+}
+
+static int read_headers(struct segy *file, const char *name, struct lw_error *err)
+{
+    const int64_t headers = TEXT_BYTES + BINARY_BYTES;
+    int rc;
+    file->bytes = lseek(file->fd, 0, SEEK_END);
+    if (file->bytes < headers + TRACE_BYTES)
+        return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or cut off: it has %" PRId64 " bytes, less than the headers take",
+                       name, file->bytes);
+    if ((rc = lw_bytes_read_file(file->fd, name, file->text, 0, TEXT_BYTES, err)) ||
+        (rc = lw_bytes_read_file(file->fd, name, file->binary, TEXT_BYTES, BINARY_BYTES, err)) ||
+        (rc = find_order(file, name, err)))
+        return rc;
+    file->revision = find_revision(file);
+    (void)((rc = find_first(file, name, err)) || (rc = find_length(file, name, err)) || (rc = find_pitch(file, name, err)) ||
+           (rc = find_count(file, name, err)));
+    return rc;
+}
+
+static void close_file(struct segy *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+}
+
+/* LW_EDATA: headers do not agree with each other or with the file's size, or are of a kind that is not read.
+ * @param out  to be closed, whatever the outcome */
+static int open_file(const char *name, struct segy *out, struct lw_error *err)
+{
+    *out = (struct segy){0};
+    const int rc = lw_file_open_input(name, &out->fd, err);
+    return rc ? rc : read_headers(out, name, err);
+}
+
+/* ---- sampling ------------------------------------------------------------------------------------------------------------- */
+
+/* In microseconds, of revision 2; 0: not said. */
+static double extended_interval(const struct segy *file)
+{
+    return file->revision == 2 ? lw_field_float64(field_at(file, 3273), file->is_big) : 0;
+}
+
+/* In microseconds, of the binary header or else the first trace; 0: not said. */
+static int64_t usual_interval(const struct segy *file)
+{
+    const int64_t usual = count_field(file, 3217);
+    return usual > 0 ? usual : count_field(file, 117);
+}
+
+/* Years of two digits and times of an unknown zone tell no instant. */
+static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
+{
+    enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
+    const int64_t year = number_at(file, 157, 2), day = number_at(file, 159, 2);
+    const int64_t hour = number_at(file, 161, 2), minute = number_at(file, 163, 2);
+    const int64_t second = number_at(file, 165, 2), basis = number_at(file, 167, 2);
+    char january[16];
+    if (year < 1900 || year > 2200 || day < 1 || day > 366 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+        second > 60 || basis < NOT_SAID || basis == LOCAL || basis == OTHER || basis > GPS)
+        return;
+    snprintf(january, sizeof january, "%04d-01-01", (int)year);
+    if (!lw_instant_parse(january, &axis->instant))
+        return;
+    axis->instant.seconds += ((day - 1) * 24 + hour) * 3600 + minute * 60 + second - (basis == GPS ? GPS_EPOCH : 0);
+    axis->scale = basis == GPS ? LW_TIME_GPS : LW_TIME_UTC;
+}
+
+/* A rate that a user gives stands instead of the file's. */
+static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
+{
+    static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
+    const int64_t unit = number_at(file, 203, 2);
+    const double extended = extended_interval(file);
+    struct lw_period period;            /* in microseconds, which need not be whole */
+    int64_t denominator;
+    find_start(file, &info->axis);
+    if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
+        snprintf(info->axis.unit, sizeof info->axis.unit, "%s", units[unit]);
+    if (!(info->hints.sample_rate_hz > 0) &&
+        lw_period_from_seconds(extended > 0 ? extended : (double)usual_interval(file), &period) &&
+        !__builtin_mul_overflow(period.denominator, 1000000, &denominator) &&
+        lw_period_make(period.numerator, denominator, &info->axis.period))
+        snprintf(info->axis.source, sizeof info->axis.source, "SEG-Y sample interval");
+}
+
+/* ---- traces ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where a trace was recorded, in the units of the header. */
+enum { OFFSET, X, Y, N_PLACES };
+
+struct places {
+    int64_t at[N_PLACES], scalar, unit;
+};
+
+/* How far the places are from even ones between the first trace's and the last one's. */
+struct spacing {
+    struct places first, last;
+    double off[N_PLACES];
+    bool has_one_scalar;
+};
+
+static struct places places_of(const struct segy *file, const unsigned char *trace)
+{
+    static const int bytes[N_PLACES] = {37, 81, 85};
+    struct places places = {.scalar = lw_field_signed(trace + 71 - 1, 2, file->is_big),
+                            .unit = lw_field_signed(trace + 89 - 1, 2, file->is_big)};
+    for (int p = 0; p < N_PLACES; p++)
+        places.at[p] = lw_field_signed(trace + bytes[p] - 1, 4, file->is_big);
+    return places;
+}
+
+static int read_trace_header(const struct segy *file, const char *name, int64_t number, unsigned char *trace,
+                             struct lw_error *err)
+{
+    struct lw_error reason;
+    if (lw_bytes_read(file->fd, trace, file->first_byte + number * file->pitch, TRACE_BYTES, &reason))
+        return lw_fail(err, LW_EIO, "cannot read trace %" PRId64 " of '%.600s': %s", number, name, reason.message);
+    return LW_OK;
+}
+
+/* What headers of traces say that the file's does not. */
+struct dissent {
+    int64_t n, trace, said;     /* how many do; the first one's number and value */
+};
+
+static void note_dissent(struct dissent *dissent, int64_t trace, int64_t said)
+{
+    if (dissent->n++ == 0) {
+        dissent->trace = trace;
+        dissent->said = said;
+    }
+}
+
+static int64_t said_by(const struct segy *file, const unsigned char *trace, int byte)
+{
+    return (int64_t)lw_field_unsigned(trace + byte - 1, 2, file->is_big);
+}
+
+/* Whether traces that are as long as the first one says fill the file, and all say so: some are looked at.
+ * @param other  set to the file with such traces */
+static bool is_of_first_length(const struct segy *file, const char *name, struct segy *other)
+{
+    enum { LOOKED_AT = 1024 };
+    unsigned char trace[TRACE_BYTES];
+    const int64_t length = count_field(file, 115);
+    *other = *file;
+    bool are_all = length > 0 && set_length(other, name, length, NULL) == LW_OK &&
+                   other->first_byte + other->n_traces * other->pitch == other->bytes;
+    for (int64_t t = 0; are_all && t < lw_min64(other->n_traces, LOOKED_AT); t++)
+        are_all =
+            read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
+    return are_all;
+}
+
+/* Numbers that were rounded to whole ones are off by less than one. */
+static bool is_even(double off, double step)
+{
+    return off == 0 || (off <= 1 && fabs(step) >= 2);
+}
+
+static void find_distance(const struct segy *file, const struct spacing *spacing, struct lw_coordinate *where)
+{
+    static const char *const units[] = {"", "m", "ft"};
+    const int64_t system = number_at(file, 3255, 2), scalar = spacing->first.scalar;
+    const double scale = scalar > 0 ? (double)scalar : scalar < 0 ? -1 / (double)scalar : 1;
+    double step[N_PLACES];
+    *where = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
+    if (file->n_traces < 2)
+        return;
+    for (int p = 0; p < N_PLACES; p++)
+        step[p] = (double)(spacing->last.at[p] - spacing->first.at[p]) / (double)(file->n_traces - 1);
+    const double along = hypot(step[X], step[Y]);
+    const bool has_length = spacing->has_one_scalar && (spacing->first.unit == 0 || spacing->first.unit == 1);
+    if (step[OFFSET] != 0 && is_even(spacing->off[OFFSET], step[OFFSET])) {
+        where->first = (double)spacing->first.at[OFFSET];
+        where->step = step[OFFSET];
+    } else if (along > 0 && has_length && is_even(fmax(spacing->off[X], spacing->off[Y]), along)) {
+        where->step = along * scale;
+    } else {
+        return;
+    }
+    snprintf(where->name, sizeof where->name, "distance");
+    snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
+}
+
+/* What n traces, spread evenly, say. @param lengths, intervals  what of that is not what the file says */
+static int look_at_traces(const struct segy *file, const char *name, int64_t n, struct spacing *spacing,
+                          struct dissent *lengths, struct dissent *intervals, struct lw_error *err)
+{
+    const int64_t last = file->n_traces - 1;
+    const bool has_extended = extended_interval(file) > 0;
+    unsigned char trace[TRACE_BYTES];
+    *spacing = (struct spacing){.first = places_of(file, file->trace), .has_one_scalar = true};
+    const struct places *const first = &spacing->first;
+    int rc = read_trace_header(file, name, last, trace, err);
+    spacing->last = places_of(file, trace);
+    for (int64_t i = 0; rc == LW_OK && i < n; i++) {
+        const int64_t number = n > 1 ? (int64_t)((long double)i / (long double)(n - 1) * (long double)last + 0.5L) : 0;
+        const double part = last > 0 ? (double)number / (double)last : 0;
+        if ((rc = read_trace_header(file, name, number, trace, err)))
+            return rc;
+        /* A header has 16 bits for the number of samples, and some have 0 there. */
+        const int64_t length = said_by(file, trace, 115), interval = said_by(file, trace, 117);
+        if (length != 0 && length != file->n_samples && file->n_samples <= UINT16_MAX)
+            note_dissent(lengths, number, length);
+        if (interval != 0 && interval != usual_interval(file) && !has_extended)
+            note_dissent(intervals, number, interval);
+        const struct places places = places_of(file, trace);
+        for (int p = 0; p < N_PLACES; p++) {
+            const double even = (double)first->at[p] + part * ((double)spacing->last.at[p] - (double)first->at[p]);
+            spacing->off[p] = fmax(spacing->off[p], fabs((double)places.at[p] - even));
+        }
+        spacing->has_one_scalar &= places.scalar == first->scalar && places.unit == first->unit;
+    }
+    return rc;
+}
+
+/* Look at the headers of traces, of very many at some spread evenly. LW_EDATA where one says another length than the file, unless a
+ * user names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another
+ * interval, unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not
+ * evenly spaced. */
+static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where,
+                         struct lw_error *err)
+{
+    struct dissent lengths = {0}, intervals = {0};
+    struct spacing spacing;
+    struct segy other;
+    const int64_t n = lw_min64(file->n_traces, MOST_LOOKED_AT);
+    int rc = look_at_traces(file, info->file, n, &spacing, &lengths, &intervals, err);
+    if (rc)
+        return rc;
+    if (lengths.n > 0) {
+        const bool fits_first = is_of_first_length(file, info->file, &other);
+        if (!info->hints.format[0])
+            return lw_fail(err, LW_EDATA,
+                           "'%.500s' contradicts itself: a trace has %" PRId64
+                           " samples by its binary header (bytes 3221-3222), and %" PRId64 " by the header of trace %" PRId64
+                           " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
+                           " say otherwise than the file; --format SEG-Y takes %s",
+                           info->file, file->n_samples, lengths.said, lengths.trace, n, lengths.n,
+                           fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
+        if (fits_first) {
+            *file = other;
+            return check_traces(file, info, where, err);
+        }
+    }
+    if (intervals.n > 0 && !(info->hints.sample_rate_hz > 0))
+        return lw_fail(err, LW_EDATA,
+                       "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
+                       " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
+                       " looked at; --sample-rate says which is right",
+                       info->file, usual_interval(file),
+                       count_field(file, 3217) > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals.said,
+                       intervals.trace, intervals.n, n);
+    find_distance(file, &spacing, where);
+    return LW_OK;
+}
+
+/* ---- the format ------------------------------------------------------------------------------------------------------------ */
+
+/* The text is text and the headers agree: no number in the file says that it is SEG-Y. Programs that write no cards mostly write
+ * the length of each trace. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
-    struct lw_segy_file segy;
-    const int rc = lw_segy_open(file, &segy, err);
-    *is_one = rc == LW_OK && lw_segy_is_plausible(&segy);
-    if (rc == LW_OK)
-        lw_segy_close(&segy);
+    struct segy segy;
+    bool has_cards;
+    const int rc = open_file(file, &segy, err);
+    *is_one = rc == LW_OK && lw_segy_is_text(segy.text, &has_cards) && (segy.revision == 0 || count_field(&segy, 3503) <= 1) &&
+              (has_cards || count_field(&segy, 115) == (segy.n_samples & UINT16_MAX));
+    close_file(&segy);
     return rc == LW_EIO ? rc : LW_OK;
 }
 
-/* ---- describe ------------------------------------------------------------------------------------------------------ */
-
-static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *info)
+static void set_shape(const struct segy *file, struct lw_dataset_info *info)
 {
     const struct lw_segy_format *const format = file->format;
     const bool has_channels = file->n_traces > 1, is_as_stored = !format->convert[0] && format->bytes > 1;
@@ -38,14 +444,14 @@ static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *i
     lw_archive_name(info, info->metadata_axis, "time");
 }
 
-static int describe_open(struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+static int describe_open(struct segy *file, struct lw_dataset_info *info, struct lw_error *err)
 {
-    const int64_t job = lw_segy_field(file, 3201, 4), line = lw_segy_field(file, 3205, 4);
+    const int64_t job = number_at(file, 3201, 4), line = number_at(file, 3205, 4);
     struct lw_coordinate where;
-    const int rc = lw_segy_check_traces(file, info, &where, err);
+    const int rc = check_traces(file, info, &where, err);
     if (rc)
         return rc;
-    lw_segy_find_sampling(file, info);
+    find_sampling(file, info);
     set_shape(file, info);
     if (job != 0)
         lw_recorder_add_number(&info->recorder, "job number", (double)job);
@@ -60,31 +466,30 @@ static int describe_open(struct lw_segy_file *file, struct lw_dataset_info *info
 /* All its formats that are read are among LW_SCALARS, or are given as one of them. */
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_segy_file file;
+    struct segy file;
     (void)use;
     int rc;
-    if ((rc = lw_archive_take_no_path(info, "a SEG-Y file", err)) || (rc = lw_segy_open(info->file, &file, err)))
+    if ((rc = lw_archive_take_no_path(info, "a SEG-Y file", err)))
         return rc;
-    rc = describe_open(&file, info, err);
-    lw_segy_close(&file);
+    if ((rc = open_file(info->file, &file, err)) == LW_OK)
+        rc = describe_open(&file, info, err);
+    close_file(&file);
     return rc;
 }
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_dataset_info info = {.metadata_axis = -1};
-    struct lw_segy_file segy;
+    struct segy segy;
     char storage[120];
     snprintf(info.file, sizeof info.file, "%s", file);
-    int rc = lw_segy_open(file, &segy, err);
-    if (rc)
-        return rc;
-    if ((rc = describe_open(&segy, &info, err)) == LW_OK) {
+    int rc = open_file(file, &segy, err);
+    if (rc == LW_OK && (rc = describe_open(&segy, &info, err)) == LW_OK) {
         snprintf(storage, sizeof storage, "%" PRId64 " trace%s of %s, %s endian", segy.n_traces, segy.n_traces == 1 ? "" : "s",
                  segy.format->text, segy.is_big ? "big" : "little");
         lw_archive_list(&info, storage, segy.n_traces * segy.pitch, visit, context);
     }
-    lw_segy_close(&segy);
+    close_file(&segy);
     return rc;
 }
 
@@ -92,34 +497,33 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 static void close_dataset(void *dataset)
 {
-    struct lw_segy_file *const file = dataset;
-    lw_segy_close(file);
-    lw_free(file);
+    close_file(dataset);
+    lw_free(dataset);
 }
 
-static int open_file(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
+static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    struct lw_segy_file *const file = dataset;
+    struct segy *const file = dataset;
     struct lw_dataset_info now = {0};
-    const int rc = lw_segy_open(info->file, file, err);
+    const int rc = open_file(info->file, file, err);
     if (rc)
         return rc;
     const int64_t length = info->dims[info->n_dims - 1];
     if (file->n_samples != length)
-        lw_segy_set_length(file, info->file, length, NULL);        /* what the traces say was taken */
+        set_length(file, info->file, length, NULL);        /* what the traces say was taken */
     set_shape(file, &now);
     return lw_archive_check_same(&now, info, err);
 }
 
 static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
-    return lw_archive_open(sizeof(struct lw_segy_file), open_file, close_dataset, info, dataset, err);
+    return lw_archive_open(sizeof(struct segy), open_described, close_dataset, info, dataset, err);
 }
 
 /* Samples to be converted are read to the end of their row in memory first. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
-    const struct lw_segy_file *const file = dataset;
+    const struct segy *const file = dataset;
     const struct lw_segy_format *const format = file->format;
     const struct lw_box_rows rows = lw_archive_rows(box, file->n_traces > 1 ? 2 : 1);
     const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows.count * (bytes - format->bytes);
@@ -149,20 +553,19 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         {"JobID", 3201, 4}, {"LineNumber", 3205, 4}, {"ReelNumber", 3209, 4}, {"EnsembleFold", 3227, 2}, {"SortingCode", 3229, 2},
         {"MeasurementSystem", 3255, 2}, {"FieldRecord", 9, 4}, {"DelayRecordingTime", 109, 2}, {"TimeBaseCode", 167, 2},
     };
-    struct lw_segy_file file;
-    char text[LW_SEGY_TEXT_BYTES + 41];
-    if (lw_segy_open(info->file, &file, NULL))
-        return;
-    const struct lw_attribute header = {.name = "TextHeader", .kind = LW_ATTRIBUTE_TEXT, .text = lw_segy_text(&file, text)};
-    if (text[0])
+    struct segy file;
+    char text[LW_SEGY_TEXT_ROOM];
+    const bool is_open = open_file(info->file, &file, NULL) == LW_OK;
+    const struct lw_attribute header = {.name = "TextHeader", .kind = LW_ATTRIBUTE_TEXT, .text = lw_segy_text(file.text, text)};
+    if (is_open && text[0])
         visit(&header, context);
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+    for (size_t f = 0; is_open && f < sizeof fields / sizeof *fields; f++) {
         const struct lw_attribute field = {.name = fields[f].name, .kind = LW_ATTRIBUTE_INT,
-                                           .integer = lw_segy_field(&file, fields[f].byte, fields[f].bytes)};
+                                           .integer = number_at(&file, fields[f].byte, fields[f].bytes)};
         if (field.integer != 0)
             visit(&field, context);
     }
-    lw_segy_close(&file);
+    close_file(&file);
 }
 
 const struct lw_format lw_format_segy = {

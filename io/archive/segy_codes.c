@@ -1,5 +1,4 @@
-/* segy_samples.c - the formats of samples in SEG-Y files. Pure. */
-#include "io/archive/segy_header.h"
+#include "io/archive/segy_codes.h"
 
 #include "io/archive/field.h"
 
@@ -73,4 +72,56 @@ const struct lw_segy_format *lw_segy_format_find(int code)
         if (formats[f].code == code)
             return &formats[f];
     return NULL;
+}
+
+/* ---- the text -------------------------------------------------------------------------------------------------------------- */
+
+/* Code page 37; what ASCII has not is a blank. */
+static const char from_ebcdic[] =
+    "                                                                "
+    "           .<(+|&         !$*); -/         ,%_>?         `:#@'=\""
+    " abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    "
+    "{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
+
+/* Blanks are the most common letter by far. */
+static bool is_ebcdic(const unsigned char *text)
+{
+    int balance = 0;
+    for (int i = 0; i < LW_SEGY_TEXT_BYTES; i++)
+        balance += (text[i] == 0x40) - (text[i] == ' ');
+    return balance > 0;
+}
+
+/* Letters, blanks, ends of lines and tabs; a few bytes may be anything. Bytes of value 0 fill what text leaves, and are none. */
+bool lw_segy_is_text(const unsigned char text[LW_SEGY_TEXT_BYTES], bool *has_cards)
+{
+    enum { MOST_OTHERS = 32 };
+    static const char of_ascii[] = "\t\n\r", of_ebcdic[] = "\x05\x0d\x15\x25";
+    const bool in_ebcdic = is_ebcdic(text);
+    int others = 0;
+    *has_cards = text[0] == (in_ebcdic ? 0xc3 : 'C');
+    for (int i = 0; i < LW_SEGY_TEXT_BYTES; i++) {
+        const bool is_letter = in_ebcdic ? text[i] >= 0x40 : text[i] >= ' ' && text[i] <= '~';
+        others += !is_letter && (text[i] ? !strchr(in_ebcdic ? of_ebcdic : of_ascii, text[i]) : !*has_cards);
+    }
+    return others <= MOST_OTHERS;
+}
+
+const char *lw_segy_text(const unsigned char from[LW_SEGY_TEXT_BYTES], char text[LW_SEGY_TEXT_ROOM])
+{
+    enum { LINES = 40, COLUMNS = 80 };
+    const bool is_plain = !is_ebcdic(from);
+    size_t used = 0, kept = 0;
+    for (int line = 0; line < LINES; line++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            const unsigned char code = from[line * COLUMNS + c];
+            const char letter = !is_plain ? from_ebcdic[code] : code < ' ' || code > '~' ? ' ' : (char)code;
+            text[used++] = letter;
+            kept = letter != ' ' ? used : kept;
+        }
+        used = kept;
+        text[used++] = '\n';
+    }
+    text[kept] = '\0';
+    return text;
 }
