@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/field.h"
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
@@ -67,11 +68,11 @@ void lw_flat_list(const struct lw_flat *flat, const char *path, const char *tile
                   void *context)
 {
     const struct lw_values *const values = &flat->values;
-    const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    const char *const order = lw_field_is_swapped(true) ? " (big endian)" : " (little endian)";
     struct lw_listing row = {.path = path, .stored_bytes = tiles ? stored_bytes : lw_max64(0, count_bytes(flat))};
     lw_archive_shape(flat->dims, flat->n_dims, &row);
     snprintf(row.type, sizeof row.type, "%s%s%s", values->is_complex ? "complex " : "", lw_number_text(values->number),
-             values->is_swapped && lw_number_bytes(values->number) > 1 ? (is_little ? " (big endian)" : " (little endian)") : "");
+             values->is_swapped && lw_number_bytes(values->number) > 1 ? order : "");
     if (tiles)
         snprintf(row.storage, sizeof row.storage, "%s", tiles);
     else

@@ -4,6 +4,7 @@
  *
  * The header is a dictionary of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Dimensions are numpy's, in
  * Fortran's order, too; booleans are uint8. */
+#include "io/archive/field.h"
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 
@@ -93,9 +94,8 @@ static bool parse_type(const char *at, struct lw_values *values)
     const size_t length = strcspn(at + 2, "'");
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         if (strlen(types[t].text) == length && strncmp(at + 2, types[t].text, length) == 0) {
-            const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
             *values = (struct lw_values){.number = types[t].number, .is_complex = types[t].is_complex,
-                                         .is_swapped = at[1] == (is_little ? '>' : '<')};
+                                         .is_swapped = at[1] == (lw_field_is_swapped(true) ? '>' : '<')};
             return true;
         }
     return false;

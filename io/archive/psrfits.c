@@ -282,8 +282,7 @@ static int describe_frequency(struct opened *opened, struct lw_error *err)
     struct lw_coordinate *const frequency = &opened->info.coordinates[1];
     const int64_t last = table->n_channels - 1;
     double first = NAN, end = NAN, mhz = NAN;
-    snprintf(frequency->name, sizeof frequency->name, "frequency");
-    snprintf(frequency->unit, sizeof frequency->unit, "MHz");
+    *frequency = (struct lw_coordinate){.name = "frequency", .unit = "MHz"};
     if (table->frequencies < 0)
         return LW_OK;
     int rc;

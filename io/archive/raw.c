@@ -7,6 +7,7 @@
  *     OFFSET    bytes before the first number, 0 if left out
  *
  * What is left over at the end of the file, less than one number of each channel, is not read. */
+#include "io/archive/field.h"
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 
@@ -27,13 +28,12 @@ struct description {
 static bool parse_type(const char *text, struct lw_values *values)
 {
     static const char complex_text[] = "complex-";
-    const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     char name[32];
     *values = (struct lw_values){.is_complex = strncmp(text, complex_text, strlen(complex_text)) == 0};
     snprintf(name, sizeof name, "%s", values->is_complex ? text + strlen(complex_text) : text);
     const size_t length = strlen(name);
     if (length > 2 && (strcmp(name + length - 2, "be") == 0 || strcmp(name + length - 2, "le") == 0)) {
-        values->is_swapped = (name[length - 2] == 'b') == is_little;
+        values->is_swapped = lw_field_is_swapped(name[length - 2] == 'b');
         name[length - 2] = '\0';
     }
     return lw_number_parse(name, &values->number);

@@ -379,18 +379,6 @@ static void describe_time(const struct header *header, struct lw_axis_metadata *
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric ? "barycentric " : "");
 }
 
-static void describe_frequency(const struct header *header, struct lw_coordinate *frequency)
-{
-    const bool is_listed = header->n_listed > 0 && header->n_listed != header->n_channels;
-    snprintf(frequency->name, sizeof frequency->name, "frequency");
-    snprintf(frequency->unit, sizeof frequency->unit, "MHz");
-    frequency->is_regular = isfinite(header->first_mhz) && isfinite(header->step_mhz) && header->step_mhz != 0 && !is_listed;
-    if (frequency->is_regular) {
-        frequency->first = header->first_mhz;
-        frequency->step = header->step_mhz;
-    }
-}
-
 /* Of hhmmss.s or ddmmss.s the hours or degrees. */
 static double from_sexagesimal(double value)
 {
@@ -450,8 +438,13 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     describe_time(&header, &info->axis);
     describe_recorder(&header, info);
     lw_archive_name(info, 0, "time");
-    if (info->n_dims == 2)
-        describe_frequency(&header, &info->coordinates[1]);
+    if (info->n_dims == 1)
+        return LW_OK;
+    const bool lacks_some = header.n_listed > 0 && header.n_listed != header.n_channels;
+    const bool is_regular = isfinite(header.first_mhz) && isfinite(header.step_mhz) && header.step_mhz != 0 && !lacks_some;
+    info->coordinates[1] = (struct lw_coordinate){.name = "frequency", .unit = "MHz", .is_regular = is_regular,
+                                                  .first = is_regular ? header.first_mhz : 0,
+                                                  .step = is_regular ? header.step_mhz : 0};
     return LW_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "io/archive/fits/image.h"
 
 #include "base/integers.h"
+#include "io/archive/field.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ static void find_values(const struct lw_fits_unit *unit, int bitpix, struct lw_v
     double scale = 1, zero = 0;
     lw_fits_real(unit, "BSCALE", &scale);
     lw_fits_real(unit, "BZERO", &zero);
-    *values = (struct lw_values){.number = number_of(bitpix), .is_swapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
+    *values = (struct lw_values){.number = number_of(bitpix), .is_swapped = lw_field_is_swapped(true)};
     values->has_blank = bitpix > 0 && (lw_fits_int(unit, "BLANK", &values->blank) || lw_fits_int(unit, "ZBLANK", &values->blank));
     values->is_about_middle =
         !values->has_blank && scale == 1 && ((bitpix == 16 && zero == 32768) || (bitpix == 8 && zero == -128));

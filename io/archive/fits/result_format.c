@@ -11,6 +11,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/field.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/header.h"
 #include "io/archive/fits/image.h"
@@ -177,7 +178,7 @@ static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int
     const int number_bytes = (int)lw_scalar_bytes(dataset->type.scalar);
     struct lw_extent extent = {
         .offset = offset, .element_bytes = number_bytes, .n_dims = dataset->n_dims, .number_bytes = number_bytes,
-        .is_swapped = number_bytes > 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+        .is_swapped = number_bytes > 1 && lw_field_is_swapped(true),
         .is_about_middle = find_stored(dataset->type).middle != 0,
     };
     memcpy(extent.dims, dataset->dims, sizeof extent.dims);
@@ -334,7 +335,7 @@ static int write_rows(const struct lw_result_file *result, struct lw_growing *ta
         for (int64_t at = 0, count; at < n_numbers && rc == LW_OK; at += count, offset += count * 8) {
             count = lw_min64(BLOCK, n_numbers - at);
             for (int64_t i = 0; i < count; i++)
-                lw_copy_ordered(&numbers[i], &from[at + i], sizeof *numbers, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+                lw_copy_ordered(&numbers[i], &from[at + i], sizeof *numbers, lw_field_is_swapped(true));
             rc = write_bytes(result, numbers, offset, count * 8, err);
         }
     }

@@ -195,7 +195,7 @@ static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place,
     if (width != own)
         return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
     for (int64_t i = 0; i < n; i++)
-        lw_copy_ordered(place->numbers + i * own, place->bytes + i * own, (size_t)own, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+        lw_copy_ordered(place->numbers + i * own, place->bytes + i * own, (size_t)own, lw_field_is_swapped(true));
     return LW_OK;
 }
 

@@ -22,5 +22,6 @@
 #include "io/archive/fits/cards.h"
 #include "io/write/writer.h"
 
-/** Put what the input says of itself, as it is for a dataset of the result; a warning names what is left out of that. */
+/** Put what the input says of itself, as it is for a dataset of the result, and of an array what it leaves to defaults that are
+ * others now. A warning names what is left out. */
 void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset);
