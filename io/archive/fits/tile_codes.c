@@ -26,13 +26,16 @@ static void fill(struct bits *bits)
 }
 
 /* @param count  up to 32 */
-static uint32_t take(struct bits *bits, int count)
+static inline uint32_t take(struct bits *bits, int count)
 {
     fill(bits);
     const uint32_t value = count > 0 ? (uint32_t)(bits->held >> (64 - count)) : 0;
-    bits->is_over |= bits->n < count;
     bits->held <<= count;
-    bits->n = bits->n > count ? bits->n - count : 0;
+    bits->n -= count;
+    if (bits->n < 0) {
+        bits->is_over = true;
+        bits->n = 0;
+    }
     return value;
 }
 
@@ -63,7 +66,7 @@ struct width {
     uint32_t mask;
 };
 
-static bool take_difference(struct bits *bits, const struct width *width, int fs, uint32_t *out)
+static inline bool take_difference(struct bits *bits, const struct width *width, int fs, uint32_t *out)
 {
     uint32_t high;
     if (fs == width->fs_raw) {
