@@ -1,5 +1,6 @@
 /* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
 #include "base/integers.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "jobs/synth/sky.h"
 #include "jobs/synth/synth.h"
@@ -35,12 +36,9 @@ enum { IMAGE, PSF, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 200, BLOCK_PIXELS = 1
 static int read_options(const struct lw_options *given, struct lw_synth_sky *sky, struct lw_error *err)
 {
     *sky = (struct lw_synth_sky){
-        .n_images = lw_options_int(given, "images"),
-        .rows = lw_options_int(given, "rows"),
-        .columns = lw_options_int(given, "columns"),
-        .psf_size = lw_options_int(given, "psf-size"),
-        .n_sources = (int)lw_options_int(given, "sources"),
-        .seed = (uint64_t)lw_options_int(given, "seed"),
+        .n_images = lw_options_int(given, "images"), .rows = lw_options_int(given, "rows"),
+        .columns = lw_options_int(given, "columns"), .psf_size = lw_options_int(given, "psf-size"),
+        .n_sources = (int)lw_options_int(given, "sources"), .seed = (uint64_t)lw_options_int(given, "seed"),
     };
     const bool is_known = lw_scalar_parse(lw_options_text(given, "type"), &sky->scalar);
     int64_t bytes;
@@ -96,7 +94,6 @@ struct work {
     double *line;               /* [columns] */
     char *pixels;               /* [block][columns] in the stored type */
     int64_t block;              /* rows */
-    int64_t image;              /* that is being made */
     struct lw_writer *writer;
 };
 
@@ -113,33 +110,18 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
 
 /* ---- the pixels: blocks of rows in turn, each by one rank ---- */
 
-static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
+static int write_block(void *context, int64_t image, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;
     const struct lw_synth_sky *const sky = &work->sky;
     for (int64_t i = 0; i < count; i++) {
-        lw_sky_line(sky, work->image, first + i, work->line);
+        lw_sky_line(sky, image, first + i, work->line);
         for (int64_t j = 0; j < sky->columns; j++)
             lw_synth_store(sky->scalar, work->pixels, i * sky->columns + j, work->line[j]);
     }
-    const int64_t at[3] = {work->image, first, 0}, size[3] = {1, count, sky->columns};
+    const int64_t at[3] = {image, first, 0}, size[3] = {1, count, sky->columns};
     const int skip = sky->n_images > 1 ? 0 : 1;
     return lw_writer_write(work->writer, IMAGE, at + skip, size + skip, work->pixels, err);
-}
-
-static int write_images(struct work *work, struct lw_comm *comm, struct lw_error *err)
-{
-    const struct lw_synth_sky *const sky = &work->sky;
-    const int64_t pixels = sky->n_images * sky->rows * sky->columns;
-    struct lw_progress progress;
-    lw_progress_start(&progress, pixels, pixels * (int64_t)lw_scalar_bytes(sky->scalar));
-    int rc = LW_OK;
-    for (work->image = 0; rc == LW_OK && work->image < sky->n_images; work->image++) {
-        const struct lw_synth_turns turns = {sky->rows, work->block, &progress, work->image * sky->rows, sky->columns};
-        rc = lw_synth_in_turns(comm, &turns, write_block, work, err);
-    }
-    lw_progress_end(&progress);
-    return rc;
 }
 
 /* ---- all of it ---- */
@@ -167,11 +149,15 @@ int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct
         return rc;
     const int64_t size = lw_comm_rank(comm) == 0 ? work.sky.psf_size : 0;
     rc = lw_comm_agree(comm, prepare(given, &work, err), err);
+    const struct lw_synth_turns turns = {
+        .n = work.sky.rows, .block = work.block, .n_axes = work.sky.n_images, .weight = work.sky.columns,
+        .bytes = work.sky.n_images * work.sky.rows * work.sky.columns * (int64_t)lw_scalar_bytes(work.sky.scalar),
+    };
     if (rc == LW_OK && size > 0)
         lw_sky_psf(&work.sky, work.psf);
     (void)(rc || (rc = create_file(given, comm, &work, err)) ||
            (rc = lw_writer_write(work.writer, PSF, (int64_t[]){0, 0}, (int64_t[]){size, size}, work.psf, err)) ||
-           (rc = write_images(&work, comm, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+           (rc = lw_synth_in_turns(comm, &turns, write_block, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
     lw_writer_destroy(work.writer);
     if (rc == LW_OK) {
         lw_log_info("%s holds /image and /psf; hidden in /image:", file);

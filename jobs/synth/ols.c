@@ -1,5 +1,6 @@
 /* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
 #include "base/integers.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "jobs/synth/random.h"
 #include "jobs/synth/survey.h"
@@ -44,12 +45,9 @@ enum { SIGNAL, FILTERS, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 240, BLOCK_VALUE
 static int read_options(const struct lw_options *given, struct lw_synth *synth, struct lw_error *err)
 {
     *synth = (struct lw_synth){
-        .n_samples = lw_options_int(given, "samples"),
-        .n_channels = lw_options_int(given, "channels"),
-        .n_taps = lw_options_int(given, "taps"),
-        .n_filters = (int)lw_options_int(given, "n-filters"),
-        .is_complex = lw_options_flag(given, "complex"),
-        .seed = (uint64_t)lw_options_int(given, "seed"),
+        .n_samples = lw_options_int(given, "samples"), .n_channels = lw_options_int(given, "channels"),
+        .n_taps = lw_options_int(given, "taps"), .n_filters = (int)lw_options_int(given, "n-filters"),
+        .is_complex = lw_options_flag(given, "complex"), .seed = (uint64_t)lw_options_int(given, "seed"),
         .sample_rate_hz = lw_options_real(given, "sample-rate"),
     };
     const char *const type = lw_options_text(given, "type");
@@ -88,13 +86,11 @@ static void write_notes(const struct lw_synth *synth, struct notes *notes)
         snprintf(notes->names[SIGNAL][f], sizeof notes->names[SIGNAL][f], "hidden_%d", f);
         snprintf(notes->names[FILTERS][f], sizeof notes->names[FILTERS][f], "filter_%d", f);
         notes->signal[notes->n_signal++] = (struct lw_attribute){
-            .name = notes->names[SIGNAL][f],
-            .kind = LW_ATTRIBUTE_TEXT,
+            .name = notes->names[SIGNAL][f], .kind = LW_ATTRIBUTE_TEXT,
             .text = lw_synth_hidden_text(synth, f, notes->texts[SIGNAL][f], NOTE_SIZE),
         };
         notes->filters[notes->n_filters++] = (struct lw_attribute){
-            .name = notes->names[FILTERS][f],
-            .kind = LW_ATTRIBUTE_TEXT,
+            .name = notes->names[FILTERS][f], .kind = LW_ATTRIBUTE_TEXT,
             .text = lw_synth_filter_text(synth, f, notes->texts[FILTERS][f], NOTE_SIZE),
         };
     }
@@ -133,11 +129,12 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
 
 /* ---- the signal: blocks of the axis in turn, each by one rank ---- */
 
-static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
+static int write_block(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;
     const struct lw_synth *const synth = &work->synth;
     const int parts = synth->is_complex ? 2 : 1;
+    (void)axis;
     for (int64_t c = 0; c < synth->n_channels; c++) {
         lw_synth_line(synth, c, first, count, work->line);
         for (int64_t i = 0; i < count; i++) {
@@ -147,18 +144,6 @@ static int write_block(void *context, int64_t first, int64_t count, struct lw_er
         }
     }
     return lw_synth_write(&work->series, work->writer, first, count, work->samples, err);
-}
-
-static int write_signal(struct lw_comm *comm, struct work *work, struct lw_error *err)
-{
-    const struct lw_synth_series *const series = &work->series;
-    const int64_t n_values = series->n_samples * series->n_channels;
-    struct lw_progress progress;
-    lw_progress_start(&progress, n_values, n_values * (int64_t)lw_type_bytes(series->type));
-    const struct lw_synth_turns turns = {series->n_samples, work->block, &progress, 0, series->n_channels};
-    const int rc = lw_synth_in_turns(comm, &turns, write_block, work, err);
-    lw_progress_end(&progress);
-    return rc;
 }
 
 /* ---- the filters: one at a time, by rank 0 ---- */
@@ -208,8 +193,13 @@ int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw
     if (rc != LW_OK)
         return rc;
     rc = lw_comm_agree(comm, prepare(given, &work, err), err);
+    const int64_t n_samples = work.synth.n_samples, n_channels = work.synth.n_channels;
+    const struct lw_synth_turns turns = {
+        .n = n_samples, .block = work.block, .n_axes = 1, .weight = n_channels,
+        .bytes = n_samples * n_channels * (int64_t)lw_type_bytes(work.series.type),
+    };
     (void)(rc || (rc = create_file(given, comm, &work, err)) || (rc = write_filters(comm, &work, err)) ||
-           (rc = write_signal(comm, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+           (rc = lw_synth_in_turns(comm, &turns, write_block, &work, err)) || (rc = lw_writer_finish(work.writer, NULL, 0, err)));
     lw_writer_destroy(work.writer);
     if (rc == LW_OK) {
         lw_log_info("%s holds /signal and /filters; hidden in /signal:", file);

@@ -1,6 +1,7 @@
 /* sfft.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
  * function of the seed and its place alone. */
 #include "base/integers.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "jobs/synth/random.h"
 #include "jobs/synth/synth.h"
@@ -203,9 +204,10 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
     return lw_synth_create(given, comm, NULL, NULL, datasets, N_DATASETS, &synth->writer, err);
 }
 
-static int write_block(void *context, int64_t first, int64_t count, struct lw_error *err)
+static int write_block(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err)
 {
     const struct synth *const synth = context;
+    (void)axis;
     for (int64_t c = 0; count > 0 && c < synth->series.n_channels; c++)
         make_channel(synth, c, first, count);
     return lw_synth_write(&synth->series, synth->writer, first, count, synth->block, err);
@@ -214,17 +216,13 @@ static int write_block(void *context, int64_t first, int64_t count, struct lw_er
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
 {
     struct synth synth = {0};
-    struct lw_progress progress;
     int rc = lw_comm_agree(comm, prepare(given, &synth, err), err);
     const int64_t rows = lw_comm_rank(comm) == 0 ? synth.series.n_channels * synth.n_tones : 0;
-    if (rc == LW_OK && (rc = create_file(given, comm, &synth, err)) == LW_OK &&
-        (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) == LW_OK) {
-        lw_progress_start(&progress, synth.series.n_samples, 0);
-        const struct lw_synth_turns turns = {synth.series.n_samples, synth.most, &progress, 0, 1};
-        rc = lw_synth_in_turns(comm, &turns, write_block, &synth, err);
-        lw_progress_end(&progress);
-    }
-    rc = rc ? rc : lw_writer_finish(synth.writer, NULL, 0, err);
+    const struct lw_synth_turns turns = {.n = synth.series.n_samples, .block = synth.most, .n_axes = 1, .weight = 1};
+    (void)(rc || (rc = create_file(given, comm, &synth, err)) ||
+           (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
+           (rc = lw_synth_in_turns(comm, &turns, write_block, &synth, err)) ||
+           (rc = lw_writer_finish(synth.writer, NULL, 0, err)));
     lw_writer_destroy(synth.writer);
     if (rc == LW_OK)
         lw_log_info("%s holds /signal and /tones. Next: lapwing sfft --input %s:/signal --sparsity %" PRId64

@@ -72,23 +72,18 @@ static void add_source(const struct lw_synth_sky *sky, struct lw_sky_source sour
     }
 }
 
-static void add_extended(const struct lw_synth_sky *sky, int64_t row, double *line)
-{
-    const double height = (double)sky->rows / 8, width = (double)sky->columns / 8;
-    const double down = ((double)row - (double)(sky->rows - 1) / 2) / height;
-    for (int64_t j = 0; j < sky->columns; j++) {
-        const double right = ((double)j - (double)(sky->columns - 1) / 2) / width;
-        line[j] += extended_peak * exp(-0.5 * (down * down + right * right));
-    }
-}
-
 void lw_sky_line(const struct lw_synth_sky *sky, int64_t image, int64_t row, double *line)
 {
     const uint64_t seed = lw_noise_bits(sky->seed, 0);
     const uint64_t first = ((uint64_t)image * (uint64_t)sky->rows + (uint64_t)row) * (uint64_t)sky->columns;
     for (int64_t j = 0; j < sky->columns; j++)
         lw_noise_normals(seed, first + (uint64_t)j, &line[j], NULL);
-    add_extended(sky, row, line);
+    const double height = (double)sky->rows / 8, width = (double)sky->columns / 8;
+    const double down = ((double)row - (double)(sky->rows - 1) / 2) / height;
+    for (int64_t j = 0; j < sky->columns; j++) {
+        const double right = ((double)j - (double)(sky->columns - 1) / 2) / width;
+        line[j] += extended_peak * exp(-0.5 * (down * down + right * right));
+    }
     for (int source = 0; source < sky->n_sources; source++)
         add_source(sky, lw_sky_source(sky, image, source), row, line);
     const double sigma = lw_synth_sigma(sky->scalar), mean = lw_synth_mean(sky->scalar);

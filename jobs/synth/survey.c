@@ -11,18 +11,6 @@
 #define TURN 65536
 #define PI 3.14159265358979323846
 
-/* ---- noise ---- */
-
-static void fill_noise(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
-{
-    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
-    for (int64_t i = 0; i < count; i++) {
-        const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
-        double *const sample = line + i * (synth->is_complex ? 2 : 1);
-        lw_noise_normals(seed, index, sample, synth->is_complex ? sample + 1 : NULL);
-    }
-}
-
 /* ---- bands ---- */
 
 bool lw_synth_is_chirp(int filter)
@@ -122,7 +110,12 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
 
 void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {
-    fill_noise(synth, channel, first, count, line);
+    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
+        double *const sample = line + i * (synth->is_complex ? 2 : 1);
+        lw_noise_normals(seed, index, sample, synth->is_complex ? sample + 1 : NULL);
+    }
     for (int64_t filter = channel; filter < synth->n_filters; filter += synth->n_channels) {
         if (lw_synth_is_chirp((int)filter))
             add_chirp(synth, (int)filter, first, count, line);

@@ -1,6 +1,7 @@
 #include "jobs/synth/synth.h"
 
 #include "base/integers.h"
+#include "base/log.h"
 
 int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err)
@@ -20,13 +21,17 @@ int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, 
                       struct lw_error *err)
 {
     const int64_t n = turns->n, step = lw_comm_size(comm) * turns->block;
+    struct lw_progress progress;
     int rc = LW_OK;
-    for (int64_t begin = 0; rc == LW_OK && begin < n; begin += step) {
-        const int64_t first = begin + lw_comm_rank(comm) * turns->block;
-        const int64_t count = lw_max64(0, lw_min64(n - first, turns->block));
-        rc = block(context, count > 0 ? first : 0, count, err);
-        lw_progress_show(turns->progress, (turns->before + lw_min64(begin + step, n)) * turns->weight);
-    }
+    lw_progress_start(&progress, turns->n_axes * n * turns->weight, turns->bytes);
+    for (int64_t axis = 0; rc == LW_OK && axis < turns->n_axes; axis++)
+        for (int64_t begin = 0; rc == LW_OK && begin < n; begin += step) {
+            const int64_t first = begin + lw_comm_rank(comm) * turns->block;
+            const int64_t count = lw_max64(0, lw_min64(n - first, turns->block));
+            rc = block(context, axis, count > 0 ? first : 0, count, err);
+            lw_progress_show(&progress, (axis * n + lw_min64(begin + step, n)) * turns->weight);
+        }
+    lw_progress_end(&progress);
     return rc;
 }
 

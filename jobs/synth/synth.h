@@ -2,7 +2,6 @@
  * common. */
 #pragma once
 
-#include "base/log.h"
 #include "comm/comm.h"
 #include "engine/engine.h"
 #include "io/write/writer.h"
@@ -19,17 +18,17 @@ int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct l
 int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err);
 
-/* Blocks of an axis, made in turn by one rank each. */
+/* Blocks of one axis after the other, made in turn by one rank each. */
 struct lw_synth_turns {
-    int64_t n, block;           /* of the axis; of a block at most */
-    struct lw_progress *progress;
-    int64_t before, weight;     /* progress: what was done before this axis began; values of one of its places */
+    int64_t n, block;           /* of an axis; of a block at most */
+    int64_t n_axes;
+    int64_t weight, bytes;      /* for the progress: values of one place of an axis; bytes of all, 0: they are not told */
 };
 
-/** Make and write `count` from `first` on; 0 by a rank that has none left. Collective. */
-typedef int lw_synth_block_fn(void *context, int64_t first, int64_t count, struct lw_error *err);
+/** Make and write `count` of an axis from `first` on; 0 by a rank that has none left. Collective. */
+typedef int lw_synth_block_fn(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err);
 
-/** Call it for all blocks. Collective. */
+/** Call it for all blocks, and show the progress. Collective. */
 int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, lw_synth_block_fn *block, void *context,
                       struct lw_error *err);
 

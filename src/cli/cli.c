@@ -62,18 +62,12 @@ static bool is_help_option(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-static bool is_help_word(const char *argument)
-{
-    return strcmp(argument, "help") == 0;
-}
-
 /* --help anywhere behind a command, or the word help among the first two there, unless the command takes a file. */
 static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
 {
-    const bool takes_file = command && (command->action == LW_ACTION_RUN_FILE || command->action == LW_ACTION_INFO ||
-                                       command->action == LW_ACTION_PLOT || command->action == LW_ACTION_VERIFY);
+    const bool takes_file = command && command->takes_files && !command->words;
     for (int i = 0; i < argc; i++)
-        if (is_help_option(argv[i]) || (i < 2 && !takes_file && argv[0][0] != '-' && is_help_word(argv[i])))
+        if (is_help_option(argv[i]) || (i < 2 && !takes_file && argv[0][0] != '-' && strcmp(argv[i], "help") == 0))
             return true;
     return false;
 }
@@ -233,7 +227,7 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
         cli->shows_all |= strcmp(argv[i], "--all") == 0;
     for (int i = 1; i < argc; i++) {
         const struct lw_cli before = *cli;
-        if (is_help_word(argv[i]))
+        if (strcmp(argv[i], "help") == 0)
             continue;
         if (!take_help_word(cli, argv[i]) || !makes_sense(cli)) {
             *cli = before;

@@ -11,128 +11,100 @@
 #include <string.h>
 
 const struct lw_command lw_commands[] = {
-    {
-        .name = "plan",
-        .action = LW_ACTION_PLAN,
-        .operands = "(JOB | JOB.ini) [options]",
-        .title = "say how a job would run, without running it",
-        .description =
-            "Takes the options of the job, or a job file and, as run does, options that override it, and prints ranks, rounds, "
-            "slice, halo, segment length, bytes per rank, the size of the output and, for --time of Slurm, an estimate of the run "
-            "time. What cannot fit is refused, with the remedy. With --measure the job is tried for a few seconds and its time is "
-            "said from that. With --each it prints the plan of the largest result, and what all of them take together: bytes to "
-            "read and write, memory, time. Start it on as many ranks as the job itself.",
-        .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
-                   "    --filters survey.h5:/filters --memory 8G\n"
-                   "mpirun -np 4 lapwing plan jobs/ols.ini --measure",
-    },
-    {
-        .name = "synth",
-        .action = LW_ACTION_SYNTH,
-        .operands = "JOB [options]",
-        .title = "make a synthetic survey as input for a job",
-        .description =
-            "Writes one HDF5 file with everything that the job needs, and says in its attributes what is hidden where. The same "
-            "options give the same data on any number of ranks.",
-        .example = "lapwing synth ols --output survey.h5",
-    },
-    {
-        .name = "filters",
-        .action = LW_ACTION_FILTERS,
-        .operands = "KIND [options]",
-        .title = "make a bank of filters for ols",
-        .description =
-            "Writes one HDF5 file with /taps, a filter [M] or several [F x M], for the sampling rate that --rate gives, and says "
-            "of each filter how long it is, what it passes, how well it stops the rest, and its delay. Attributes of /taps say the "
-            "same and how it was made.",
-        .example = "lapwing filters bandpass --rate 500 --from 2 --to 20 --transition 2 \\\n"
-                   "    --output bank.h5\n"
-                   "lapwing ols --input das.h5:/strain --filters bank.h5:/taps --output out.h5",
-    },
-    {
-        .name = "run",
-        .action = LW_ACTION_RUN_FILE,
-        .operands = "JOB.ini [options]",
-        .title = "run the job that a file describes",
-        .description =
-            "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the options' "
-            "names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what follows a ; "
-            "behind a blank; a # behind a blank is refused, and where # or ; belongs to a value there, it is written \\# or \\;. "
-            "${NAME} stands for the value of a variable of rank 0's environment and ${NAME:-default} for the default where it is "
-            "not set, such as ${SLURM_ARRAY_TASK_ID:-0}; \\${ is ${ itself. A file name may begin with ~/, the home folder. A long "
-            "value goes on in the next line where a line ends with a backslash. Only rank 0 reads the file. Options on the command "
-            "line override those in the file; in neither may one be given twice. A result keeps its configuration in this form: "
-            "'lapwing info --job RESULT.h5' prints it.",
-        .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5\n"
-                   "lapwing run jobs/examples/image-sources.ini --input M51.fits",
-    },
-    {
-        .name = "info",
-        .action = LW_ACTION_INFO,
-        .operands = "[--job] [FILE[:/dataset] | FOLDER] [options]",
-        .title = "show this build and machine, or what a file holds",
-        .description =
-            "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and memory "
-            "that this process may use. With a file of any format, or a dataset of it: format and convention, shape with the names "
-            "of the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a "
-            "table, such as /peaks or /spectrum, the 20 strongest rows, of sources with their places on the sky where the input "
-            "tells these. With a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that "
-            "makes it again, and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far "
-            "each came, and its command. With options: the dataset as a job reads it that has the same ones.",
-        .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
-                   "lapwing info capture.bin --format raw=int16be,64,time-slow,512 \\\n    --sample-rate 1kHz\n"
-                   "lapwing info --job filtered.h5 > again.ini\n"
-                   "lapwing run again.ini --output again.h5",
-    },
-    {
-        .name = "plot",
-        .action = LW_ACTION_PLOT,
-        .operands = "FILE[:/dataset] ... [options]",
-        .title = "draw what files hold, as a picture",
-        .description =
-            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest sample of "
-            "each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over time and filter, "
-            "and the impulse and frequency responses of a bank of filters. Of a result, the input is drawn above it where it is "
-            "still there. Colours go from the 1st to the 99th percentile, symmetric about zero where values have both signs; a "
-            "cell that holds several samples shows their mean, or where they have both signs the one farthest from zero, and above "
-            "32 samples their rms value. Complex samples are shown by their magnitudes. Without a dataset, the file's first result "
-            "is drawn, or what its convention calls the data. Files of all formats are drawn. Several names, patterns and lists "
-            "@FILE are one axis, as for --input of a job; times that no file has stay white. FITS images have row 0 at the bottom, "
-            "others at the top; over images with coordinates of the sky, and sources in them, are lines of right ascension and "
-            "declination. Of what is larger than --read, a part is drawn that is spread evenly. One process does it.",
-        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
-                   "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
-                   "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png",
-    },
-    {
-        .name = "verify",
-        .action = LW_ACTION_VERIFY,
-        .operands = "RESULT ... [options]",
-        .title = "check that results are complete and right",
-        .description =
-            "Says whether a result is complete, compares its checksums, where it has any, then makes random values of it again "
-            "from its input and filters, by the definition and in double precision, and compares: outputs of series, images, "
-            "blocks and best filters, rows of tables of peaks with their neighbours, and lines of a sparse spectrum. The job is "
-            "that of the result's own configuration; its input must still be there. Of each dataset it prints how many values were "
-            "checked and the largest error, as a part of the promised one, and where these are not all how many wrong ones such a "
-            "sample finds with 95%. Several results, patterns and lists @FILE are checked one after the other. Noise and spectra, "
-            "which were measured in all of the data, are taken from the result. One process does it. The exit status is 0 only if "
-            "all is right, and 65 otherwise, naming the worst place.",
-        .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
-                   "lapwing verify filtered.h5 --input /archive/survey.h5:/signal",
-    },
-    {
-        .name = "help",
-        .action = LW_ACTION_HELP,
-        .operands = "[--man | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
-        .title = "show this help, or that of a command",
-        .description =
-            "The same as --help behind the command. Which word comes first does not matter. With --all, options that are rarely "
-            "needed are listed, too. 'lapwing help --man' prints the man page, 'lapwing help --completion' what bash, or with the "
-            "word zsh behind it zsh, needs to complete commands, options and their values.",
-        .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
-                   "source <(lapwing help --completion bash)",
-    },
+    {.name = "plan", .action = LW_ACTION_PLAN, .operands = "(JOB | JOB.ini) [options]",
+     .words = LW_WORD_JOB, .takes_files = true,
+     .title = "say how a job would run, without running it",
+     .description = "Takes the options of the job, or a job file and, as run does, options that override it, and prints ranks, "
+                    "rounds, slice, halo, segment length, bytes per rank, the size of the output and, for --time of Slurm, an "
+                    "estimate of the run time. What cannot fit is refused, with the remedy. With --measure the job is tried for a "
+                    "few seconds and its time is said from that. With --each it prints the plan of the largest result, and what "
+                    "all of them take together: bytes to read and write, memory, time. Start it on as many ranks as the job "
+                    "itself.",
+     .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
+                "    --filters survey.h5:/filters --memory 8G\n"
+                "mpirun -np 4 lapwing plan jobs/ols.ini --measure"},
+    {.name = "synth", .action = LW_ACTION_SYNTH, .operands = "JOB [options]",
+     .words = LW_WORD_JOB,
+     .title = "make a synthetic survey as input for a job",
+     .description = "Writes one HDF5 file with everything that the job needs, and says in its attributes what is hidden where. The "
+                    "same options give the same data on any number of ranks.",
+     .example = "lapwing synth ols --output survey.h5"},
+    {.name = "filters", .action = LW_ACTION_FILTERS, .operands = "KIND [options]",
+     .words = LW_WORD_KIND,
+     .title = "make a bank of filters for ols",
+     .description = "Writes one HDF5 file with /taps, a filter [M] or several [F x M], for the sampling rate that --rate gives, "
+                    "and says of each filter how long it is, what it passes, how well it stops the rest, and its delay. Attributes "
+                    "of /taps say the same and how it was made.",
+     .example = "lapwing filters bandpass --rate 500 --from 2 --to 20 --transition 2 \\\n"
+                "    --output bank.h5\n"
+                "lapwing ols --input das.h5:/strain --filters bank.h5:/taps --output out.h5"},
+    {.name = "run", .action = LW_ACTION_RUN_FILE, .operands = "JOB.ini [options]",
+     .takes_files = true,
+     .title = "run the job that a file describes",
+     .description = "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
+                    "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is "
+                    "what follows a ; behind a blank; a # behind a blank is refused, and where # or ; belongs to a value there, it "
+                    "is written \\# or \\;. ${NAME} stands for the value of a variable of rank 0's environment and "
+                    "${NAME:-default} for the default where it is not set, such as ${SLURM_ARRAY_TASK_ID:-0}; \\${ is ${ itself. A "
+                    "file name may begin with ~/, the home folder. A long value goes on in the next line where a line ends with a "
+                    "backslash. Only rank 0 reads the file. Options on the command line override those in the file; in neither may "
+                    "one be given twice. A result keeps its configuration in this form: 'lapwing info --job RESULT.h5' prints it.",
+     .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5\n"
+                "lapwing run jobs/examples/image-sources.ini --input M51.fits"},
+    {.name = "info", .action = LW_ACTION_INFO, .operands = "[--job] [FILE[:/dataset] | FOLDER] [options]",
+     .takes_files = true,
+     .title = "show this build and machine, or what a file holds",
+     .description = "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
+                    "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape "
+                    "with the names of the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, "
+                    "unit and storage. Of a table, such as /peaks or /spectrum, the 20 strongest rows, of sources with their "
+                    "places on the sky where the input tells these. With a file of several datasets: all of them, too; if it is a "
+                    "result of lapwing, also the job file that makes it again, and whether it is incomplete. With a folder: what "
+                    "runs that were ended early have left in it, how far each came, and its command. With options: the dataset as "
+                    "a job reads it that has the same ones.",
+     .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
+                "lapwing info capture.bin --format raw=int16be,64,time-slow,512 \\\n    --sample-rate 1kHz\n"
+                "lapwing info --job filtered.h5 > again.ini\n"
+                "lapwing run again.ini --output again.h5"},
+    {.name = "plot", .action = LW_ACTION_PLOT, .operands = "FILE[:/dataset] ... [options]",
+     .takes_files = true,
+     .title = "draw what files hold, as a picture",
+     .description = "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest "
+                    "sample of each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over "
+                    "time and filter, and the impulse and frequency responses of a bank of filters. Of a result, the input is "
+                    "drawn above it where it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero "
+                    "where values have both signs; a cell that holds several samples shows their mean, or where they have both "
+                    "signs the one farthest from zero, and above 32 samples their rms value. Complex samples are shown by their "
+                    "magnitudes. Without a dataset, the file's first result is drawn, or what its convention calls the data. Files "
+                    "of all formats are drawn. Several names, patterns and lists @FILE are one axis, as for --input of a job; "
+                    "times that no file has stay white. FITS images have row 0 at the bottom, others at the top; over images with "
+                    "coordinates of the sky, and sources in them, are lines of right ascension and declination. Of what is larger "
+                    "than --read, a part is drawn that is spread evenly. One process does it.",
+     .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
+                "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
+                "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png"},
+    {.name = "verify", .action = LW_ACTION_VERIFY, .operands = "RESULT ... [options]",
+     .takes_files = true,
+     .title = "check that results are complete and right",
+     .description = "Says whether a result is complete, compares its checksums, where it has any, then makes random values of it "
+                    "again from its input and filters, by the definition and in double precision, and compares: outputs of series, "
+                    "images, blocks and best filters, rows of tables of peaks with their neighbours, and lines of a sparse "
+                    "spectrum. The job is that of the result's own configuration; its input must still be there. Of each dataset "
+                    "it prints how many values were checked and the largest error, as a part of the promised one, and where these "
+                    "are not all how many wrong ones such a sample finds with 95%. Several results, patterns and lists @FILE are "
+                    "checked one after the other. Noise and spectra, which were measured in all of the data, are taken from the "
+                    "result. One process does it. The exit status is 0 only if all is right, and 65 otherwise, naming the worst "
+                    "place.",
+     .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
+                "lapwing verify filtered.h5 --input /archive/survey.h5:/signal"},
+    {.name = "help", .action = LW_ACTION_HELP, .operands = "[--man | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
+     .words = LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND,
+     .title = "show this help, or that of a command",
+     .description = "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "
+                    "rarely needed are listed, too. 'lapwing help --man' prints the man page, 'lapwing help --completion' what "
+                    "bash, or with the word zsh behind it zsh, needs to complete commands, options and their values.",
+     .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
+                "source <(lapwing help --completion bash)"},
     {.name = NULL},
 };
 

@@ -20,6 +20,9 @@ enum lw_action {
     LW_ACTION_VERSION,
 };
 
+/* The words that a command line begins with. */
+enum { LW_WORD_JOB = 1, LW_WORD_COMMAND = 2, LW_WORD_KIND = 4, LW_WORD_LIST = 240 };
+
 /* A command that is not itself a job. */
 struct lw_command {
     const char *name;
@@ -28,6 +31,8 @@ struct lw_command {
     const char *title;          /* one line */
     const char *description;    /* a paragraph */
     const char *example;        /* command lines */
+    unsigned words;             /* sorts of words that may stand behind it, LW_WORD_JOB | ...; 0: none */
+    bool takes_files;
 };
 
 /** The commands, ended by one without a name. */
@@ -59,9 +64,6 @@ bool lw_section_replaces(const struct lw_section *sections, int number, const ch
 /** These options, with their defaults. */
 int lw_command_options(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                        struct lw_options **out, struct lw_error *err);
-
-/* The words that a command line begins with. */
-enum { LW_WORD_JOB = 1, LW_WORD_COMMAND = 2, LW_WORD_KIND = 4, LW_WORD_LIST = 240 };
 
 struct lw_word {
     const char *name, *title;

@@ -17,47 +17,21 @@ static void print_names(FILE *file, unsigned sorts)
     fprintf(file, " %s", lw_word_list(sorts, " ", text));
 }
 
-/* What may stand behind a command: words, and where FILE is among them, names of files. */
-static void print_operands(FILE *file, const struct lw_command *command)
-{
-    fprintf(file, "        %s) echo", command->name);
-    switch (command->action) {
-    case LW_ACTION_PLAN:
-        print_names(file, LW_WORD_JOB);
-        fprintf(file, " FILE");
-        break;
-    case LW_ACTION_SYNTH:
-        print_names(file, LW_WORD_JOB);
-        break;
-    case LW_ACTION_FILTERS:
-        print_names(file, LW_WORD_KIND);
-        break;
-    case LW_ACTION_RUN_FILE:
-    case LW_ACTION_INFO:
-    case LW_ACTION_PLOT:
-    case LW_ACTION_VERIFY:
-        fprintf(file, " FILE");
-        break;
-    case LW_ACTION_HELP:
-        fprintf(file, " --man --completion --all");
-        print_names(file, LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND);
-        break;
-    case LW_ACTION_RUN:
-    case LW_ACTION_VERSION:
-        break;
-    }
-    fprintf(file, " ;;\n");
-}
-
-/* The function _lapwing_words, which says the words that may follow lapwing, or one of its commands; bash and zsh understand it. */
+/* The function _lapwing_words, which says the words that may follow lapwing, or one of its commands, and FILE where files may;
+ * bash and zsh understand it. */
 static void print_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
                   "_lapwing_words() {\n    case $1 in\n        '') echo");
     print_names(file, LW_WORD_JOB | LW_WORD_COMMAND);
     fprintf(file, " --help --version ;;\n");
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        print_operands(file, command);
+    for (const struct lw_command *command = lw_commands; command->name; command++) {
+        fprintf(file, "        %s) echo%s", command->name,
+                command->action == LW_ACTION_HELP ? " --man --completion --all" : "");
+        if (command->words)
+            print_names(file, command->words);
+        fprintf(file, "%s ;;\n", command->takes_files ? " FILE" : "");
+    }
     fprintf(file, "    esac\n}\n\n");
 }
 

@@ -68,12 +68,6 @@ static void page_heading(struct page *page, const char *text)
     page->last = HEADING;
 }
 
-static void page_subheading(struct page *page, const char *text)
-{
-    fprintf(page->file, page->format == MAN ? ".SS \"%s\"\n" : "\n%s\n", text);
-    page->last = HEADING;
-}
-
 /* An empty line between paragraphs, code and lists; none below a heading and between items. */
 static void begin_piece(struct page *page, enum piece piece)
 {
@@ -396,9 +390,8 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 static void print_man_command(struct page *page, const char *name, const char *operands, const char *description,
                               const char *example)
 {
-    char heading[120];
-    snprintf(heading, sizeof heading, "lapwing %s %s", name, operands);
-    page_subheading(page, heading);
+    fprintf(page->file, ".SS \"lapwing %s %s\"\n", name, operands);
+    page->last = HEADING;
     page_paragraph(page, description);
     page_code(page, example);
 }

@@ -92,14 +92,6 @@ static bool is_within(const struct lw_option_value *part, const struct lw_option
     return part->option->within && strcmp(part->option->within, owner->option->name) == 0;
 }
 
-static bool has_parts(const struct lw_options *options, const struct lw_option_value *owner)
-{
-    for (int i = 0; i < options->n_values; i++)
-        if (is_within(&options->values[i], owner))
-            return true;
-    return false;
-}
-
 /* The option within `owner` that is set at this place, by WORD=VALUE or a flag's word alone; NULL: none.
  * @param length  set to that of what stands before its value */
 static struct lw_option_value *find_part(const struct lw_options *options, const struct lw_option_value *owner, const char *text,
@@ -165,7 +157,7 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
         return LW_OK;
     if (value->option->former && strcmp(text, value->option->former) == 0)
         text = value->option->fallback;
-    if (!*text || !has_parts(options, value))
+    if (!*text)
         return set_text(value, text, origin, err);
     char *const copy = lw_alloc(strlen(text) + 1, "an option", err);
     if (!copy)

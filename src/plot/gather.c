@@ -54,29 +54,19 @@ static int64_t count_units(const struct extent *e) { return lw_divide_up(e->leng
 /* Places that can be told apart in the picture. */
 static int64_t wanted(const struct extent *e) { return lw_min64(count_units(e), e->pixels); }
 
-/* Fewer blocks than are wanted in both directions, by about the same factor, so that there are at most so many. */
-static void share_places(struct extent *slow, struct extent *fast, int64_t most)
+/* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. Large chunks are few, and few places make
+ * no picture. There are fewer blocks than are wanted in both directions, by about the same factor. */
+static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
 {
+    const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
+    const bool is_chunked = slow->unit * fast->unit > 1;
+    const int64_t least =
+        is_chunked ? lw_max64(LEAST_CHUNKS, lw_min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)) : LEAST_PLACES;
+    const int64_t most = lw_max64(most_bytes / lw_max64(unit_bytes, PLACE_BYTES), least);
     const double factor = sqrt((double)most / ((double)wanted(slow) * (double)wanted(fast)));
     slow->blocks = lw_max64(lw_min64((int64_t)((double)wanted(slow) * factor), wanted(slow)), 1);
     fast->blocks = lw_max64(lw_min64(most / slow->blocks, wanted(fast)), 1);
     slow->blocks = lw_max64(lw_min64(most / fast->blocks, wanted(slow)), 1);
-}
-
-/* Large chunks are few, and few places make no picture. */
-static int64_t count_places(int64_t unit_bytes, bool is_chunked, int64_t most_bytes)
-{
-    const int64_t most = most_bytes / lw_max64(unit_bytes, PLACE_BYTES);
-    if (!is_chunked)
-        return lw_max64(most, LEAST_PLACES);
-    return lw_max64(most, lw_max64(LEAST_CHUNKS, lw_min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)));
-}
-
-/* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. */
-static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
-{
-    const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
-    share_places(slow, fast, count_places(unit_bytes, slow->unit * fast->unit > 1, most_bytes));
     slow->block = slow->unit;
     fast->block = lw_max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
     if (fast->block >= fast->length / fast->blocks)             /* whole rows: as many as may be read */
@@ -112,8 +102,8 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     struct extent x = {.length = r->shown->x.end - r->shown->x.begin, .offset = r->shown->x.begin, .pixels = most_columns};
     struct extent y = {.length = lw_divide_up(channels->end - channels->begin, channels->step), .pixels = most_rows};
-    x.unit = lw_min64(lw_subject_unit_x(subject), BATCH_VALUES);
-    y.unit = lw_max64(lw_min64(lw_subject_unit_y(subject) / channels->step, BATCH_VALUES / x.unit), 1);
+    x.unit = lw_min64(lw_subject_chunk(subject, subject->x), BATCH_VALUES);
+    y.unit = lw_max64(lw_min64(lw_subject_chunk(subject, subject->y) / channels->step, BATCH_VALUES / x.unit), 1);
     y.offset = channels->begin / channels->step;
     /* Channels between those that are chosen come with them, where they are the fast dimension. */
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : channels->step);

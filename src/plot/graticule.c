@@ -1,6 +1,6 @@
 /* graticule.c - each line is followed in small steps over the sky. A step is drawn where its middle lies amid its ends, so that
  * nothing crosses the picture where a projection cuts the sky open. */
-#include "plot/graticule.h"
+#include "plot/kinds.h"
 
 #include <math.h>
 #include <stdlib.h>

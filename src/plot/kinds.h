@@ -2,9 +2,9 @@
 #pragma once
 
 #include "options/options.h"
-#include "plot/graticule.h"
 #include "plot/raster.h"
 #include "plot/script.h"
+#include "plot/sky.h"
 #include "plot/subject.h"
 
 /* The order is that of the choices of --kind, from 1 on. */
@@ -30,6 +30,24 @@ struct lw_plot {
     double part;                        /* the least part of the samples of a panel that was read */
     int width, height;                  /* of the picture; 0: as the kind has it */
     struct lw_script script;
+};
+
+/* Lines of equal right ascension and declination over an image, or of what else its coordinates of the sky are, and labels. */
+enum { LW_GRATICULE_MOST_LABELS = 40 };
+
+/* Columns (0) and rows (1) are those of the sky's pixels; whole numbers are centres of pixels. */
+struct lw_graticule {
+    struct lw_sky sky;
+    double low[2], high[2];     /* what is shown */
+    double scale[2];            /* the picture's pixels for one; set by lw_graticule_make */
+    bool is_downward;           /* the first row is at the top */
+    int data;                   /* the number of the block of data with the lines */
+    int n_labels;
+    struct lw_graticule_label {
+        char text[40];
+        enum { LW_GRATICULE_TOP, LW_GRATICULE_RIGHT, LW_GRATICULE_INSIDE } side;
+        double at[2];
+    } labels[LW_GRATICULE_MOST_LABELS];
 };
 
 /* The part of the axis that is shown, in samples of the subject. */
@@ -119,6 +137,20 @@ void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map);
  * @param low, high  what is shown, in columns and rows of `subject`, which is one of the plot's */
 int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *subject, const double low[2], const double high[2],
                      struct lw_graticule *graticule, struct lw_error *err);
+
+/* ---- graticule.c: where there are no coordinates, these do nothing, but for the rest of the plot line ---- */
+
+/** Room for labels around the panels, and what the lines are, at the end of the picture's note. */
+void lw_graticule_make_room(const struct lw_graticule *graticule, struct lw_panels *panels);
+void lw_graticule_note(const struct lw_graticule *graticule, char *note, size_t size);
+
+/** Write the lines as a block of data, and choose the labels. */
+void lw_graticule_make(struct lw_graticule *graticule, const struct lw_panels *panels, struct lw_script *script);
+
+/** Write a panel's plot line with the lines between what gnuplot draws below and above them ("": nothing), and their labels;
+ * then no label is set. @param low, high  the edges of what is shown on the panel's axes */
+void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
+                       const char *above, const struct lw_script *script);
 
 /* The kinds. */
 int lw_plot_series(struct lw_plot *plot, struct lw_error *err);

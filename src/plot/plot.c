@@ -212,19 +212,6 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     return choose_input(plot, err);
 }
 
-static int draw(struct lw_plot *plot, struct lw_error *err)
-{
-    switch (plot->kind) {
-    case LW_PLOT_SERIES: return lw_plot_series(plot, err);
-    case LW_PLOT_WATERFALL:
-    case LW_PLOT_IMAGE: return lw_plot_waterfall(plot, err);
-    case LW_PLOT_SPECTRUM: return lw_plot_spectrum(plot, err);
-    case LW_PLOT_PEAKS: return lw_plot_peaks(plot, err);
-    case LW_PLOT_FILTERS: return lw_plot_filters(plot, err);
-    }
-    return LW_EUSAGE;
-}
-
 /* ---- names --------------------------------------------------------------------------------------------------------- */
 
 static void make_title(const struct lw_plot *plot, char *title, size_t size)
@@ -253,20 +240,15 @@ static void make_output(const struct lw_plot *plot, char *output, size_t size)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
-static int open_script(struct lw_plot *plot, struct lw_error *err)
+static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
 {
-    const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
-    plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
-    if (plot->script.file)
-        return LW_OK;
-    const int reason = errno;
-    if (fd >= 0)
-        close(fd);
-    return lw_fail(err, LW_ESYSTEM, "no memory for the picture: %s", strerror(reason));
-}
-
-static int draw_with_gnuplot(const struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
-{
+    static int (*const kinds[])(struct lw_plot *plot, struct lw_error *err) = {
+        [LW_PLOT_SERIES] = lw_plot_series,     [LW_PLOT_WATERFALL] = lw_plot_waterfall, [LW_PLOT_IMAGE] = lw_plot_waterfall,
+        [LW_PLOT_SPECTRUM] = lw_plot_spectrum, [LW_PLOT_PEAKS] = lw_plot_peaks,         [LW_PLOT_FILTERS] = lw_plot_filters,
+    };
+    const int rc = kinds[plot->kind](plot, err);
+    if (rc)
+        return rc;
     if (fflush(plot->script.file) != 0 || ferror(plot->script.file))
         return lw_fail(err, LW_ESYSTEM, "no memory for the picture");
     return plot->script.picture == LW_PICTURE_TEXT ? lw_picture_copy(file, plot->script.file, err)
@@ -281,12 +263,19 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     int rc;
     make_title(plot, title, sizeof title);
     plot->script.title = title;
-    (void)((rc = settle_kind(plot, err)) ||
-           (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)) ||
-           (rc = open_script(plot, err)) || (rc = draw(plot, err)) || (rc = draw_with_gnuplot(plot, &file, err)) ||
-           (rc = lw_picture_publish(&file, err)));
+    if ((rc = settle_kind(plot, err)) ||
+        (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
+        return rc;              /* and there is no file */
+    const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
+    plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+    if (!plot->script.file)
+        rc = lw_fail(err, LW_ESYSTEM, "no memory for the picture: %s", strerror(errno));
+    else if ((rc = draw(plot, &file, err)) == LW_OK)
+        rc = lw_picture_publish(&file, err);
     if (plot->script.file)
         fclose(plot->script.file);
+    else if (fd >= 0)
+        close(fd);
     lw_picture_discard(&file);
     return rc;
 }

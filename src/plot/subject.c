@@ -158,16 +158,6 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_plo
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
 
-static int open_samples(const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
-{
-    int rc;
-    if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
-        (rc = choose_dimensions(hints, subject, err)))
-        return rc;
-    const struct lw_boxes_spec spec = {.info = &subject->info, .files = hints->joined, .is_pooled = true};
-    return lw_boxes_open(&spec, &subject->samples, err);
-}
-
 int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_plot_subject *subject, struct lw_error *err)
 {
     struct lw_object object;
@@ -184,8 +174,14 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     if ((rc = lw_notes_read(subject->name, &hints->file, subject->notes, err)))
         return rc;
     subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two: a complex number */
-    if (!subject->is_table)
-        return open_samples(hints, subject, err);
+    if (!subject->is_table) {
+        if ((!subject->info.n_dims &&
+             (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
+            (rc = choose_dimensions(hints, subject, err)))
+            return rc;
+        const struct lw_boxes_spec spec = {.info = &subject->info, .files = hints->joined, .is_pooled = true};
+        return lw_boxes_open(&spec, &subject->samples, err);
+    }
     subject->is_image = lw_notes_have_columns(subject->notes, (const char *const[]){"row", NULL});
     lw_object_parse(subject->name, &object, err);
     snprintf(subject->info.file, sizeof subject->info.file, "%s", object.file);
@@ -207,13 +203,10 @@ bool lw_subject_is_x_fast(const struct lw_plot_subject *subject)
     return subject->y < subject->x;
 }
 
-static int64_t unit_of(const struct lw_plot_subject *subject, int dimension)
+int64_t lw_subject_chunk(const struct lw_plot_subject *subject, int dimension)
 {
     return dimension >= 0 && subject->info.chunk[dimension] > 0 ? subject->info.chunk[dimension] : 1;
 }
-
-int64_t lw_subject_unit_x(const struct lw_plot_subject *subject) { return unit_of(subject, subject->x); }
-int64_t lw_subject_unit_y(const struct lw_plot_subject *subject) { return unit_of(subject, subject->y); }
 
 struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y,
                                     int64_t y_step, int64_t z)
@@ -354,19 +347,15 @@ void lw_subject_label_y(const struct lw_plot_subject *subject, struct lw_plot_ax
     axis->step = lw_said_real(notes, "channel_step", 1);
 }
 
-/* What the values are called: by the file, else by the dataset's name, unless that is a number of a unit. */
-static const char *quantity_of(const struct lw_plot_subject *subject)
+/* The file says what the values are called, or else the dataset's name, unless that is a number of a unit. */
+const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size)
 {
     const char *const slash = strrchr(subject->info.path, '/'), *const name = slash ? slash + 1 : subject->info.path;
     const char *const said = lw_said_text(&subject->notes->dataset, "long_name");
-    return said[0] ? said : isalpha((unsigned char)name[0]) ? name : "value";
-}
-
-const char *lw_subject_label_values(const struct lw_plot_subject *subject, const char *what, char *text, size_t size)
-{
+    const char *const quantity = said[0] ? said : isalpha((unsigned char)name[0]) ? name : "value";
     const char *const unit = subject->info.axis.unit;
     const char *const shown = subject->info.type.is_complex && !what[0] ? "magnitude" : what;
-    const int used = snprintf(text, size, "%.30s%s%.60s", shown, shown[0] ? " of " : "", quantity_of(subject));
+    const int used = snprintf(text, size, "%.30s%s%.60s", shown, shown[0] ? " of " : "", quantity);
     if (unit[0] && used < (int)size)
         snprintf(text + used, size - (size_t)used, " (%.60s)", unit);
     return text;

@@ -65,9 +65,8 @@ bool lw_subject_is_x_fast(const struct lw_plot_subject *subject);
 struct lw_sample_box lw_subject_box(const struct lw_plot_subject *subject, int64_t x, int64_t n_x, int64_t y, int64_t n_y,
                                     int64_t y_step, int64_t z);
 
-/** Samples that storage hands out together: of the axis and of the channels. */
-int64_t lw_subject_unit_x(const struct lw_plot_subject *subject);
-int64_t lw_subject_unit_y(const struct lw_plot_subject *subject);
+/** Samples along a dimension that storage hands out together. @param dimension  x or y; -1: none */
+int64_t lw_subject_chunk(const struct lw_plot_subject *subject, int dimension);
 
 /** Whether row 0 of an image is drawn at the bottom, as astronomers have it: of FITS, and of results that were made from it. */
 bool lw_subject_is_upward(const struct lw_plot_subject *subject);

@@ -3,12 +3,71 @@
 #include "verify/state.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
+#include "io/format.h"
+#include "io/read/box.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- stored values ------------------------------------------------------------------------------------------------- */
+
+/* A dataset of the result. */
+struct stored {
+    struct lw_dataset_info info;
+    struct lw_boxes *samples;
+    double unit;            /* of integers of FITS, which are read as what they stand for; 0: they are read as they are stored */
+};
+
+static void shape_text(int n_dims, const int64_t *dims, char text[128])
+{
+    text[0] = '\0';
+    for (int d = 0; d < n_dims; d++)
+        snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
+}
+
+static int check_shape(const struct lw_dataset_info *info, const struct lw_writer_dataset *dataset, struct lw_error *err)
+{
+    char found[128], wanted[128];
+    bool is_same = info->n_dims == dataset->n_dims && info->type.is_complex == dataset->type.is_complex;
+    for (int d = 0; is_same && d < info->n_dims; d++)
+        is_same = info->dims[d] == dataset->dims[d];
+    if (is_same)
+        return LW_OK;
+    shape_text(info->n_dims, info->dims, found);
+    shape_text(dataset->n_dims, dataset->dims, wanted);
+    return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text,
+                   found, info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
+}
+
+/* It must be there, with this shape. `stored` is to be closed in any case. */
+static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
+                       struct lw_error *err)
+{
+    int rc;
+    *stored = (struct stored){0};
+    if ((rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err)) ||
+        (rc = check_shape(&stored->info, dataset, err)))
+        return rc;
+    if (verify->is_fits && lw_scalar_saturates(dataset->type.scalar))
+        stored->unit = verify->job.op.output_scale;
+    stored->info.packing.is_on = false;
+    const struct lw_boxes_spec spec = {.info = &stored->info, .keeps_parts = true};
+    return lw_boxes_open(&spec, &stored->samples, err);
+}
+
+static int read_stored(struct stored *stored, const int64_t *place, double complex *value, struct lw_error *err)
+{
+    struct lw_sample_box box = {.count = {1, 1, 1, 1}, .step = {1, 1, 1, 1}};
+    double parts[2] = {0};
+    memcpy(box.first, place, (size_t)stored->info.n_dims * sizeof *place);
+    const int rc = lw_boxes_read(stored->samples, &box, 1, parts, err);
+    *value = stored->unit > 0 ? nearbyint(parts[0] / stored->unit) : CMPLX(parts[0], parts[1]);
+    return rc;
+}
 
 static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
 
@@ -18,7 +77,7 @@ struct check {
     struct lw_verify *verify;
     struct lw_verify_row *report;
     const struct lw_product *product, *filter;     /* the latter of the best one */
-    struct lw_verify_stored *values, *filters;
+    struct stored values, filters;
     int64_t columns;                               /* of the product */
 
     /* The rows of y that the elements from `at` to `last` are made of. */
@@ -33,9 +92,9 @@ static int check_pieces(struct check *check, const struct lw_verify_choice *choi
     struct lw_verify *const verify = check->verify;
     struct lw_verify_pieces pieces = lw_verify_choose(verify, choice);
     check->report->n_all = lw_verify_all(&pieces);
-    int rc = lw_verify_stored_open(verify, &check->product->dataset, &check->values, err);
+    int rc = open_stored(verify, &check->product->dataset, &check->values, err);
     if (rc == LW_OK && check->filter)
-        rc = lw_verify_stored_open(verify, &check->filter->dataset, &check->filters, err);
+        rc = open_stored(verify, &check->filter->dataset, &check->filters, err);
     rc = rc ? rc : lw_verify_open_window(verify, most_rows + verify->shape.tap_rows, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
         const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
@@ -49,13 +108,13 @@ static int check_pieces(struct check *check, const struct lw_verify_choice *choi
         }
         lw_verify_samples_release(&samples);
     }
-    lw_verify_stored_close(check->values);
-    lw_verify_stored_close(check->filters);
+    lw_boxes_close(check->values.samples);
+    lw_boxes_close(check->filters.samples);
     return rc;
 }
 
 /* The stored value of an element. */
-static int read_element(const struct check *check, struct lw_verify_stored *stored, const int64_t element[4], double complex *value,
+static int read_element(const struct check *check, struct stored *stored, const int64_t element[4], double complex *value,
                         struct lw_error *err)
 {
     enum { FILTER, CHANNEL, ROW, COLUMN };
@@ -68,7 +127,7 @@ static int read_element(const struct check *check, struct lw_verify_stored *stor
     place[product->axis_dim] = element[ROW];
     if (check->verify->shape.is_image)
         place[product->axis_dim + 1] = element[COLUMN];
-    return lw_verify_stored_read(stored, place, value, err);
+    return read_stored(stored, place, value, err);
 }
 
 /* ---- the series and what is made of it --------------------------------------------------------------------------- */
@@ -80,7 +139,7 @@ static int check_element(struct check *check, const struct lw_verify_samples *sa
     const int64_t element[] = {rest / check->columns, samples->channel, row, rest % check->columns};
     char where[160];
     double complex got;
-    const int rc = read_element(check, check->values, element, &got, err);
+    const int rc = read_element(check, &check->values, element, &got, err);
     if (rc)
         return rc;
     const struct lw_verify_truth truth = lw_verify_made(verify, samples, (int)element[0], row, element[3]);
@@ -165,8 +224,8 @@ static int check_best(struct check *check, const struct lw_verify_samples *sampl
     char where[160], text[64];
     int rc;
     (void)rest;
-    if ((rc = read_element(check, check->values, element, &got, err)) ||
-        (rc = read_element(check, check->filters, element, &number, err)))
+    if ((rc = read_element(check, &check->values, element, &got, err)) ||
+        (rc = read_element(check, &check->filters, element, &number, err)))
         return rc;
     const int filter = (int)creal(number);
     struct lw_verify_truth truth = {.is_nan = true};
@@ -245,7 +304,7 @@ static int check_block(struct check *check, const struct lw_verify_samples *samp
     int64_t first, end;
     double complex got;
     char where[160];
-    const int rc = read_element(check, check->values, element, &got, err);
+    const int rc = read_element(check, &check->values, element, &got, err);
     if (rc)
         return rc;
     find_block(&verify->shape, row, row, &first, &end);
@@ -285,7 +344,7 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_writer_dataset *const dataset = &product->dataset;
     struct lw_verify_row *const report = lw_verify_add_row(verify, dataset->path);
     const int parts = dataset->type.is_complex ? 2 : 1;
-    struct lw_verify_stored *stored = NULL;
+    struct stored stored;
     int64_t n = 1;
     for (int d = 0; d < dataset->n_dims; d++)
         n *= dataset->dims[d];
@@ -295,7 +354,7 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest;
     const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);
     report->n_all = n;
-    int rc = lw_verify_stored_open(verify, dataset, &stored, err);
+    int rc = open_stored(verify, dataset, &stored, err);
     for (int64_t k = 0; k < lw_min64(verify->n_wanted, n) && rc == LW_OK; k++) {
         const int64_t i = lw_verify_card(&deck, k);
         const double *const value = product->values + i * parts;
@@ -303,12 +362,12 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
         double complex got;
         for (int d = dataset->n_dims - 1; d >= 0; rest /= dataset->dims[d], d--)
             place[d] = rest % dataset->dims[d];
-        if ((rc = lw_verify_stored_read(stored, place, &got, err)))
+        if ((rc = read_stored(&stored, place, &got, err)))
             break;
         const double error = cabs(got - CMPLX(value[0], parts == 2 ? value[1] : 0));
         lw_verify_count(report, error > 0 ? error / allowed : error, "tap %" PRId64 ": %.9g instead of %.9g", i, creal(got),
                         value[0]);
     }
-    lw_verify_stored_close(stored);
+    lw_boxes_close(stored.samples);
     return rc;
 }

@@ -155,16 +155,11 @@ static struct lw_verify_shape shape_ols(const struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     return (struct lw_verify_shape){
-        .taps = ols->taps,
-        .n_filters = ols->n_filters,
-        .parts = ols->taps_complex ? 2 : 1,
-        .tap_rows = ols->n_taps,
-        .tap_columns = 1,
+        .taps = ols->taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1,
+        .tap_rows = ols->n_taps, .tap_columns = 1,
         .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after,
-        .columns = 1,
-        .output_columns = 1,
-        .post = ols->post,
-        .search = &ols->search,
+        .columns = 1, .output_columns = 1,
+        .post = ols->post, .search = &ols->search,
     };
 }
 
@@ -172,19 +167,11 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     return (struct lw_verify_shape){
-        .taps = c->kernel,
-        .n_filters = 1,
-        .parts = c->kernel_complex ? 2 : 1,
-        .tap_rows = c->kernel_rows,
-        .tap_columns = c->kernel_columns,
-        .ahead_rows = c->look_ahead_rows,
-        .ahead_columns = c->look_ahead_columns,
-        .columns = c->columns,
-        .output_columns = c->output_columns,
-        .outside = c->outside,
-        .post = {.every = c->every},
-        .search = &c->search,
-        .is_image = true,
+        .taps = c->kernel, .n_filters = 1, .parts = c->kernel_complex ? 2 : 1,
+        .tap_rows = c->kernel_rows, .tap_columns = c->kernel_columns,
+        .ahead_rows = c->look_ahead_rows, .ahead_columns = c->look_ahead_columns,
+        .columns = c->columns, .output_columns = c->output_columns,
+        .outside = c->outside, .post = {.every = c->every}, .search = &c->search, .is_image = true,
     };
 }
 

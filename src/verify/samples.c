@@ -56,11 +56,7 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
 static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {
     const struct lw_window_part part = {
-        .begin = begin,
-        .end = end,
-        .channel = channel,
-        .n_channels = 1,
-        .into = verify->raw,
+        .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw,
         .into_axis = end - begin,
     };
     const int rc = lw_window_read(verify->window, &part, err);
@@ -215,8 +211,7 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     *samples = (struct lw_verify_samples){
-        .channel = channel,
-        .begin = first + shape->ahead_rows - (shape->tap_rows - 1),
+        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1),
         .end = end + shape->ahead_rows,
     };
     const int64_t n = (samples->end - samples->begin) * shape->columns;

@@ -89,18 +89,6 @@ int64_t lw_verify_draw(struct lw_verify *verify, int64_t n);
 /** Count one value that was checked; @param part  its error, as a part of what is promised: above 1 it is wrong, and so is NaN. */
 void lw_verify_count(struct lw_verify_row *row, double part, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- stored.c ---------------------------------------------------------------------------------------------------- */
-
-struct lw_verify_stored;
-
-/** Open a dataset of the result, which must have this shape. LW_EDATA: it is missing, or has another one. */
-int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct lw_verify_stored **out,
-                          struct lw_error *err);
-void lw_verify_stored_close(struct lw_verify_stored *stored); /* NULL is legal */
-
-/** One value. LW_EIO. */
-int lw_verify_stored_read(struct lw_verify_stored *stored, const int64_t *place, double complex *value, struct lw_error *err);
-
 /* ---- samples.c --------------------------------------------------------------------------------------------------- */
 
 enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };

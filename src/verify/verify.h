@@ -3,7 +3,6 @@
  *     verify.c      the order of the steps, the table of what was found
  *     sums.c        checksums, where the result has them
  *     open.c        the job made again from the result's configuration: its input, filters and mask
- *     stored.c      values of the result's datasets
  *     samples.c     the input around some outputs, and how strong it is there
  *     truth.c       what an output is by the definition, direct sums, and how far a stored one may be from it
  *     spots.c       which outputs are checked
