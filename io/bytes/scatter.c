@@ -56,25 +56,10 @@ struct trial {
 
 static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
 
-/* @return  whether the caller is the first, who makes one read in any case */
-static bool begin(struct trial *trial)
-{
-    int64_t none = 0;
-    return atomic_compare_exchange_strong(&trial->begun, &none, nanoseconds());
-}
-
+/* The first to begin makes one read in any case. */
 static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
 {
     return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);
-}
-
-static void end(struct trial *trial, int64_t done)
-{
-    const int64_t now = nanoseconds();
-    int64_t last = atomic_load(&trial->ended);
-    while (done > 0 && last < now && !atomic_compare_exchange_weak(&trial->ended, &last, now))
-        ;
-    atomic_fetch_add(&trial->done, done);
 }
 
 /* ---- reads ---- */
@@ -94,15 +79,19 @@ static int do_piece(void *context, int64_t piece, int thread, struct lw_error *e
     struct trial *const trial = context;
     const int fd = trial->part->fd;
     char *const into = trial->buffers + (int64_t)thread * CALL_BYTES;
-    int64_t done = 0;
+    int64_t done = 0, none = 0;
     int rc = LW_OK;
-    const bool is_first = begin(trial);
+    const bool is_first = atomic_compare_exchange_strong(&trial->begun, &none, nanoseconds());
     if (trial->is_ahead && goes_on(trial, is_first, 0))
         for (int64_t i = 0; i < trial->n_reads; i++)
             lw_bytes_announce(fd, place(trial, piece, i), trial->read_bytes);
     for (; rc == LW_OK && done < trial->n_reads && goes_on(trial, is_first, done); done++)
         rc = lw_bytes_read(fd, into, place(trial, piece, done), trial->read_bytes, err);
-    end(trial, done);
+    const int64_t now = nanoseconds();
+    int64_t last = atomic_load(&trial->ended);
+    while (done > 0 && last < now && !atomic_compare_exchange_weak(&trial->ended, &last, now))
+        ;
+    atomic_fetch_add(&trial->done, done);
     return rc;
 }
 

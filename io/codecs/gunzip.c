@@ -17,11 +17,6 @@ void lw_gunzip_destroy(struct lw_gunzip *gunzip)
         libdeflate_free_decompressor(inner(gunzip));
 }
 
-bool lw_gunzip_decode(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room, size_t *n)
-{
-    return libdeflate_gzip_decompress(inner(gunzip), from, bytes, to, room, n) == LIBDEFLATE_SUCCESS;
-}
-
 enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room,
                                        size_t *taken, size_t *made)
 {

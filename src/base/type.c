@@ -28,9 +28,7 @@ size_t lw_type_bytes(struct lw_type type) { return scalars[type.scalar].bytes * 
 
 const char *lw_type_text(struct lw_type type, char text[40])
 {
-    const uint16_t probe = 1;
-    const bool is_little_endian = *(const uint8_t *)&probe == 1;
-    const char *const order = is_little_endian ? " (big endian)" : " (little endian)";
+    const char *const order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? " (big endian)" : " (little endian)";
     snprintf(text, 40, "%s%s%s", type.is_complex ? "complex " : "", scalars[type.scalar].text,
              type.is_swapped ? order : "");
     return text;

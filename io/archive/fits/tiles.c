@@ -118,12 +118,13 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
 static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
                   struct lw_error *err)
 {
-    size_t got = (size_t)bytes;
+    size_t taken, got = (size_t)bytes;
     if (code == LW_TILE_PLAIN) {
         if (bytes > n * MOST_NUMBER_BYTES)
             return fail_tile(tile, "is longer than its pixels", err);
         memcpy(place->bytes, place->code, (size_t)bytes);
-    } else if (!lw_gunzip_decode(place->gunzip, place->code, (size_t)bytes, place->bytes, (size_t)(n * MOST_NUMBER_BYTES), &got)) {
+    } else if (lw_gunzip_member(place->gunzip, place->code, (size_t)bytes, place->bytes, (size_t)(n * MOST_NUMBER_BYTES), &taken,
+                                &got) != LW_GUNZIP_DONE) {
         return fail_tile(tile, "is damaged: gzip does not decode it", err);
     }
     *width = (int)((int64_t)got / n);
