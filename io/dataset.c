@@ -92,21 +92,6 @@ static bool find_since(double number, double unit_seconds, const char *date, str
 
 /* ---- what users say -------------------------------------------------------------------------------------------------- */
 
-static int take_start(struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct lw_axis_metadata *const axis = &info->axis;
-    double seconds;
-    if (lw_instant_parse(info->hints.start_time, &axis->instant))
-        axis->scale = LW_TIME_UTC;
-    else if (lw_parse_real(info->hints.start_time, &seconds) == LW_PARSE_OK && lw_instant_from_seconds(seconds, &axis->instant))
-        axis->scale = LW_TIME_GPS;
-    else
-        return lw_fail(err, LW_EUSAGE, "--start-time %s is neither a time in UTC such as 2015-09-14T09:50:45.39 nor seconds of GPS",
-                       info->hints.start_time);
-    axis->has_start = false;
-    return LW_OK;
-}
-
 /* The dimension beside the axis; without metadata about it, the second one. */
 static int take_spacing(struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -123,16 +108,25 @@ static int take_spacing(struct lw_dataset_info *info, struct lw_error *err)
 static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_axis_metadata *const axis = &info->axis;
-    int rc = LW_OK;
+    const char *const start = info->hints.start_time;
+    double seconds;
     if (info->hints.sample_rate_hz > 0) {
         axis->sample_rate_hz = info->hints.sample_rate_hz;
         axis->rate_accuracy = 0;
         axis->period = (struct lw_period){0};
         snprintf(axis->source, sizeof axis->source, "--sample-rate");
     }
-    if (info->hints.start_time[0])
-        rc = take_start(info, err);
-    return rc || info->hints.channel_spacing == 0 ? rc : take_spacing(info, err);
+    if (start[0]) {
+        if (lw_instant_parse(start, &axis->instant))
+            axis->scale = LW_TIME_UTC;
+        else if (lw_parse_real(start, &seconds) == LW_PARSE_OK && lw_instant_from_seconds(seconds, &axis->instant))
+            axis->scale = LW_TIME_GPS;
+        else
+            return lw_fail(err, LW_EUSAGE, "--start-time %s is neither a time in UTC such as 2015-09-14T09:50:45.39 nor seconds of "
+                           "GPS", start);
+        axis->has_start = false;
+    }
+    return info->hints.channel_spacing == 0 ? LW_OK : take_spacing(info, err);
 }
 
 int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err)

@@ -186,31 +186,26 @@ static bool fill(struct lw_store *store, char *part, int64_t place, const char *
     return true;
 }
 
-/* What a mapping could not do, pwrite does, or says why not; but it would prolong a file that was cut off, whose other bytes
- * are lost. */
-static int write_instead(int fd, const void *from, int64_t offset, int64_t bytes, struct lw_error *err)
-{
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return lw_fail(err, LW_EIO, "%s", strerror(errno));
-    if (status.st_size < offset + bytes)
-        return lw_fail(err, LW_EIO, "the file ends at byte %" PRId64, (int64_t)status.st_size);
-    return lw_bytes_write(fd, from, offset, bytes, err);
-}
-
 /* Write the bytes of one part. What has been filled is no longer shown to this process, whose memory it would count as; the file
- * has it. What lies behind the end that the file had when it was mapped is written by pwrite. Huge pages are not for a few bytes,
- * for others may write the rest of the part much later. */
+ * has it. Huge pages are not for a few bytes, for others may write the rest of the part much later. What a mapping could not do, as
+ * behind the end that the file had when it was mapped, pwrite does, or says why not; but it would prolong a file that was cut off,
+ * whose other bytes are lost. */
 static int write_part(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const int64_t place = offset % LW_MAPPING_BYTES, begin = offset - place;
     char *const part = store->file + begin;
     const bool wants_huge = bytes >= LW_MAPPING_BYTES / 8 && begin + LW_MAPPING_BYTES <= store->file_bytes &&
                             store->n_refusals < MOST_REFUSALS && !store->is_huge[begin / LW_MAPPING_BYTES];
-    if (offset + bytes > store->file_bytes || !fill(store, part, place, from, bytes, wants_huge))
-        return write_instead(store->fd, from, offset, bytes, err);
-    madvise(part, (size_t)LW_MAPPING_BYTES, MADV_DONTNEED);
-    return LW_OK;
+    struct stat status;
+    if (offset + bytes <= store->file_bytes && fill(store, part, place, from, bytes, wants_huge)) {
+        madvise(part, (size_t)LW_MAPPING_BYTES, MADV_DONTNEED);
+        return LW_OK;
+    }
+    if (fstat(store->fd, &status) != 0)
+        return lw_fail(err, LW_EIO, "%s", strerror(errno));
+    if (status.st_size < offset + bytes)
+        return lw_fail(err, LW_EIO, "the file ends at byte %" PRId64, (int64_t)status.st_size);
+    return lw_bytes_write(store->fd, from, offset, bytes, err);
 }
 
 /* All at once: to map part after part would have the threads wait for each other, and for those that fill. It takes addresses,

@@ -93,25 +93,19 @@ static inline __attribute__((always_inline)) void transpose_tile(const char *row
         memcpy(to + b * ROW_BYTES, &v[order[b]], ROW_BYTES);
 }
 
-/* The same of `n` <= TILE elements, a multiple of 8. @param pitch  bytes from row to row */
-static void restore_tile(const char *from, int64_t pitch, int64_t n, char *to)
-{
-    char rows[8 * ROW_BYTES] = {0}, whole[TILE];
-    if (n == TILE) {
-        transpose_tile(from, pitch, to);
-        return;
-    }
-    for (int b = 0; b < 8; b++)
-        memcpy(rows + b * ROW_BYTES, from + b * pitch, (size_t)n / 8);
-    transpose_tile(rows, ROW_BYTES, whole);
-    memcpy(to, whole, (size_t)n);
-}
-
-/* One byte of each of `n` elements. */
+/* One byte of each of `n` elements, a multiple of 8. @param pitch  bytes from row to row */
 static void restore_bytes(const char *from, int64_t pitch, int64_t n, char *to)
 {
-    for (int64_t i = 0; i < n; i += TILE)
-        restore_tile(from + i / 8, pitch, lw_min64(TILE, n - i), to + i);
+    int64_t i = 0;
+    for (; i + TILE <= n; i += TILE)
+        transpose_tile(from + i / 8, pitch, to + i);
+    if (i == n)
+        return;
+    char rows[8 * ROW_BYTES] = {0}, whole[TILE];
+    for (int b = 0; b < 8; b++)
+        memcpy(rows + b * ROW_BYTES, from + i / 8 + b * pitch, (size_t)(n - i) / 8);
+    transpose_tile(rows, ROW_BYTES, whole);
+    memcpy(to + i, whole, (size_t)(n - i));
 }
 
 /* So many elements of so many bytes are put in the order of shuffle, and then in their own. */

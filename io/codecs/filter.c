@@ -203,32 +203,24 @@ static int open_blocks(const struct lw_filter *filter, const struct lw_filter_to
     return LW_OK;
 }
 
-/* Decode the block at *from, of so many bytes, and step over it. Those that are not compressed are LZ4's only. */
-static int decode_block(const struct blocks *blocks, const char **from, char *to, int64_t bytes, struct lw_error *err)
-{
-    const int64_t left = blocks->end - *from;
-    const int64_t stored = left < SIZE_BYTES ? 0 : (int64_t)take_number(*from, SIZE_BYTES);
-    if (stored > left - SIZE_BYTES)
-        return lw_fail(err, LW_EDATA, "a compressed block ends behind its chunk");
-    if (stored == bytes && blocks->element_bytes == 0)
-        memcpy(to, *from + SIZE_BYTES, (size_t)bytes);
-    else if (blocks->codec->decode(blocks->state, *from + SIZE_BYTES, stored, to, bytes) != bytes)
-        return lw_fail(err, LW_EDATA, "%s", blocks->codec->failure);
-    *from += SIZE_BYTES + stored;
-    return LW_OK;
-}
-
-/* All total_bytes. @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
+/* All total_bytes. Blocks that are not compressed are LZ4's only.
+ * @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
 static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, struct lw_error *err)
 {
     const int64_t size = blocks->element_bytes;
     const int64_t rest = size > 0 ? blocks->total_bytes / size % 8 * size : 0, end = blocks->total_bytes - rest;
     const char *from = blocks->from;
     for (int64_t done = 0; done < end; done += blocks->block_bytes) {
-        const int64_t bytes = lw_min64(blocks->block_bytes, end - done);
-        const int rc = decode_block(blocks, &from, scratch ? scratch : to + done, bytes, err);
-        if (rc)
-            return rc;
+        const int64_t bytes = lw_min64(blocks->block_bytes, end - done), left = blocks->end - from;
+        const int64_t stored = left < SIZE_BYTES ? 0 : (int64_t)take_number(from, SIZE_BYTES);
+        char *const into = scratch ? scratch : to + done;
+        if (stored > left - SIZE_BYTES)
+            return lw_fail(err, LW_EDATA, "a compressed block ends behind its chunk");
+        if (stored == bytes && size == 0)
+            memcpy(into, from + SIZE_BYTES, (size_t)bytes);
+        else if (blocks->codec->decode(blocks->state, from + SIZE_BYTES, stored, into, bytes) != bytes)
+            return lw_fail(err, LW_EDATA, "%s", blocks->codec->failure);
+        from += SIZE_BYTES + stored;
         if (scratch)
             lw_bits_restore(scratch, bytes / size, size, to + done);
     }

@@ -209,21 +209,6 @@ static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
     return boxes->raw ? LW_OK : LW_ESYSTEM;
 }
 
-/* Room for so many boxes. */
-static int prepare(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, struct lw_error *err)
-{
-    const int most = (int)lw_max64(LEAST_READS, lw_min64(n, MOST_READS));
-    int64_t values = 0;
-    for (int b = 0; b < n; b++)
-        values += count_values(&wanted[b]);
-    if (most > boxes->most_reads) {
-        lw_free(boxes->reads);
-        boxes->reads = lw_alloc_array(most, sizeof *boxes->reads, "samples", err);
-        boxes->most_reads = boxes->reads ? most : 0;
-    }
-    return boxes->reads ? reserve(boxes, lw_min64(values, MOST_VALUES) * (int64_t)lw_type_bytes(boxes->type), err) : LW_ESYSTEM;
-}
-
 /* Numbers of the result that a sample makes. */
 static int64_t numbers(const struct lw_boxes *boxes) { return boxes->type.is_complex && boxes->keeps_parts ? 2 : 1; }
 
@@ -302,7 +287,16 @@ static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, c
 
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err)
 {
-    int rc = prepare(boxes, wanted, n, err);
+    const int most = (int)lw_max64(LEAST_READS, lw_min64(n, MOST_READS));
+    int64_t all = 0;
+    for (int b = 0; b < n; b++)
+        all += count_values(&wanted[b]);
+    if (most > boxes->most_reads) {
+        lw_free(boxes->reads);
+        boxes->reads = lw_alloc_array(most, sizeof *boxes->reads, "samples", err);
+        boxes->most_reads = boxes->reads ? most : 0;
+    }
+    int rc = boxes->reads ? reserve(boxes, lw_min64(all, MOST_VALUES) * (int64_t)lw_type_bytes(boxes->type), err) : LW_ESYSTEM;
     const bool has_gaps = boxes->files && boxes->files->sequence.n_gaps > 0;
     for (int b = 0; b < n && rc == LW_OK; b++) {
         const int64_t n_values = count_values(&wanted[b]) * numbers(boxes);

@@ -294,26 +294,9 @@ static int find_chunk(struct lw_cells_read *read, int64_t number, struct lw_erro
     return fail_cell(read, &cell, &reason, err);
 }
 
-static int find_tiles(struct lw_cells_read *read, struct lw_error *err)
-{
-    const struct lw_stored *const stored = &read->cells->source->stored;
-    const int64_t n = product(read->n_tiles);
-    int rc = LW_OK;
-    if (!stored->is_chunked) {
-        read->flat = (struct lw_stored_chunk){.offset = stored->offset, .bytes = 1};
-        read->places = &read->flat;
-        return LW_OK;
-    }
-    if (!read->chunks && !(read->own_chunks = lw_alloc_array(n, sizeof *read->own_chunks, "the places of chunks", err)))
-        return LW_ESYSTEM;
-    read->places = read->chunks ? read->chunks : read->own_chunks;
-    for (int64_t t = 0; rc == LW_OK && t < n; t++)
-        rc = find_chunk(read, t, err);
-    return rc;
-}
-
 int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err)
 {
+    const struct lw_stored *const stored = &cells->source->stored;
     struct lw_error reason = {0};
     read->cells = cells;
     read->own_chunks = NULL;
@@ -323,9 +306,19 @@ int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, stru
         return rc ? fail_cell(read, NULL, &reason, err) : LW_OK;
     }
     find_cells(read);
-    const int rc = find_tiles(read, err);
-    if (rc == LW_OK)
-        read->batch.n_pieces = product(read->n_cells);
+    read->batch.n_pieces = product(read->n_cells);
+    if (!stored->is_chunked) {
+        read->flat = (struct lw_stored_chunk){.offset = stored->offset, .bytes = 1};
+        read->places = &read->flat;
+        return LW_OK;
+    }
+    const int64_t n = product(read->n_tiles);
+    if (!read->chunks && !(read->own_chunks = lw_alloc_array(n, sizeof *read->own_chunks, "the places of chunks", err)))
+        return LW_ESYSTEM;
+    read->places = read->chunks ? read->chunks : read->own_chunks;
+    int rc = LW_OK;
+    for (int64_t t = 0; rc == LW_OK && t < n; t++)
+        rc = find_chunk(read, t, err);
     return rc;
 }
 

@@ -70,17 +70,6 @@ void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to)
 /* What a thread converts at a time. */
 #define PIECE_VALUES ((int64_t)1 << 18)
 
-static void convert_magnitudes(const struct lw_conversion *c, const char *from, int64_t n, double *to)
-{
-    double numbers[BLOCK];
-    for (int64_t at = 0, count; at < n; at += count) {
-        count = lw_min64(BLOCK / 2, n - at);
-        convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
-        for (int64_t i = 0; i < count; i++)
-            to[at + i] = hypot(numbers[2 * i], numbers[2 * i + 1]);
-    }
-}
-
 static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct lw_conversion *const c = context;
@@ -90,12 +79,17 @@ static int convert_piece(void *context, int64_t piece, int thread, struct lw_err
     const int64_t n = lw_min64(PIECE_VALUES, c->length - begin);
     const char *const from = c->stored + row * c->stored_pitch + begin * (int64_t)lw_type_bytes(c->type);
     void *const to = c->into + row * c->into_pitch + begin * value;
+    double numbers[BLOCK];
     (void)thread;
     (void)err;
-    if (makes_magnitudes)
-        convert_magnitudes(c, from, n, to);
-    else
+    if (!makes_magnitudes)
         convert(c->type, c->packing, from, n, c->to, to);
+    for (int64_t at = 0, count; makes_magnitudes && at < n; at += count) {
+        count = lw_min64(BLOCK / 2, n - at);
+        convert(c->type, c->packing, from + at * (int64_t)lw_type_bytes(c->type), count, LW_FLOAT64, numbers);
+        for (int64_t i = 0; i < count; i++)
+            ((double *)to)[at + i] = hypot(numbers[2 * i], numbers[2 * i + 1]);
+    }
     return LW_OK;
 }
 

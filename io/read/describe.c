@@ -177,20 +177,6 @@ static int add_beside(const struct lw_reader *reader, struct lw_names *names, st
     return rc;
 }
 
-static int describe_files(struct lw_reader *reader, struct lw_error *err)
-{
-    struct lw_names names;
-    int rc = lw_names_find(reader->comm, reader->request.names, &names, err);
-    reader->n_shown = names.n;
-    if (rc == LW_OK && reader->request.beside)
-        rc = add_beside(reader, &names, err);
-    if (rc == LW_OK)
-        rc = describe_all(reader, &names, err);
-    reader->request.names = reader->request.beside = NULL;
-    lw_names_release(&names);
-    return rc;
-}
-
 /* ---- pieces: what files hold without a gap: each file, or each of the stretches that it is made of --------------------------- */
 
 static int64_t count_pieces(const struct lw_dataset_info *info) { return lw_max64(1, info->n_stretches); }
@@ -438,8 +424,16 @@ static void describe_joined(struct lw_reader *reader)
 
 int lw_describe(struct lw_reader *reader, struct lw_error *err)
 {
+    struct lw_names names;
     char text[256];
-    int rc = describe_files(reader, err);
+    int rc = lw_names_find(reader->comm, reader->request.names, &names, err);
+    reader->n_shown = names.n;
+    if (rc == LW_OK && reader->request.beside)
+        rc = add_beside(reader, &names, err);
+    if (rc == LW_OK)
+        rc = describe_all(reader, &names, err);
+    reader->request.names = reader->request.beside = NULL;
+    lw_names_release(&names);
     if (rc)
         return rc;
     rc = join(reader, err);

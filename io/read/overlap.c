@@ -111,20 +111,6 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
                    difference->values[0], difference->values[1]);
 }
 
-static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error *err)
-{
-    struct difference difference = {0};
-    int rc = LW_OK;
-    for (int64_t at = 0; rc == LW_OK && at < pair->count; at += pair->block) {
-        const int64_t count = lw_min64(pair->block, pair->count - at);
-        if ((rc = read_block(pair, pair->earlier, pair->in_earlier + at, count, pair->samples[0], err)) == LW_OK &&
-            (rc = read_block(pair, pair->later, pair->in_later + at, count, pair->samples[1], err)) == LW_OK &&
-            find_difference(pair, count, count * row, &difference))
-            rc = fail_difference(pair, at, count, &difference, err);
-    }
-    return rc;
-}
-
 /* ---- all of them ------------------------------------------------------------------------------------------------------------- */
 
 /* The two files that were compared last, which stay open: those of a file with gaps have it many times. */
@@ -152,12 +138,18 @@ static int compare_pair(struct pair *pair, struct lw_error *err)
     for (int d = 0; d < info->n_dims; d++)
         row *= d == pair->axis ? 1 : info->dims[d];
     const int64_t bytes = row * (int64_t)lw_type_bytes(info->type);
+    struct difference difference = {0};
     int rc = LW_OK;
     pair->block = lw_max64(1, lw_min64(pair->count, BLOCK_BYTES / lw_max64(1, bytes)));
     for (int s = 0; rc == LW_OK && s < 2; s++)
         rc = (pair->samples[s] = lw_alloc((size_t)(pair->block * bytes), "samples that files share", err)) ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK)
-        rc = compare_blocks(pair, row, err);
+    for (int64_t at = 0; rc == LW_OK && at < pair->count; at += pair->block) {
+        const int64_t count = lw_min64(pair->block, pair->count - at);
+        if ((rc = read_block(pair, pair->earlier, pair->in_earlier + at, count, pair->samples[0], err)) == LW_OK &&
+            (rc = read_block(pair, pair->later, pair->in_later + at, count, pair->samples[1], err)) == LW_OK &&
+            find_difference(pair, count, count * row, &difference))
+            rc = fail_difference(pair, at, count, &difference, err);
+    }
     lw_free(pair->samples[0]);
     lw_free(pair->samples[1]);
     return rc;

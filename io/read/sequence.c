@@ -170,18 +170,6 @@ static int compare_numbers(const struct lw_dataset_info *a, const struct lw_data
     return fail_pair(a, b, what, text_a, text_b, err);
 }
 
-/* The rates may differ by less than moves the last sample of a file to another place. */
-static int compare_rates(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int64_t length, struct lw_error *err)
-{
-    const double rate_a = a->axis.sample_rate_hz, rate_b = b->axis.sample_rate_hz;
-    char in_a[40], in_b[40];
-    if (rate_a <= 0 || rate_b <= 0 || fabs(rate_a / rate_b - 1) * (double)length < 0.5)
-        return LW_OK;
-    snprintf(in_a, sizeof in_a, "%.12g Hz", rate_a);
-    snprintf(in_b, sizeof in_b, "%.12g Hz", rate_b);
-    return fail_pair(a, b, "the sampling rate", in_a, in_b, err);
-}
-
 /* Of the channels; a hundredth of their spacing does not matter. */
 static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int d, struct lw_error *err)
 {
@@ -195,16 +183,23 @@ static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_
     return fail_pair(a, b, x->name[0] ? x->name : "the channels' coordinate", in_a, in_b, err);
 }
 
+/* The rates may differ by less than moves the last sample of a file to another place. */
 static int compare(const struct lw_dataset_info *a, const struct lw_dataset_info *b, int axis, struct lw_error *err)
 {
+    const double rate_a = a->axis.sample_rate_hz, rate_b = b->axis.sample_rate_hz;
+    const double length = (double)lw_max64(a->dims[axis], b->dims[axis]);
     char in_a[40], in_b[40];
     int rc;
     if (a->type.scalar != b->type.scalar || a->type.is_complex != b->type.is_complex || a->type.is_swapped != b->type.is_swapped)
         return fail_pair(a, b, "the type", lw_type_text(a->type, in_a), lw_type_text(b->type, in_b), err);
     if ((rc = compare_numbers(a, b, "the number of dimensions", a->n_dims, b->n_dims, err)) ||
-        (rc = compare_numbers(a, b, "the dimension that is time", a->metadata_axis, b->metadata_axis, err)) ||
-        (rc = compare_rates(a, b, lw_max64(a->dims[axis], b->dims[axis]), err)))
+        (rc = compare_numbers(a, b, "the dimension that is time", a->metadata_axis, b->metadata_axis, err)))
         return rc;
+    if (rate_a > 0 && rate_b > 0 && fabs(rate_a / rate_b - 1) * length >= 0.5) {
+        snprintf(in_a, sizeof in_a, "%.12g Hz", rate_a);
+        snprintf(in_b, sizeof in_b, "%.12g Hz", rate_b);
+        return fail_pair(a, b, "the sampling rate", in_a, in_b, err);
+    }
     for (int d = 0; rc == LW_OK && d < a->n_dims; d++) {
         char what[40];
         snprintf(what, sizeof what, "the length of dimension %d", d);

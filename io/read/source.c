@@ -35,19 +35,6 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
 }
 
 /* A library takes a hundred times as long to open a file as the system does. What was described must still be there. */
-static int open_flat(struct lw_source *source, struct lw_error *err)
-{
-    const struct lw_dataset_info *const info = &source->described;
-    struct stat now;
-    const int rc = lw_file_open_input(info->file, &source->fd, err);
-    if (rc)
-        return rc;
-    if (fstat(source->fd, &now) != 0 || now.st_size != info->file_bytes)
-        return lw_fail(err, LW_EDATA, "'%s' has changed since the run began: there is no result; run again when nobody writes it",
-                       info->file);
-    return LW_OK;
-}
-
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {
@@ -56,11 +43,16 @@ int lw_source_open(const struct lw_dataset_info *described, int least_dims, int 
         return LW_ESYSTEM;
     *source = (struct lw_source){.described = *described, .info = *described, .fd = -1};
     lw_source_squeeze(&source->info, least_dims, most_dims, source->described_dim);
+    struct stat now;
     int rc;
-    if (pool && described->is_flat)
-        rc = open_flat(source, err);
-    else if ((rc = lw_formats_find(described->file, &described->hints, &source->format, err)) == LW_OK)
+    if (pool && described->is_flat) {
+        rc = lw_file_open_input(described->file, &source->fd, err);
+        if (rc == LW_OK && (fstat(source->fd, &now) != 0 || now.st_size != described->file_bytes))
+            rc = lw_fail(err, LW_EDATA, "'%s' has changed since the run began: there is no result; run again when nobody writes it",
+                         described->file);
+    } else if ((rc = lw_formats_find(described->file, &described->hints, &source->format, err)) == LW_OK) {
         rc = source->format->open(&source->described, &source->dataset, err);
+    }
     if (rc) {
         lw_source_close(source);
         return rc;

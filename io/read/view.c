@@ -416,19 +416,6 @@ static int64_t count_tiles(const struct lw_source *source, const struct lw_view_
     return source->stored.is_chunked ? chunks_touched(source, spec) : 1;
 }
 
-/* Take the beginning of a slab from the row, should it be there. */
-static void take_kept(const struct lw_view *view, struct lw_slab *slab)
-{
-    struct lw_slab part = *slab;
-    if (!holds(view, slab, slab->first))
-        return;
-    part.count = lw_min64(slab->count, view->row.first + view->row.count - slab->first);
-    copy_kept(view, &part);
-    slab->first += part.count;
-    slab->into_first += part.count;
-    slab->count -= part.count;
-}
-
 /* Make the row that of what is behind the end of a slab in its last chunks; nothing, should it end where they do. */
 static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
 {
@@ -442,11 +429,18 @@ static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
         view->read.targets[view->read.n_targets++] = target_of(view->source, spec, &row);
 }
 
+/* The beginning of the slab may be in the row. */
 static int begin_pooled(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
 {
     struct lw_slab rest = *slab;
-    if (rest.count > 0 && view->row.memory)
-        take_kept(view, &rest);
+    if (rest.count > 0 && view->row.memory && holds(view, slab, slab->first)) {
+        struct lw_slab part = *slab;
+        part.count = lw_min64(slab->count, view->row.first + view->row.count - slab->first);
+        copy_kept(view, &part);
+        rest.first += part.count;
+        rest.into_first += part.count;
+        rest.count -= part.count;
+    }
     if (rest.count == 0 || rest.n_channels == 0)
         return LW_OK;
     view->read.targets[0] = target_of(view->source, &view->spec, &rest);

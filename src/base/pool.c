@@ -47,19 +47,6 @@ static void take_off(struct queue *queue, struct lw_batch *batch)
         queue->last = before;
 }
 
-static void fail(struct lw_batch *batch, struct queue *queue, int64_t piece, const struct lw_error *err)
-{
-    if (batch->err.code == LW_OK || piece < batch->failed_piece) {
-        batch->failed_piece = piece;
-        batch->err = *err;
-    }
-    if (batch->n_taken < batch->n_pieces) {     /* what nobody has taken counts as done */
-        batch->n_done += batch->n_pieces - batch->n_taken;
-        batch->n_taken = batch->n_pieces;
-        take_off(queue, batch);
-    }
-}
-
 static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
 {
     struct lw_batch *const batch = queue->first;
@@ -74,9 +61,15 @@ static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
     pthread_mutex_lock(&pool->mutex);
     if (--queue->n_working == 0)
         queue->busy_seconds += lw_now() - queue->since;
-    if (rc) {
+    if (rc && (batch->err.code == LW_OK || piece < batch->failed_piece)) {
         err.code = rc;
-        fail(batch, queue, piece, &err);
+        batch->failed_piece = piece;
+        batch->err = err;
+    }
+    if (rc && batch->n_taken < batch->n_pieces) {       /* what nobody has taken counts as done */
+        batch->n_done += batch->n_pieces - batch->n_taken;
+        batch->n_taken = batch->n_pieces;
+        take_off(queue, batch);
     }
     if (++batch->n_done == batch->n_pieces)
         pthread_cond_broadcast(&pool->done);
