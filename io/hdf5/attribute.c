@@ -59,12 +59,6 @@ static struct found find(hid_t object, const char *name, struct lw_error *err)
     return found;
 }
 
-static bool is_number(const struct found *found)
-{
-    const H5T_class_t class = H5Tget_class(found->type);
-    return (class == H5T_INTEGER || class == H5T_FLOAT) && found->n_elements == 1;
-}
-
 static bool is_text(const struct found *found, int count)
 {
     return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
@@ -118,10 +112,11 @@ bool lw_attribute_parse_number(const char *text, double *value)
 bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err)
 {
     const struct found found = find(object, name, err);
-    const bool numeric = found.type >= 0 && is_number(&found), textual = found.type >= 0 && is_text(&found, 1);
+    const H5T_class_t class = found.type >= 0 ? H5Tget_class(found.type) : H5T_NO_CLASS;
+    const bool numeric = (class == H5T_INTEGER || class == H5T_FLOAT) && found.n_elements == 1;
+    const bool textual = found.type >= 0 && is_text(&found, 1);
     char *const text = textual ? take_item(&found, 0) : NULL;
-    const bool is_short = numeric && H5Tget_class(found.type) == H5T_FLOAT && H5Tget_size(found.type) < 8;
-    *accuracy = is_short ? (double)FLT_EPSILON : 0;
+    *accuracy = numeric && class == H5T_FLOAT && H5Tget_size(found.type) < 8 ? (double)FLT_EPSILON : 0;
     const bool done = text || (numeric && H5Aread(found.attribute, H5T_NATIVE_DOUBLE, value) >= 0);
     if ((numeric || textual) && !done)
         note_broken(object, name, err);

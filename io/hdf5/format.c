@@ -195,12 +195,6 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return opened->info->blocks.n > 0 ? read_joined(opened, box, err) : read_stored(opened, box, opened->info->n_dims, err);
 }
 
-/* A damaged file may say of its chunks what was not believed when it was described. */
-static bool is_as_described(const struct lw_dataset_info *info, const struct lw_stored *stored)
-{
-    return stored->is_chunked ? stored->filters.chunk_bytes == lw_dataset_chunk_bytes(info) : info->chunk[0] == 0;
-}
-
 /* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
 static bool is_being_written(const struct opened *opened)
 {
@@ -208,16 +202,20 @@ static bool is_being_written(const struct opened *opened)
     return H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
 }
 
-/* Should the finder not open what is open already, HDF5 reads, and says what is wrong. */
+/* A damaged file may say of its chunks what was not believed when it was described. Should the finder not open what is open
+ * already, HDF5 reads, and says what is wrong. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     *out = (struct lw_stored){0};
-    return info->blocks.n == 0 && !opened->is_converted && !is_being_written(opened) &&
-           lw_stored_locate(opened->file, opened->dataset, out) && is_as_described(info, out) &&
-           (!out->is_chunked || opened->finder ||
-            lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
+    if (info->blocks.n > 0 || opened->is_converted || is_being_written(opened) ||
+        !lw_stored_locate(opened->file, opened->dataset, out))
+        return false;
+    if (!out->is_chunked)
+        return info->chunk[0] == 0;
+    return out->filters.chunk_bytes == lw_dataset_chunk_bytes(info) &&
+           (opened->finder || lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
 }
 
 static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)

@@ -127,9 +127,12 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
     return rc;
 }
 
-static int check_virtual(struct node *node, hid_t creation, struct lw_error *err)
+static int check_node(struct node *node, struct lw_error *err)
 {
     size_t count = 0;
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(node->dataset);
+    if (H5Pget_layout(creation) != H5D_VIRTUAL)
+        return LW_OK;
     if (stat(node->file_name, &node->status) != 0)
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", node->file_name, strerror(errno));
     if (H5Rcreate(&node->address, node->dataset, ".", H5R_OBJECT, -1) < 0)
@@ -142,12 +145,6 @@ static int check_virtual(struct node *node, hid_t creation, struct lw_error *err
                        node->file_name, DEEPEST);
     H5Pget_virtual_count(creation, &count);
     return check_sources(node, creation, count, err);
-}
-
-static int check_node(struct node *node, struct lw_error *err)
-{
-    LW_CLOSED const hid_t creation = H5Dget_create_plist(node->dataset);
-    return H5Pget_layout(creation) == H5D_VIRTUAL ? check_virtual(node, creation, err) : LW_OK;
 }
 
 /* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */

@@ -124,17 +124,6 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 
 /* ---- its values ---------------------------------------------------------------------------------------------------- */
 
-/* Relative rounding error of the stored values; negative if they are no numbers. */
-static double rounding(hid_t scale)
-{
-    LW_CLOSED const hid_t type = H5Dget_type(scale);
-    const H5T_class_t class = H5Tget_class(type);
-    const bool is_short = H5Tget_size(type) < 8;
-    if (class == H5T_FLOAT && is_short)
-        return FLT_EPSILON;
-    return class == H5T_FLOAT || class == H5T_INTEGER ? DBL_EPSILON : -1;
-}
-
 /* Regular: no value is further from its place than a thousandth of the step, or than its rounding. */
 static bool is_regular(const double *values, hsize_t count, hsize_t stride, const struct lw_scale *scale, double epsilon)
 {
@@ -149,10 +138,12 @@ static bool is_regular(const double *values, hsize_t count, hsize_t stride, cons
 static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct lw_error *err)
 {
     double last, values[SCALE_SAMPLES];
-    const double epsilon = rounding(scale);
+    LW_CLOSED const hid_t type = H5Dget_type(scale);
+    const H5T_class_t class = H5Tget_class(type);
+    const double epsilon = class == H5T_FLOAT && H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;     /* of their rounding */
     const hsize_t stride = (length + SCALE_SAMPLES - 1) / SCALE_SAMPLES;
     const hsize_t count = (length + stride - 1) / stride;
-    if (epsilon < 0)
+    if (class != H5T_FLOAT && class != H5T_INTEGER)
         return false;
     if (!lw_hdf5_read_list(scale, H5T_NATIVE_DOUBLE, 0, stride, count, values) ||
         !lw_hdf5_read_list(scale, H5T_NATIVE_DOUBLE, length - 1, 1, 1, &last)) {

@@ -51,8 +51,7 @@ static bool parse_scalar(hid_t stored, struct lw_type *out)
     const bool swapped = is_swapped(stored);
     for (int s = 0; s < LW_N_RESULT_SCALARS; s++) {
         LW_CLOSED const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
-        const bool equal = H5Tequal(stored, candidate) > 0;
-        if (equal) {
+        if (H5Tequal(stored, candidate) > 0) {
             *out = (struct lw_type){.scalar = (enum lw_scalar)s, .is_swapped = swapped};
             return true;
         }
@@ -105,18 +104,11 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
     return true;
 }
 
-/* Numbers with names, as h5py stores booleans. */
-static bool parse_enumeration(hid_t stored, struct lw_type *out)
-{
-    if (H5Tget_class(stored) != H5T_ENUM)
-        return false;
-    LW_CLOSED const hid_t number = H5Tget_super(stored);
-    return parse_scalar(number, out);
-}
-
+/* h5py stores booleans as numbers with names. */
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
 {
-    return parse_scalar(stored, out) || parse_enumeration(stored, out) || parse_complex(stored, out);
+    LW_CLOSED const hid_t named = H5Tget_class(stored) == H5T_ENUM ? H5Tget_super(stored) : -1;
+    return parse_scalar(stored, out) || (named >= 0 && parse_scalar(named, out)) || parse_complex(stored, out);
 }
 
 static hid_t complex_type(const char *real, const char *imaginary, hid_t part)

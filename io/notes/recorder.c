@@ -18,25 +18,19 @@ static bool says_nothing(const char *value)
     return false;
 }
 
-/* FNV-1a. */
-static uint32_t checksum(const char *text)
-{
-    uint32_t sum = 2166136261u;
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * 16777619u;
-    return sum;
-}
-
 /* Without blanks around it; what would part fields is a blank. */
 static void clean(const char *value, char out[LW_RECORDER_VALUE])
 {
     enum { KEPT = 32 };
     value += strspn(value, " ");
     const size_t length = strlen(value);
+    uint32_t sum = 2166136261u;         /* FNV-1a */
+    for (const char *c = value; *c; c++)
+        sum = (sum ^ (unsigned char)*c) * 16777619u;
     if (length < LW_RECORDER_VALUE)
         snprintf(out, LW_RECORDER_VALUE, "%s", value);
     else
-        snprintf(out, LW_RECORDER_VALUE, "%.*s.. (%08x)", KEPT, value, (unsigned)checksum(value));
+        snprintf(out, LW_RECORDER_VALUE, "%.*s.. (%08x)", KEPT, value, (unsigned)sum);
     for (char *c = out; *c; c++)
         *c = iscntrl((unsigned char)*c) ? ' ' : *c;
     for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--)

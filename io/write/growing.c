@@ -1,4 +1,4 @@
-#include "io/write/growing.h"
+#include "io/write/structure.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

@@ -398,7 +398,7 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
     if (rc)
         return rc;
     if (writer->file)
-        writer->structure->finish_together(writer->file);
+        writer->structure->close_together(writer->file, true);
     writer->file = NULL;
     if (lw_comm_rank(writer->comm) == 0 && (rc = complete(writer, attributes, n_attributes, &is_stuck, err)) == LW_OK &&
         (rc = lw_result_file_publish(&writer->result, err)) == LW_OK)
@@ -414,7 +414,7 @@ void lw_writer_destroy(struct lw_writer *writer)
         return;
     lw_store_close(writer->store);
     if (writer->file)
-        writer->structure->close_together(writer->file);
+        writer->structure->close_together(writer->file, false);
     if (lw_comm_rank(writer->comm) == 0)
         lw_result_file_discard(&writer->result);
     else

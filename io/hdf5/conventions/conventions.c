@@ -462,22 +462,17 @@ static herr_t look_beside(hid_t group, const char *name, const H5L_info_t *link,
     return 0;
 }
 
-static void search_beside(struct beside *beside)
-{
-    char group[LW_MAX_PATH];
-    snprintf(group, sizeof group, "%s", beside->subject->info->path);
-    char *const slash = strrchr(group, '/');
-    if (slash)
-        *slash = '\0';
-    LW_CLOSED const hid_t opened = H5Oopen(beside->subject->file, slash && group[0] ? group : "/", H5P_DEFAULT);
-    if (opened >= 0 && H5Iget_type(opened) == H5I_GROUP)
-        H5Literate(opened, H5_INDEX_NAME, H5_ITER_INC, NULL, look_beside, beside);
-}
-
 bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *times)
 {
     struct beside beside = {.subject = subject};
-    search_beside(&beside);
+    char group[LW_MAX_PATH];
+    snprintf(group, sizeof group, "%s", subject->info->path);
+    char *const slash = strrchr(group, '/');
+    if (slash)
+        *slash = '\0';
+    LW_CLOSED const hid_t opened = H5Oopen(subject->file, slash && group[0] ? group : "/", H5P_DEFAULT);
+    if (opened >= 0 && H5Iget_type(opened) == H5I_GROUP)
+        H5Literate(opened, H5_INDEX_NAME, H5_ITER_INC, NULL, look_beside, &beside);
     const char *const path = beside.n_own == 1 ? beside.own : beside.n == 1 ? beside.any : "";
     if (!path[0] || !lw_times_read(subject->file, path, "", times, subject->err) || times->n < 3)
         return false;

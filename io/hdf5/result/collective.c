@@ -132,7 +132,7 @@ int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, cons
     for (int d = 0; d < spec->n_datasets; d++)
         file->outputs[d] = (struct output){.dataset = -1, .type = -1};
     if ((rc = open_file(file, spec, err)))
-        lw_collective_close(file);
+        lw_collective_close(file, false);
     else
         *out = file;
     return rc;
@@ -153,14 +153,6 @@ static herr_t close_objects(struct collective *file)
     return id >= 0 ? H5Fclose(id) : 0;
 }
 
-void lw_collective_close(void *file)
-{
-    if (!file)
-        return;
-    close_objects(file);
-    lw_free(file);
-}
-
 static void expect_sync(struct collective *file)
 {
     snprintf(file->failure, sizeof file->failure, "cannot write '%.600s' to disk", file->result->part);
@@ -174,13 +166,14 @@ void lw_collective_flush(void *opened)
         fail_in_hdf5(file);
 }
 
-void lw_collective_finish(void *opened)
+void lw_collective_close(void *opened, bool is_whole)
 {
     struct collective *const file = opened;
     if (!file)
         return;
-    expect_sync(file);
-    if (close_objects(file) < 0)
+    if (is_whole)
+        expect_sync(file);
+    if (close_objects(file) < 0 && is_whole)
         fail_in_hdf5(file);
     lw_free(file);
 }

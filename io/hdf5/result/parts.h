@@ -115,5 +115,4 @@ int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, cons
                        struct lw_error *err);
 void lw_collective_write(void *file, int dataset, const int64_t *first, const int64_t *count, const void *data);
 void lw_collective_flush(void *file);
-void lw_collective_finish(void *file);
-void lw_collective_close(void *file);
+void lw_collective_close(void *file, bool is_whole);

@@ -345,6 +345,5 @@ const struct lw_structure lw_structure_hdf5 = {
     .open_together = lw_collective_open,
     .write_together = lw_collective_write,
     .flush_together = lw_collective_flush,
-    .finish_together = lw_collective_finish,
     .close_together = lw_collective_close,
 };
