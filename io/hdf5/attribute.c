@@ -194,28 +194,17 @@ bool lw_attribute_read_first(hid_t object, const char *const *names, char *text,
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-/* A UTF-8 text type of `size` bytes, or H5T_VARIABLE. */
-static hid_t text_type(size_t size)
-{
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, size);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    if (size != H5T_VARIABLE)
-        H5Tset_strpad(type, H5T_STR_NULLPAD);
-    return type;
-}
-
-/* An empty fixed text still needs a byte: HDF5 knows no type of size 0. */
+/* Texts are UTF-8. An empty fixed one still needs a byte: HDF5 knows no type of size 0. */
 static hid_t stored_type(const struct lw_attribute *attribute)
 {
-    switch (attribute->kind) {
-    case LW_ATTRIBUTE_TEXT:
-        return text_type(!attribute->is_late ? H5T_VARIABLE : attribute->text[0] ? strlen(attribute->text) : 1);
-    case LW_ATTRIBUTE_INT: return H5Tcopy(H5T_STD_I64LE);
-    case LW_ATTRIBUTE_REAL:
-    case LW_ATTRIBUTE_REALS: return H5Tcopy(H5T_IEEE_F64LE);
-    }
-    return -1;
+    if (attribute->kind != LW_ATTRIBUTE_TEXT)
+        return H5Tcopy(attribute->kind == LW_ATTRIBUTE_INT ? H5T_STD_I64LE : H5T_IEEE_F64LE);
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, !attribute->is_late ? H5T_VARIABLE : attribute->text[0] ? strlen(attribute->text) : 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    if (attribute->is_late)
+        H5Tset_strpad(type, H5T_STR_NULLPAD);
+    return type;
 }
 
 static herr_t put_text(hid_t stored, const char *text)

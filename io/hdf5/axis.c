@@ -202,12 +202,8 @@ static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_
 
 /* ---- the other dimensions ---------------------------------------------------------------------------------------------- */
 
-static void name_dimensions(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+static void name_time(struct lw_dataset_info *info)
 {
-    for (int d = 0; d < info->n_dims; d++) {
-        struct lw_coordinate *const coordinate = &info->coordinates[d];
-        lw_scale_name(dataset, d, info->n_dims, coordinate->name, sizeof coordinate->name, err);
-    }
     if (info->metadata_axis >= 0)
         snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
 }
@@ -295,7 +291,9 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
     struct lw_subject subject = {.file = file, .info = info, .err = &broken};
     info->axis = (struct lw_axis_metadata){0};
     info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims, &broken);
-    name_dimensions(dataset, info, &broken);
+    for (int d = 0; d < info->n_dims; d++)
+        lw_scale_name(dataset, d, info->n_dims, info->coordinates[d].name, sizeof info->coordinates[d].name, &broken);
+    name_time(info);
     info->is_power = is_power(dataset, &broken);
     const int rc = lw_conventions_describe(&subject);
     if (rc == LW_OK && !info->convention[0])
@@ -306,7 +304,6 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
         use_times(&subject);
     find_recorder(dataset, &info->recorder, &broken);
     find_recorder(file, &info->recorder, &broken);
-    if (info->metadata_axis >= 0)
-        snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
+    name_time(info);
     return broken.code == LW_OK ? LW_OK : lw_fail(err, broken.code, "%s", broken.message);
 }

@@ -127,6 +127,7 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
     return rc;
 }
 
+/* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */
 static int check_node(struct node *node, struct lw_error *err)
 {
     size_t count = 0;
@@ -145,14 +146,6 @@ static int check_node(struct node *node, struct lw_error *err)
                        node->file_name, DEEPEST);
     H5Pget_virtual_count(creation, &count);
     return check_sources(node, creation, count, err);
-}
-
-/* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */
-static int check_sound(hid_t file, const char *file_name, hid_t dataset, struct lw_error *err)
-{
-    struct node node = {.file = file, .dataset = dataset};
-    snprintf(node.file_name, sizeof node.file_name, "%s", file_name);
-    return check_node(&node, err);
 }
 
 /* ---- the dataset --------------------------------------------------------------------------------------------------- */
@@ -180,7 +173,9 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     }
     LW_CLOSED const hid_t creation = H5Dget_create_plist(object);
     int rc = lw_hdf5_filters_check(creation, file_name, path, err);
-    rc = rc ? rc : check_sound(file, file_name, object, err);
+    struct node node = {.file = file, .dataset = object};
+    snprintf(node.file_name, sizeof node.file_name, "%s", file_name);
+    rc = rc ? rc : check_node(&node, err);
     if (rc)
         H5Oclose(object);
     else

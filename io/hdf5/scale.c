@@ -40,14 +40,7 @@ static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, 
     return is_taken;
 }
 
-/* Whether DIMENSION_LIST holds what it should: for each dimension a list of references. */
-static bool is_list(hid_t type, hid_t space, int n_dims)
-{
-    LW_CLOSED const hid_t item = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
-    const bool are_references = item >= 0 && H5Tequal(item, H5T_STD_REF_OBJ) > 0;
-    return are_references && H5Sget_simple_extent_npoints(space) == n_dims && n_dims <= H5S_MAX_RANK;
-}
-
+/* DIMENSION_LIST holds for each dimension a list of references; one that is anything else says nothing. */
 static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
 {
     hvl_t lists[H5S_MAX_RANK];
@@ -57,7 +50,10 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
     LW_CLOSED const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
     LW_CLOSED const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     LW_CLOSED const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    const bool is_known = type >= 0 && space >= 0, fits = is_known && is_list(type, space, n_dims);
+    const bool is_known = type >= 0 && space >= 0;
+    LW_CLOSED const hid_t item = is_known && H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
+    const bool fits = item >= 0 && H5Tequal(item, H5T_STD_REF_OBJ) > 0 && n_dims <= H5S_MAX_RANK &&
+                      H5Sget_simple_extent_npoints(space) == n_dims;
     const bool is_read = fits && H5Aread(attribute, type, lists) >= 0;
     if (!is_known || (fits && !is_read))
         lw_attribute_broken(dataset, "attribute DIMENSION_LIST", err);

@@ -1,4 +1,4 @@
-#include "io/hdf5/stored.h"
+#include "io/hdf5/inspect.h"
 
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
@@ -174,23 +174,18 @@ static const H5FD_class_t driver = {
 
 /* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the
  * file was the last to hold it. */
-static hid_t open_file(struct lw_finder *finder, const char *name)
-{
-    static hid_t driver_number = H5I_INVALID_HID;
-    if (driver_number < 0)
-        driver_number = H5FDregister(&driver);
-    LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_driver(access, driver_number, &finder);
-    return H5Fopen(name, H5F_ACC_RDONLY, access);
-}
-
 int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)
 {
+    static hid_t driver_number = H5I_INVALID_HID;
     struct lw_finder *const finder = lw_alloc(sizeof *finder, "the places of chunks", err);
     if (!finder)
         return LW_ESYSTEM;
+    if (driver_number < 0)
+        driver_number = H5FDregister(&driver);
     *finder = (struct lw_finder){.fd = fd, .n_dims = n_dims, .file = -1, .dataset = -1};
-    if ((finder->file = open_file(finder, file)) < 0 ||
+    LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_driver(access, driver_number, &finder);
+    if ((finder->file = H5Fopen(file, H5F_ACC_RDONLY, access)) < 0 ||
         (finder->dataset = H5Dopen2(finder->file, path, H5P_DEFAULT)) < 0) {
         const int rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s again", lw_name_of(file, path).text);
         lw_finder_destroy(finder);

@@ -2,13 +2,89 @@
  * axes. A further convention is such a table and a line in conventions.c. */
 #pragma once
 
+#include "base/error.h"
 #include "io/dataset.h"
-#include "io/hdf5/conventions/place.h"
-#include "io/hdf5/conventions/times.h"
 #include "io/notes/notes.h"
 
 #include <hdf5.h>
 #include <stdbool.h>
+
+/* ---- place.c: single values and short lists by their place in a file: "Acquisition@GaugeLength" is an attribute of an object,
+ * "header/dt" a dataset. */
+
+/* Long enough for any path and the name of an attribute. */
+enum { LW_PLACE = LW_MAX_PATH + 64 };
+
+/* Reading: false if there is nothing at that place, or something of another kind. What is there and cannot be read is noted in
+ * *err, as io/hdf5/attribute.h says. */
+
+/** @param path  as in lw_place_from */
+bool lw_place_exists(hid_t file, const char *path, const char *place);
+
+/** One finite number of any type, or a text that is a number. */
+bool lw_place_real(hid_t file, const char *place, double *value, struct lw_error *err);
+
+/** One text; false if it is empty. */
+bool lw_place_text(hid_t file, const char *place, char *text, size_t size, struct lw_error *err);
+
+/** A list of one dimension, of `most` elements at most. @return  how many; 0: none, or not all are finite numbers */
+int lw_place_reals(hid_t file, const char *place, double *values, int most, struct lw_error *err);
+
+/** Element `index` of a list of texts, of at most H5S_MAX_RANK. */
+bool lw_place_item(hid_t file, const char *place, int index, char *text, size_t size, struct lw_error *err);
+
+/** A dataset without samples, virtual or in other files is none. Close it with H5Dclose. -1: there is none. */
+hid_t lw_place_open_dataset(hid_t file, const char *path);
+
+/** A place that is told from an object on, or, without dots, from the root: of "/a/b/c" and "./@x" it is "/a/b/c@x", of "../d@x"
+ * "/a/b/d@x", of "../../@x" "/a@x". Returns `whole`. */
+const char *lw_place_from(const char *path, const char *place, char whole[LW_PLACE]);
+
+/* ---- times.c: a dataset that holds the time of each sample of another one.
+ *
+ *     whole numbers      of days, ..., seconds, ..., nanoseconds: times are exact, and so is their step
+ *     dates in binary    seconds since 1970 as float64 are 0.2 us apart: each is the nanosecond nearest to it in double precision,
+ *                        as DASCore and numpy have it. The step is a whole number of nanoseconds, where one leads from the first
+ *                        time to the last within that
+ *     short times        seconds since the first sample in binary
+ *
+ * A rate that may well be a whole number of hertz is that number.
+ *
+ * Without a unit, numbers as large as the seconds, milliseconds, microseconds or nanoseconds since 1970 are these; other binary
+ * ones are seconds. */
+
+struct lw_times {
+    char path[LW_MAX_PATH];
+    int64_t n;
+    bool has_date;              /* `first` is UTC; else `start` is in `unit` */
+    struct lw_instant first;
+    double start;               /* as it is stored */
+    char unit[64];
+    struct lw_period period;    /* numerator 0: one time alone, or they are not regular */
+    double rate_accuracy;       /* relative, of the period */
+    double span_s;              /* from the first to the last */
+    int64_t span_ns;            /* the same, exactly; 0: short times */
+    double rounding_s;          /* how far they are from a regular axis, and from what was meant */
+};
+
+/** False: no dataset of numbers with one dimension, no unit of time, or times that do not increase.
+ * @param unit  "us", "ms since 2023-01-01"; "": what the dataset's attributes say, or its numbers */
+bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_times *out, struct lw_error *err);
+
+/** Let the axis begin at the first of the times, and its samples be as far apart as they are. */
+void lw_times_take_start(const struct lw_times *times, struct lw_axis_metadata *axis);
+void lw_times_take_rate(const struct lw_times *times, struct lw_axis_metadata *axis);
+
+/** LW_EDATA: the axis' rate is not that of the times, by more than rounding explains. Names both. */
+int lw_times_check(const struct lw_times *times, const struct lw_axis_metadata *axis, struct lw_error *err);
+
+/** Seconds since 1970 in binary, to the nanosecond as above. */
+bool lw_times_from_seconds(double seconds, struct lw_instant *out);
+
+/** Seconds in binary as a step of whole nanoseconds, if the step is as long. */
+bool lw_times_step(double seconds, struct lw_period *out);
+
+/* ---- conventions.c */
 
 /* A dataset of samples that is being described. */
 struct lw_subject {

@@ -1,4 +1,4 @@
-#include "io/hdf5/conventions/place.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
@@ -41,22 +41,16 @@ static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 /* ---- datasets ------------------------------------------------------------------------------------------------------- */
 
 /* HDF5 copies as many bytes of a compact dataset as its shape says, also where fewer are there. */
-static bool is_plain(hid_t dataset)
-{
-    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
-    const H5D_layout_t layout = H5Pget_layout(creation);
-    return ((layout == H5D_COMPACT && lw_hdf5_is_all_there(dataset)) || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
-           H5Pget_external_count(creation) == 0;
-}
-
 hid_t lw_place_open_dataset(hid_t file, const char *path)
 {
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
-    if (object < 0)
-        return -1;
-    if (H5Iget_type(object) == H5I_DATASET && is_plain(object))
+    const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
+    LW_CLOSED const hid_t creation = is_dataset ? H5Dget_create_plist(object) : -1;
+    const H5D_layout_t layout = is_dataset ? H5Pget_layout(creation) : H5D_LAYOUT_ERROR;
+    if ((layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED || (layout == H5D_COMPACT && lw_hdf5_is_all_there(object))) &&
+        H5Pget_external_count(creation) == 0)
         return object;
-    H5Oclose(object);
+    lw_hdf5_close(object);
     return -1;
 }
 

@@ -1,9 +1,8 @@
-#include "io/hdf5/conventions/times.h"
+#include "io/hdf5/conventions/conventions.h"
 
 #include "base/memory.h"
 #include "io/dataset.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/conventions/place.h"
 #include "io/hdf5/library.h"
 
 #include <float.h>

@@ -62,19 +62,17 @@ static void fill(const struct lw_writer_scale *scale, int64_t first, int64_t cou
             values[i] = lw_scale_value(scale, first + i);
 }
 
-static bool is_short_beside(const struct lw_writer_dataset *spec, int d)
+bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
 {
-    int64_t bytes = (int64_t)lw_type_bytes(spec->type);
+    int64_t bytes = (int64_t)lw_type_bytes(spec->type);         /* of the dataset, for each value of the scale */
+    if (spec->scales[d].kind == LW_SCALE_NONE || spec->dims[d] <= 0)
+        return false;
+    if (spec->dims[d] <= LW_SCALE_SHORT_VALUES)
+        return true;
     for (int other = 0; other < spec->n_dims; other++)
         if (other != d && __builtin_mul_overflow(bytes, spec->dims[other], &bytes))
             return true;
     return bytes >= LW_SCALE_LEAST_BYTES && spec->dims[d] <= LW_SCALE_MOST_VALUES;
-}
-
-bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
-{
-    return spec->scales[d].kind != LW_SCALE_NONE && spec->dims[d] > 0 &&
-           (spec->dims[d] <= LW_SCALE_SHORT_VALUES || is_short_beside(spec, d));
 }
 
 int64_t lw_scales_room(const struct lw_writer_dataset *spec)
