@@ -78,23 +78,20 @@ static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *in
 /* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
 static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
 {
-    struct lw_probe probe;
+    LW_CLOSED hid_t file = -1, dataset = -1;
     struct lw_stored stored = {0};
-    int rc = lw_probe_open(info, &probe, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_probe_open(info, &file, &dataset, err)) || (rc = check_type(dataset, use, info, err)))
         return rc;
-    rc = check_type(probe.dataset, use, info, err);
-    if (rc == LW_OK && use == LW_USE_SAMPLES) {
-        info->is_flat = info->chunk[0] == 0 && info->blocks.n == 0 && lw_stored_locate(probe.file, probe.dataset, &stored) &&
+    if (use == LW_USE_NUMBERS) {
+        part_blocks(info);
+        H5Dget_storage_size(dataset);
+    } else {
+        info->is_flat = info->chunk[0] == 0 && info->blocks.n == 0 && lw_stored_locate(file, dataset, &stored) &&
                         !stored.is_chunked;
         info->flat_offset = stored.offset;
     }
-    if (use == LW_USE_NUMBERS) {
-        part_blocks(info);
-        H5Dget_storage_size(probe.dataset);
-    }
-    lw_probe_close(&probe);
-    return rc;
+    return LW_OK;
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
@@ -239,17 +236,16 @@ static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double 
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_dataset_info now = *info;
-    struct lw_probe probe;
-    int rc = lw_probe_open(&now, &probe, err);
-    if (rc)
+    LW_CLOSED hid_t file = -1, dataset = -1;
+    int rc;
+    if ((rc = lw_probe_open(&now, &file, &dataset, err)))
         return rc;
     part_blocks(&now);
-    if ((rc = check_type(probe.dataset, LW_USE_NUMBERS, &now, err)) == LW_OK)
-        rc = memcmp(now.dims, info->dims, sizeof info->dims) == 0 && now.type.is_complex == info->type.is_complex
-                 ? read_whole(probe.dataset, info, values, err)
-                 : lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
-    lw_probe_close(&probe);
-    return rc;
+    if ((rc = check_type(dataset, LW_USE_NUMBERS, &now, err)))
+        return rc;
+    if (memcmp(now.dims, info->dims, sizeof info->dims) == 0 && now.type.is_complex == info->type.is_complex)
+        return read_whole(dataset, info, values, err);
+    return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
 }
 
 static int find_quality(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err)

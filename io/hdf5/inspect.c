@@ -157,7 +157,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
         snprintf(mistake, sizeof mistake, "name a dataset of the file, as in '%.128s:/path'", file_name);
         return lw_listing_fail(file, path, LW_EUSAGE, mistake, err);
     }
-    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    LW_CLOSED hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
         return lw_hdf5_fail(err, LW_EIO, "cannot read %.600s", lw_name_of(file_name, path).text);
     if (object < 0) {
@@ -166,21 +166,19 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     }
     const H5I_type_t type = H5Iget_type(object);
     if (type != H5I_DATASET) {
-        H5Oclose(object);
         snprintf(mistake, sizeof mistake, "'%.128s' in '%.128s' is %s, not a dataset", path, file_name,
                  type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset");
         return lw_listing_fail(file, path, LW_EDATA, mistake, err);
     }
     LW_CLOSED const hid_t creation = H5Dget_create_plist(object);
-    int rc = lw_hdf5_filters_check(creation, file_name, path, err);
     struct node node = {.file = file, .dataset = object};
     snprintf(node.file_name, sizeof node.file_name, "%s", file_name);
-    rc = rc ? rc : check_node(&node, err);
-    if (rc)
-        H5Oclose(object);
-    else
-        *out = object;
-    return rc;
+    int rc;
+    if ((rc = lw_hdf5_filters_check(creation, file_name, path, err)) || (rc = check_node(&node, err)))
+        return rc;
+    *out = object;
+    object = -1;                /* the caller's from now on */
+    return LW_OK;
 }
 
 /* ---- what it holds ------------------------------------------------------------------------------------------------- */
@@ -253,33 +251,24 @@ int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *
 }
 
 /* Without a path, the file may tell which dataset is the data: of a result of this program, its first array. */
-static int open_dataset(const struct lw_probe *probe, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
+static int open_dataset(hid_t file, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
 {
     static const char *const own[] = {"filtered", "convolved", "best"};
-    const bool is_own = !info->path[0] && H5Aexists(probe->file, "lapwing_complete") > 0;
+    const bool is_own = !info->path[0] && H5Aexists(file, "lapwing_complete") > 0;
     for (size_t o = 0; is_own && o < sizeof own / sizeof *own && !info->path[0]; o++)
-        if (H5Lexists(probe->file, own[o], H5P_DEFAULT) > 0)
+        if (H5Lexists(file, own[o], H5P_DEFAULT) > 0)
             snprintf(info->path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
     if (!info->path[0])
-        lw_conventions_find_data(probe->file, info->path);
-    return lw_probe_dataset(probe->file, info->file, info->path, dataset, err);
+        lw_conventions_find_data(file, info->path);
+    return lw_probe_dataset(file, info->file, info->path, dataset, err);
 }
 
-int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err)
+int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err)
 {
-    *probe = (struct lw_probe){.file = -1, .dataset = -1};
     int rc;
-    if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = lw_probe_check_complete(probe->file, info->file, err)) ||
-        (rc = open_dataset(probe, info, &probe->dataset, err)) ||
-        (rc = describe(probe->file, probe->dataset, info, err)))
-        lw_probe_close(probe);
+    (void)((rc = lw_probe_file(info->file, file, err)) || (rc = lw_probe_check_complete(*file, info->file, err)) ||
+           (rc = open_dataset(*file, info, dataset, err)) || (rc = describe(*file, *dataset, info, err)));
     return rc;
-}
-
-void lw_probe_close(struct lw_probe *probe)
-{
-    lw_hdf5_close(probe->dataset);
-    lw_hdf5_close(probe->file);
 }
 
 /* ---- for `lapwing info FILE` ---------------------------------------------------------------------------------------- */

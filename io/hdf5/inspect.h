@@ -23,15 +23,10 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
 /** LW_EDATA if the file is a result of this program, or its synthetic survey, that never became complete. */
 int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err);
 
-/* A dataset of a file, open. */
-struct lw_probe {
-    hid_t file, dataset;
-};
-
-/** All of the above for an input. LW_EDATA also if the file is incomplete. Close it with lw_probe_close, on success.
- * @param info  with file and path already set; a path that is empty is set where the file tells which dataset is the data */
-int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err);
-void lw_probe_close(struct lw_probe *probe);
+/** All of the above for an input. LW_EDATA also if the file is incomplete.
+ * @param info  with file and path already set; a path that is empty is set where the file tells which dataset is the data
+ * @param file, dataset  -1, and to be closed by the caller whatever is returned */
+int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err);
 
 /** lw_list_file and lw_list_origin of an HDF5 file. */
 int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
