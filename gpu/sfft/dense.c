@@ -23,7 +23,6 @@ struct dense {
 
 static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft_device_line), "lines are copied as they are");
 
-static int64_t n_bins(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
 static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
 
 /* 0 where cuFFT cannot tell; making the plan will then say why. */
@@ -43,7 +42,7 @@ static int64_t work_bytes(const struct lw_sfft_spec *spec)
 static int64_t lay_out(struct dense *dense, int64_t work)
 {
     struct lw_arena arena = {.base = dense->memory};
-    dense->values = lw_arena_take(&arena, n_bins(dense->spec) * (int64_t)sizeof *dense->values);
+    dense->values = lw_arena_take(&arena, lw_sfft_n_frequencies(dense->spec) * (int64_t)sizeof *dense->values);
     dense->work = lw_arena_take(&arena, work);
     dense->counts = lw_arena_take(&arena, LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts);
     dense->sums = lw_arena_take(&arena, LW_SFFT_DENSE_PARTS * (int64_t)sizeof *dense->sums);
@@ -56,7 +55,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sff
     (void)engine;
     struct dense counted = {.spec = spec};
     return (struct lw_bytes){
-        .host = n_bins(spec) * (int64_t)sizeof(double2) + LW_SFFT_DENSE_VALUES * (int64_t)sizeof(long long),
+        .host = lw_sfft_n_frequencies(spec) * (int64_t)sizeof(double2) + LW_SFFT_DENSE_VALUES * (int64_t)sizeof(long long),
         .device = lw_device_bytes(lay_out(&counted, work_bytes(spec))),
     };
 }
@@ -121,24 +120,18 @@ static int fetch(const struct dense *dense, cudaError_t status, void *to, const 
     return lw_cuda_check(status, "choosing the largest coefficients", err);
 }
 
-static int count_digit(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
-                       const unsigned short *digits, int n_digits, struct lw_error *err)
-{
-    const int64_t bytes = LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts;
-    cudaError_t status = cudaMemsetAsync(dense->counts, 0, (size_t)bytes, dense->stream);
-    if (status == cudaSuccess)
-        status = lw_sfft_dense_count(spectrum, digits, n_digits, dense->counts, dense->stream);
-    return fetch(dense, status, dense->host, dense->counts, bytes, err);
-}
-
 /* The least of the largest, by its digits; how many there are goes to `n_lines`. */
 static int find_least(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
                       unsigned short digits[LW_SFFT_DENSE_DIGITS], int64_t *n_lines, struct lw_error *err)
 {
     const unsigned long long *const counts = dense->host;
-    int64_t wanted = dense->spec->sparsity, above = 0;
+    const int64_t wanted = dense->spec->sparsity, bytes = LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts;
+    int64_t above = 0;
     for (int i = 0; i < LW_SFFT_DENSE_DIGITS; i++) {
-        const int rc = count_digit(dense, spectrum, digits, i, err);
+        cudaError_t status = cudaMemsetAsync(dense->counts, 0, (size_t)bytes, dense->stream);
+        if (status == cudaSuccess)
+            status = lw_sfft_dense_count(spectrum, digits, i, dense->counts, dense->stream);
+        const int rc = fetch(dense, status, dense->host, dense->counts, bytes, err);
         if (rc)
             return rc;
         int value = LW_SFFT_DENSE_VALUES - 1;
@@ -184,8 +177,7 @@ static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_sp
         all += sums[i];
     for (int64_t i = 0; i < result->n_lines; i++) {
         const struct lw_sfft_line *const line = &result->lines[i];
-        const bool is_pair = spec->is_real && line->frequency > 0 && 2 * line->frequency < spec->n;
-        kept += (is_pair ? 2 : 1) * (line->re * line->re + line->im * line->im);
+        kept += lw_sfft_multiplicity(spec, line->frequency) * (line->re * line->re + line->im * line->im);
     }
     result->residual = all > 0 ? fmax(0, 1 - kept / all) : 0;
     return LW_OK;
@@ -199,8 +191,8 @@ static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, 
     int64_t n_lines = 0;
     int rc = open_dense(&dense, err);
     const struct lw_sfft_dense_spectrum spectrum = {
-        .values = dense.values, .n_bins = n_bins(spec), .least = spec->min_magnitude * spec->min_magnitude,
-        .n_single = spec->is_real ? (spec->n % 2 == 0 ? n_bins(spec) : -1) : 0,
+        .values = dense.values, .n_bins = lw_sfft_n_frequencies(spec), .least = spec->min_magnitude * spec->min_magnitude,
+        .n_single = spec->is_real ? (spec->n % 2 == 0 ? lw_sfft_n_frequencies(spec) : -1) : 0,
     };
     if (rc == LW_OK && (rc = transform_samples(&dense, samples, err)) == LW_OK &&
         (rc = choose(&dense, &spectrum, lines, &n_lines, err)) == LW_OK) {

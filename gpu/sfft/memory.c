@@ -7,8 +7,7 @@
 
 static int64_t window_half(const struct lw_sfft_plan *plan, int attempt)
 {
-    struct lw_sfft_window_spec window = plan->window;
-    window.n_buckets = plan->attempts[attempt].n_buckets;
+    const struct lw_sfft_window_spec window = lw_sfft_plan_window(plan, attempt);
     return lw_sfft_window_half(&window);
 }
 
@@ -38,27 +37,14 @@ struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan)
     return sizes;
 }
 
-static void lay_out_windows(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory)
-{
-    for (int a = 0; a < plan->n_attempts; a++) {
-        memory->taps[a] = lw_arena_take(arena, (2 * window_half(plan, a) + 1) * (int64_t)sizeof(double));
-        memory->response[a] = lw_arena_take(arena, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double));
-        memory->roots[a] = lw_arena_take(arena, plan->attempts[a].n_buckets * (int64_t)sizeof(double2));
-    }
-}
-
 static void lay_out_buckets(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
 {
+    const int64_t slots = (int64_t)1 << sizes->table_bits;
     r->rest = lw_arena_take(arena, 2 * sizes->n_values * (int64_t)sizeof *r->rest);
     r->energies = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->energies);
     const int64_t of_blocks = sizes->n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
     r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
     r->head = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->head);
-}
-
-static void lay_out_table(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
-{
-    const int64_t slots = (int64_t)1 << sizes->table_bits;
     r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
     r->claim = lw_arena_take(arena, slots * (int64_t)sizeof *r->claim);
     r->line = lw_arena_take(arena, slots * (int64_t)sizeof *r->line);
@@ -92,15 +78,26 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     const struct lw_sfft_sizes sizes = lw_sfft_sizes_of(plan);
     struct lw_sfft_recovery *const r = &memory->recovery;
     memory->stages = lw_arena_take(arena, sizes.n_stages * (int64_t)sizeof *memory->stages);
-    lay_out_windows(plan, arena, memory);
+    for (int a = 0; a < plan->n_attempts; a++) {
+        memory->taps[a] = lw_arena_take(arena, (2 * window_half(plan, a) + 1) * (int64_t)sizeof(double));
+        memory->response[a] = lw_arena_take(arena, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double));
+        memory->roots[a] = lw_arena_take(arena, plan->attempts[a].n_buckets * (int64_t)sizeof(double2));
+    }
     memory->rows = lw_arena_take(arena, sizes.n_samples * (int64_t)sizeof *memory->rows);
     memory->values = lw_arena_take(arena, sizes.n_values * (int64_t)sizeof *memory->values);
     lay_out_buckets(&sizes, arena, r);
-    lay_out_table(&sizes, arena, r);
     lay_out_lines(&sizes, arena, r);
     r->control = lw_arena_take(arena, sizeof *r->control);
     r->result = lw_arena_take(arena, sizeof *r->result);
     r->lines = lw_arena_take(arena, sizes.sparsity * (int64_t)sizeof *r->lines);
+    r->stages = memory->stages;
+    r->values = memory->values;
+    r->n = plan->spec.n;
+    r->sparsity = plan->spec.sparsity;
+    r->min_magnitude = plan->spec.min_magnitude;
+    r->tolerance = plan->window.tolerance;
+    r->is_real = plan->spec.is_real;
+    r->capacity = sizes.capacity;
 }
 
 /* The median of the mean of D exponential variables is about 1 - 1 / (3 D). */

@@ -27,7 +27,7 @@ struct lw_sfft_memory {
     double2 *roots[LW_SFFT_ATTEMPTS];
     double2 *rows;                                  /* [n_samples] */
     double2 *values;                                /* [n_values] */
-    struct lw_sfft_recovery recovery;               /* only pointers to memory are set */
+    struct lw_sfft_recovery recovery;               /* but for table_bits, which depends on the attempt */
 };
 
 /** Take all parts from an arena; to count, from one without memory. */

@@ -1,7 +1,9 @@
 #include "gpu/sfft/solver.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/host/error.h"
+#include "gpu/host/fft.h"
 #include "gpu/sfft/memory.h"
 
 #include <assert.h>
@@ -15,8 +17,7 @@ struct solver_cuda {
     void *device, *pinned;                          /* the two allocations that hold everything below */
     struct lw_sfft_memory memory;
     struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* as on the device */
-    cufftHandle fft[LW_SFFT_ATTEMPTS];              /* where the own kernel does not do it */
-    bool has_fft[LW_SFFT_ATTEMPTS];
+    struct lw_cuda_fft fft[LW_SFFT_ATTEMPTS];       /* open where the own kernel does not do it */
     void *fft_work;                                 /* for the largest of them */
     double2 *staging;                               /* [samples of the largest stage] pinned, on their way */
     struct lw_sfft_device_result *result;           /* pinned */
@@ -37,19 +38,13 @@ static int n_planes_of(const struct lw_sfft_plan *plan, int attempt)
 /* What cuFFT works in, for the attempts that it transforms. */
 static int64_t fft_work_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
 {
-    size_t most = 0;
+    int64_t most = 0;
     for (int a = 0; a < plan->n_attempts; a++) {
-        int n = (int)plan->attempts[a].n_buckets;
-        size_t bytes = 0;
-        cufftHandle fft;
-        if (lw_sfft_transform_fits(n, device->shared_bytes) || cufftCreate(&fft) != CUFFT_SUCCESS)
-            continue;
-        cufftSetAutoAllocation(fft, 0);
-        cufftGetSizeMany(fft, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z, n_planes_of(plan, a), &bytes);
-        cufftDestroy(fft);
-        most = bytes > most ? bytes : most;
+        const int64_t n = plan->attempts[a].n_buckets;
+        if (!lw_sfft_transform_fits(n, device->shared_bytes))
+            most = lw_max64(most, lw_cuda_fft_bytes(n, CUFFT_Z2Z, n_planes_of(plan, a)));
     }
-    return (int64_t)most;
+    return most;
 }
 
 static int64_t lay_out_device(struct solver_cuda *solver, const struct lw_sfft_plan *plan, int64_t work_bytes)
@@ -149,40 +144,7 @@ static int upload_all(struct solver_cuda *solver, struct lw_error *err)
                   solver->stream, err);
 }
 
-static void describe_recovery(struct solver_cuda *solver)
-{
-    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
-    const struct lw_sfft_sizes sizes = lw_sfft_sizes_of(plan);
-    struct lw_sfft_recovery *const r = &solver->memory.recovery;
-    r->stages = solver->memory.stages;
-    r->values = solver->memory.values;
-    r->n = plan->spec.n;
-    r->sparsity = plan->spec.sparsity;
-    r->min_magnitude = plan->spec.min_magnitude;
-    r->tolerance = plan->window.tolerance;
-    r->is_real = plan->spec.is_real;
-    r->capacity = sizes.capacity;
-}
-
 /* ---- cuFFT ----------------------------------------------------------------------------------------------------------- */
-
-static int plan_fft(struct solver_cuda *solver, int attempt, struct lw_error *err)
-{
-    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
-    const char *const what = "planning the transform of the buckets";
-    int n = (int)plan->attempts[attempt].n_buckets;
-    size_t bytes;
-    cufftHandle *const fft = &solver->fft[attempt];
-    int rc = lw_cufft_check(cufftCreate(fft), what, err);
-    if (rc)
-        return rc;
-    solver->has_fft[attempt] = true;
-    if ((rc = lw_cufft_check(cufftSetAutoAllocation(*fft, 0), what, err)) ||
-        (rc = lw_cufft_check(cufftMakePlanMany(*fft, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z, n_planes_of(plan, attempt),
-                                               &bytes), what, err)))
-        return rc;
-    return lw_cufft_check(cufftSetWorkArea(*fft, solver->fft_work), what, err);
-}
 
 static int plan_ffts(struct solver_cuda *solver, const struct lw_device *device, struct lw_error *err)
 {
@@ -190,7 +152,8 @@ static int plan_ffts(struct solver_cuda *solver, const struct lw_device *device,
     int rc = LW_OK;
     for (int a = 0; rc == LW_OK && a < plan->n_attempts; a++)
         if (!lw_sfft_transform_fits(plan->attempts[a].n_buckets, device->shared_bytes))
-            rc = plan_fft(solver, a, err);
+            rc = lw_cuda_fft_create(&solver->fft[a], plan->attempts[a].n_buckets, CUFFT_Z2Z, n_planes_of(plan, a),
+                                    solver->fft_work, "planning the transform of the buckets", err);
     return rc;
 }
 
@@ -199,8 +162,8 @@ static int run_fft(struct solver_cuda *solver, int attempt, const struct lw_sfft
 {
     double2 *const values = solver->memory.values + range->first_value;
     int rc;
-    if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt], stream), "transforming the buckets", err)) ||
-        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt], values, values, CUFFT_FORWARD), "transforming the buckets",
+    if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt].handle, stream), "transforming the buckets", err)) ||
+        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt].handle, values, values, CUFFT_FORWARD), "transforming the buckets",
                              err)))
         return rc;
     return lw_cuda_check(lw_sfft_largest(range, solver->memory.values, &solver->memory.recovery.control->largest, stream),
@@ -217,8 +180,7 @@ static void destroy(struct lw_sfft_solver *solver)
         cudaStreamDestroy(cuda->stream);
     }
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++)
-        if (cuda->has_fft[a])
-            cufftDestroy(cuda->fft[a]);
+        lw_cuda_fft_destroy(&cuda->fft[a]);
     cudaFree(cuda->device);
     cudaFreeHost(cuda->pinned);
     lw_free(cuda);
@@ -254,7 +216,7 @@ int lw_cuda_sfft_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
     const double2 *const rows = signal ? NULL : cuda->memory.rows;
     int rc = lw_cuda_check(lw_sfft_fold(&range, signal, rows, cuda->memory.values, control, stream),
                            "folding samples into buckets", err);
-    if (rc == LW_OK && cuda->has_fft[attempt])
+    if (rc == LW_OK && cuda->fft[attempt].is_open)
         rc = run_fft(cuda, attempt, &range, stream, err);
     else if (rc == LW_OK)
         rc = lw_cuda_check(lw_sfft_transform(&range, cuda->memory.values, &control->largest, stream),
@@ -317,7 +279,6 @@ static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout,
         destroy(&solver->base);
         return rc;
     }
-    describe_recovery(solver);
     *out = &solver->base;
     return LW_OK;
 }

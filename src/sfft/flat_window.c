@@ -9,8 +9,6 @@
  * table is exact to rounding for lengths up to 16; the table, read with cubic interpolation, is made from it. */
 enum { N_TERMS = 96 };
 
-static double decibels(double tolerance) { return -20 * log10(tolerance); }
-
 /* Modified Bessel function of the first kind, order 0. */
 static double bessel(double x)
 {
@@ -23,13 +21,6 @@ static double bessel(double x)
     return sum;
 }
 
-/* Half the transition from pass band to stop band is (A - 7.95) / 14.36 / length buckets wide, on either side of the
- * box's edge. */
-static double box_half_width(const struct lw_sfft_window_spec *spec)
-{
-    return spec->reach - (decibels(spec->tolerance) - 7.95) / (2 * 14.36) / spec->length;
-}
-
 int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 {
     return (int64_t)(spec->length * (double)spec->n_buckets / 2);
@@ -39,15 +30,6 @@ int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
     const int64_t factor = lw_sfft_window_half(spec) + 1;      /* while it is made */
     return (2 * lw_sfft_window_half(spec) + 1 + factor + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
-}
-
-static void fill_kaiser(const struct lw_sfft_window_spec *spec, int64_t half, double *factor)
-{
-    const double alpha = 0.1102 * (decibels(spec->tolerance) - 8.7);
-    for (int64_t i = 0; i <= half; i++) {
-        const double place = (double)i / (double)(half + 1);
-        factor[i] = bessel(alpha * sqrt(1 - place * place));
-    }
 }
 
 static void make_taps(struct lw_sfft_window *window, double box_half, const double *factor)
@@ -143,14 +125,21 @@ int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_
     return LW_OK;
 }
 
+/* Kaiser's window. Half the transition from pass band to stop band is (A - 7.95) / 14.36 / length buckets wide, on either side of
+ * the box's edge. */
 int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err)
 {
     const int64_t half = lw_sfft_window_half(spec);
+    const double decibels = -20 * log10(spec->tolerance), alpha = 0.1102 * (decibels - 8.7);
+    const double box_half = spec->reach - (decibels - 7.95) / (2 * 14.36) / spec->length;
     double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     if (!factor)
         return LW_ESYSTEM;
-    fill_kaiser(spec, half, factor);
-    const int rc = lw_sfft_window_create_of(spec, box_half_width(spec), factor, out, err);
+    for (int64_t i = 0; i <= half; i++) {
+        const double place = (double)i / (double)(half + 1);
+        factor[i] = bessel(alpha * sqrt(1 - place * place));
+    }
+    const int rc = lw_sfft_window_create_of(spec, box_half, factor, out, err);
     lw_free(factor);
     return rc;
 }

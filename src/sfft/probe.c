@@ -114,19 +114,11 @@ static double noise_of(const struct lw_sfft_layout *layout, double value)
     return value / -log(1 - quantile / is_free) / stage->window->energy;
 }
 
-static double mean_power(const double complex *x, int64_t count)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
-    return sum / (double)count;
-}
-
 int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, struct lw_sfft_probe *probe, struct lw_error *err)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[0];
     const double complex *const x = (const double complex *)samples;
-    const int64_t n_buckets = stage->spec.n_buckets;
+    const int64_t n_buckets = stage->spec.n_buckets, n_samples = lw_sfft_stage_samples(stage);
     double complex *const folded = lw_alloc_array(2 * n_buckets, sizeof *folded, "the buckets of a probe", err);
     if (!folded)
         return LW_ESYSTEM;
@@ -136,7 +128,10 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
     split(folded, n_buckets, parts);
     const int64_t count = measure_energies(layout, parts, energies);
     lw_free(folded);
-    probe->power = mean_power(x, lw_sfft_stage_samples(stage));
+    double sum = 0;
+    for (int64_t i = 0; i < n_samples; i++)
+        sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+    probe->power = sum / (double)n_samples;
     probe->noise_power = noise_of(layout, lw_select(energies, count, (int64_t)(quantile * (double)count)));
     return LW_OK;
 }

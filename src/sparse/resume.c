@@ -234,10 +234,12 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
 
+/* What a note that failed has taken from its channels is not known to be on the disk, and a second sync would not tell. */
 static int note(struct lw_sparse *run, struct lw_error *err)
 {
     struct noted noted = {.run = run, .flaws = run->flaws};
     int rc = bring(run, err);
+    run->records.has_failed = rc != LW_OK;
     if (rc)
         return rc;
     for (int64_t c = 0; c < run->n_channels; c++)
@@ -245,16 +247,9 @@ static int note(struct lw_sparse *run, struct lw_error *err)
     noted.n_channels = lw_comm_sum(run->setup.comm, noted.n_channels);
     lw_flaws_sum(run->setup.comm, &noted.flaws);
     rc = lw_checkpoint_store(&run->checkpoint, fill, &noted, err);
+    run->records.has_failed = rc != LW_OK;
     if (run->result.holder && run->checkpoint.is_stored)
         lw_writer_keep(run->result.holder);
-    return rc;
-}
-
-/* What a note that failed has taken from its channels is not known to be on the disk, and a second sync would not tell. */
-static int note_once(struct lw_sparse *run, struct lw_error *err)
-{
-    const int rc = note(run, err);
-    run->records.has_failed = rc != LW_OK;
     return rc;
 }
 
@@ -264,7 +259,7 @@ int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err)
     if (!run->result.holder)            /* a run that is only measured */
         return LW_OK;
     const int rc = lw_checkpoint_poll(&run->checkpoint, false, &news, err);
-    return rc == LW_OK && news.is_due ? note_once(run, err) : rc;
+    return rc == LW_OK && news.is_due ? note(run, err) : rc;
 }
 
 void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err)
@@ -274,7 +269,7 @@ void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err)
     for (int64_t c = 0; c < run->n_channels; c++)
         is_begun = is_begun || state_of(&run->mine[c]) != 0;
     if (lw_checkpoint_may_go_on(rc) && !run->records.has_failed && lw_comm_or(run->setup.comm, is_begun) &&
-        note_once(run, &why) != LW_OK && run->rank == 0)
+        note(run, &why) != LW_OK && run->rank == 0)
         lw_log_warn("what was found last is not noted, so that a run that goes on would do it again: %s", why.message);
     lw_checkpoint_explain(&run->checkpoint, err);
 }

@@ -365,19 +365,12 @@ static void add_times(const struct solver *solver, struct lw_published_profile *
     profile->check += seconds_of(solver, CHECK);
 }
 
-static void conclude(const struct solver *solver, struct lw_sfft_result *result)
-{
-    const struct lw_published_layout *const layout = solver->base.layout;
-    const struct lw_published_device_control *const control = solver->control;
-    *result = (struct lw_sfft_result){.lines = solver->lines, .n_lines = control->n_reported, .n_found = control->n_lines};
-    lw_published_conclude(&layout->plan, layout->window->energy, &control->figures,
-                          control->n_elected <= solver->device.capacity, result);
-}
-
 int lw_cuda_published_run_on(struct lw_published_solver *base, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err)
 {
     struct solver *const solver = (struct solver *)base;
+    const struct lw_published_layout *const layout = base->layout;
+    const struct lw_published_device_control *const control = solver->control;
     int rc;
     *solver->asked = samples;
     if ((rc = lw_cuda_check(cudaGraphLaunch(solver->graph, solver->stream), "launching a sparse transform", err)) ||
@@ -385,7 +378,9 @@ int lw_cuda_published_run_on(struct lw_published_solver *base, const double *sam
         return rc;
     if (solver->is_timed)
         add_times(solver, profile);
-    conclude(solver, result);
+    *result = (struct lw_sfft_result){.lines = solver->lines, .n_lines = control->n_reported, .n_found = control->n_lines};
+    lw_published_conclude(&layout->plan, layout->window->energy, &control->figures,
+                          control->n_elected <= solver->device.capacity, result);
     return LW_OK;
 }
 
@@ -401,14 +396,6 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
 
 /* ---- the solver as a whole ----------------------------------------------------------------------------------------- */
 
-static void choose_ways(struct solver *solver)
-{
-    struct lw_published_device *const device = &solver->device;
-    solver->transforms = attribute_of(cudaDevAttrComputeCapabilityMajor) >= 9 && lw_published_transforms(device->n_buckets);
-    device->most_shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    device->column_bytes = lw_published_column_bytes(device);
-}
-
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
 int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, const struct lw_cuda_published_ways *ways,
@@ -421,8 +408,10 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_t
     solver->is_timed = is_timed;
     solver->ways = ways ? *ways : (struct lw_cuda_published_ways){0};
     solver->device = describe(&layout->plan);
-    const struct lw_published_device *const device = &solver->device;
-    choose_ways(solver);
+    struct lw_published_device *const device = &solver->device;
+    solver->transforms = attribute_of(cudaDevAttrComputeCapabilityMajor) >= 9 && lw_published_transforms(device->n_buckets);
+    device->most_shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    device->column_bytes = lw_published_column_bytes(device);
     int rc;
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
         (!solver->transforms && (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err))) ||

@@ -56,13 +56,6 @@ static void sink(struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line 
     lines[at] = line;
 }
 
-static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line line)
-{
-    for (; at > 0 && is_weaker(&line, &lines[(at - 1) / 2]); at = (at - 1) / 2)
-        lines[at] = lines[(at - 1) / 2];
-    lines[at] = line;
-}
-
 static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spectrum, struct lw_sfft_line *lines)
 {
     const int64_t n_frequencies = lw_sfft_n_frequencies(spec);
@@ -71,10 +64,14 @@ static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spect
         const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1], 0};
         if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
             continue;
-        if (count < spec->sparsity)
-            rise(lines, count++, line);
-        else if (is_weaker(&lines[0], &line))
+        if (count < spec->sparsity) {
+            int64_t at = count++;
+            for (; at > 0 && is_weaker(&line, &lines[(at - 1) / 2]); at = (at - 1) / 2)
+                lines[at] = lines[(at - 1) / 2];
+            lines[at] = line;
+        } else if (is_weaker(&lines[0], &line)) {
             sink(lines, count, line);
+        }
     }
     lw_sfft_sort_by_frequency(lines, count);
     return count;

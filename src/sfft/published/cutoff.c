@@ -48,12 +48,3 @@ int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int6
     assert(taken == most);
     return most;
 }
-
-double lw_published_largest(const double *values, int64_t count, int64_t rank)
-{
-    int64_t equal;
-    const uint64_t bits = find_least(values, count, rank + 1, &equal);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}

@@ -8,6 +8,3 @@
  * @param places  [most]
  * @return        how many: `most`, or `count` if that is less */
 int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int64_t *places);
-
-/** The value that only `rank` others of `count` are larger than, by selection: 0 is the largest; none is negative. */
-double lw_published_largest(const double *values, int64_t count, int64_t rank);

@@ -1,6 +1,6 @@
 #include "sfft/published/lines.h"
 
-#include "sfft/published/cutoff.h"
+#include "base/select.h"
 
 #include <complex.h>
 #include <math.h>
@@ -16,6 +16,12 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
     for (int64_t b = 0; b < buckets->plan->choice.n_buckets; b++)
         sum += energies[b] = energy_of(buckets->planes[loop][b]);
     return sum;
+}
+
+/* The energy that n_buckets / 2 others are larger than. The energies are reordered. */
+static double median_of_energies(double *energies, int64_t n_buckets)
+{
+    return lw_select(energies, n_buckets, n_buckets - 1 - n_buckets / 2);
 }
 
 /* Variance of the noise in a bucket, if lines fill less than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
@@ -90,7 +96,7 @@ int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const 
     const double n = (double)buckets->plan->spec.n;
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
     lw_published_energies(buckets, 0, buckets->energies);
-    const double noise = noise_of_median(lw_published_largest(buckets->energies, n_buckets, n_buckets / 2));
+    const double noise = noise_of_median(median_of_energies(buckets->energies, n_buckets));
     const struct bar bar = {noise, noise * lw_published_significance(n_buckets)};
     #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
@@ -119,15 +125,6 @@ static void subtract(const struct lw_published_buckets *buckets, int64_t f, doub
         const int64_t b = (place.bucket + o + n_buckets) % n_buckets;
         buckets->planes[check][b] -= value * lw_sfft_window_response(loop->window, place.distance - o);
     }
-}
-
-/* @return  sum of |X|^2 over lines [first, end) and their mirror images */
-static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t first, int64_t end)
-{
-    double sum = 0;
-    for (int64_t i = first; i < end; i++)
-        sum += lw_sfft_multiplicity(spec, lines[i].frequency) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
-    return sum;
 }
 
 static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t count)
@@ -167,9 +164,12 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
     }
     *result = (struct lw_sfft_result){.lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count};
     figures.after = lw_published_energies(buckets, check, buckets->energies);
-    figures.median = lw_published_largest(buckets->energies, n_buckets, n_buckets / 2);
-    figures.largest = lw_published_largest(buckets->energies, n_buckets, 0);
-    figures.left_out = energy_of_lines(spec, lines, result->n_lines, count);
+    for (int64_t b = 0; b < n_buckets; b++)
+        figures.largest = fmax(figures.largest, buckets->energies[b]);
+    figures.median = median_of_energies(buckets->energies, n_buckets);
+    for (int64_t i = result->n_lines; i < count; i++)           /* and their mirror images */
+        figures.left_out += lw_sfft_multiplicity(spec, lines[i].frequency) *
+                            (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
     lw_published_conclude(buckets->plan, buckets->loops[check].window->energy, &figures, is_sure, result);
     lw_sfft_sort_by_frequency(lines, result->n_lines);
 }

@@ -192,24 +192,27 @@ double lw_sfft_tones_power(const struct lw_sfft_tones *t, const double complex *
     return count > 0 ? sum / (double)count : 0;
 }
 
-double lw_sfft_tones_deviation(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, double noise_power)
+/* Standard deviation of a tone's offset in white noise of that power (the bound of Cramer and Rao). */
+static double deviation(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, double noise_power)
 {
     const double energy = pow(cabs(tone->amplitude), 2) * (double)t->n_fitted;      /* of a real signal, both images' */
     return energy > 0 ? sqrt(6 * noise_power / energy) / (2 * M_PI) : INFINITY;
 }
 
-double lw_sfft_tones_distance(const struct lw_sfft_tones *t, double a, double b)
+/* Between two places in bins: of a complex signal, around the end as well. */
+static double distance(const struct lw_sfft_tones *t, double a, double b)
 {
     const double d = fabs(a - b), n = (double)t->n;
     return t->is_real || d < n - d ? d : n - d;
 }
 
-bool lw_sfft_tones_has_near(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
+/* Whether one of the first `end` tones is so near that the two are not told apart. */
+static bool has_near(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
 {
     static const double least_distance = 0.7;
     const double place = (double)tone->index + tone->offset;
     for (int64_t j = 0; j < end; j++)
-        if (lw_sfft_tones_distance(t, (double)t->tones[j].index + t->tones[j].offset, place) < least_distance)
+        if (distance(t, (double)t->tones[j].index + t->tones[j].offset, place) < least_distance)
             return true;
     return false;
 }
@@ -219,4 +222,302 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const stru
     const double nearest = rint(tone->offset);
     const double complex x = (double)t->n * tone->amplitude * cexp(-M_PI * I * tone->offset);
     return (struct lw_sfft_line){lw_mod(tone->index + (int64_t)nearest, t->n), creal(x), cimag(x), tone->offset - nearest};
+}
+
+/* ---- which lines are tones, and about where -------------------------------------------------------------------------- */
+
+/* A line counts as leakage of a stronger tone if it has at most so many times what one half way between two lines leaks there. */
+static const double leakage_margin = 1.5;
+
+static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
+{
+    const double size = hypot(line->re, line->im) / (double)t->n;
+    for (int64_t j = first; j < t->n_tones; j++) {
+        const double d = distance(t, (double)t->tones[j].index, (double)line->frequency);
+        if (d < 1.5 || size < leakage_margin * 0.5 / (d - 0.5) * cabs(t->tones[j].amplitude))
+            return true;
+    }
+    return false;
+}
+
+/* Where the rest correlates best with a tone, by quarters of a bin around the line. */
+static struct lw_sfft_tone look_around(const struct lw_sfft_tones *t, int64_t index)
+{
+    struct lw_sfft_tone best = {.index = index, .is_fixed = t->is_real && (index == 0 || 2 * index == t->n)};
+    const double weight = (double)t->n_fitted * (t->is_real && !best.is_fixed ? 2 : 1);
+    for (int quarter = best.is_fixed ? 0 : -3; quarter <= (best.is_fixed ? 0 : 3); quarter++) {
+        struct lw_sfft_tone tone = best;
+        tone.offset = 0.25 * quarter;
+        tone.amplitude = lw_sfft_tones_project(t, &tone, t->rest).flat / weight;
+        if (cabs(tone.amplitude) > cabs(best.amplitude))
+            best = tone;
+    }
+    if (best.is_fixed)
+        best.amplitude = creal(best.amplitude);
+    return best;
+}
+
+int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *lines, int64_t count, int64_t most)
+{
+    const int64_t before = t->n_tones;
+    const int64_t end = before + most < t->spec.capacity ? before + most : t->spec.capacity;
+    for (int64_t i = 0; i < count && t->n_tones < end; i++)         /* strongest first */
+        if (!may_be_leakage(t, &lines[i], before))
+            t->tones[t->n_tones++] = (struct lw_sfft_tone){
+                .index = lines[i].frequency, .amplitude = CMPLX(lines[i].re, lines[i].im) / (double)t->n,
+            };
+    #pragma omp parallel for num_threads(t->spec.n_threads) schedule(dynamic)
+    for (int64_t j = before; j < t->n_tones; j++)
+        t->tones[j] = look_around(t, t->tones[j].index);
+    const int64_t chosen = t->n_tones;
+    t->n_tones = before;
+    for (int64_t j = before; j < chosen; j++)
+        if (!has_near(t, &t->tones[j], t->n_tones))
+            t->tones[t->n_tones++] = t->tones[j];
+    return t->n_tones - before;
+}
+
+/* ---- frequencies and amplitudes of all tones at a time ---------------------------------------------------------------- */
+
+/* Gauss-Newton steps; conjugate gradients in each, which end when their gradient has fallen to this part. */
+enum { STEPS = 16, GRADIENTS = 20 };
+static const double gradient_enough = 1e-3;
+
+/* A fit ends when no offset changes by more than this, or than this part of the deviation that what is left gives it; and no tone
+ * moves further in one step. */
+static const double offset_enough = 1e-10, deviation_enough = 0.01, longest_step = 0.3;
+
+/* A tone is kept if its energy in the samples is so many times the noise's. */
+static const double significance = 20;
+
+/* ---- fit: linear least squares ------------------------------------------------------------------------------------------- */
+
+/* The unknowns of a tone are changes of its amplitude, and of its offset in units that give all the same weight. As parts: flat is
+ * that of the amplitude, creal(slope) that of the offset. Their image in the samples, by the derivatives of the wave: */
+static void to_derivatives(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
+{
+    for (int64_t j = 0; j < t->n_tones; j++) {
+        parts[j].flat = unknowns[j].flat;
+        parts[j].slope = 2 * M_PI * I * t->tones[j].amplitude * t->scale[j] * creal(unknowns[j].slope);
+    }
+}
+
+/* and the adjoint of that map, of values over the samples. */
+static void project_all(const struct lw_sfft_tones *t, const double complex *values, struct lw_sfft_tone_part *unknowns)
+{
+    #pragma omp parallel for num_threads(t->spec.n_threads) schedule(dynamic)
+    for (int64_t j = 0; j < t->n_tones; j++) {
+        const struct lw_sfft_tone *const tone = &t->tones[j];
+        const struct lw_sfft_tone_part sum = lw_sfft_tones_project(t, tone, values);
+        unknowns[j].flat = tone->is_fixed ? creal(sum.flat) : sum.flat;
+        unknowns[j].slope = creal(conj(2 * M_PI * I * tone->amplitude) * sum.slope) * t->scale[j];
+    }
+}
+
+static double energy(const struct lw_sfft_tone_part *parts, int64_t count)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < count; j++)
+        sum += pow(creal(parts[j].flat), 2) + pow(cimag(parts[j].flat), 2) + pow(creal(parts[j].slope), 2);
+    return sum;
+}
+
+/* The slopes' weights: a slope of a wave has the mean square 1/12. */
+static void choose_scales(struct lw_sfft_tones *t)
+{
+    for (int64_t j = 0; j < t->n_tones; j++) {
+        const double size = 2 * M_PI * cabs(t->tones[j].amplitude);
+        t->scale[j] = t->tones[j].is_fixed || size == 0 ? 0 : sqrt(12) / size;
+    }
+}
+
+static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *direction, struct lw_sfft_tone_part *parts)
+{
+    memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);
+    to_derivatives(t, direction, parts);
+    lw_sfft_tones_add(t, 0, parts, 1, t->image);
+}
+
+static void combine(struct lw_sfft_tone_part *to, double by, const struct lw_sfft_tone_part *parts, int64_t count)
+{
+    for (int64_t j = 0; j < count; j++) {
+        to[j].flat += by * parts[j].flat;
+        to[j].slope += by * parts[j].slope;
+    }
+}
+
+/* The unknowns that explain the rest best, by CGLS: to `solution`. The rest is used up. */
+static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
+{
+    const int64_t count = t->n_tones;
+    struct lw_sfft_tone_part *const gradient = t->part + t->spec.capacity, *const direction = t->part + 2 * t->spec.capacity;
+    memset(solution, 0, (size_t)count * sizeof *solution);
+    project_all(t, t->rest, gradient);
+    memcpy(direction, gradient, (size_t)count * sizeof *direction);
+    double before = energy(gradient, count);
+    const double enough = before * gradient_enough * gradient_enough;
+    for (int i = 0; i < GRADIENTS && before > enough; i++) {
+        make_image(t, direction, gradient);         /* whose room is free until it is taken anew */
+        const double seen = lw_sfft_tones_power(t, t->image, true) * (double)t->n_fitted;
+        if (!(seen > 0))
+            return;
+        const double length = before / seen;
+        combine(solution, length, direction, count);
+        for (int64_t k = 0; k < t->n_samples; k++)
+            t->rest[k] -= length * t->image[k];
+        project_all(t, t->rest, gradient);
+        const double now = energy(gradient, count);
+        for (int64_t j = 0; j < count; j++) {
+            direction[j].flat = gradient[j].flat + now / before * direction[j].flat;
+            direction[j].slope = gradient[j].slope + now / before * direction[j].slope;
+        }
+        before = now;
+    }
+}
+
+/* ---- fit: Gauss-Newton ---------------------------------------------------------------------------------------------------- */
+
+/* Samples less all tones. */
+static void subtract_tones(struct lw_sfft_tones *t)
+{
+    memcpy(t->rest, t->samples, (size_t)t->n_samples * sizeof *t->rest);
+    for (int64_t j = 0; j < t->n_tones; j++)
+        t->part[j] = (struct lw_sfft_tone_part){t->tones[j].amplitude, 0};
+    lw_sfft_tones_add(t, 0, t->part, -1, t->rest);
+}
+
+/* A whole number of bins goes from the offset to the index; the amplitude, which is that of the middle, keeps its wave: there, the
+ * index alone turns by half a turn for each bin. */
+static void normalize(const struct lw_sfft_tones *t, struct lw_sfft_tone *tone)
+{
+    const int64_t bins = (int64_t)rint(tone->offset);
+    const int64_t index = tone->index + bins;
+    if (bins == 0 || (t->is_real && (index <= 0 || 2 * index >= t->n)))
+        return;
+    tone->index = lw_mod(index, t->n);
+    tone->offset -= (double)bins;
+    if (bins % 2 != 0)
+        tone->amplitude = -tone->amplitude;
+}
+
+/* Move all tones by a solution; whether any moved by more than counts. */
+static bool move(struct lw_sfft_tones *t, const struct lw_sfft_tone_part *solution)
+{
+    const double noise = lw_sfft_tones_power(t, t->rest, true);     /* that the solution leaves */
+    bool has_moved = false;
+    for (int64_t j = 0; j < t->n_tones; j++) {
+        struct lw_sfft_tone *const tone = &t->tones[j];
+        const double change = t->scale[j] * creal(solution[j].slope);
+        const double part = fabs(change) > longest_step ? longest_step / fabs(change) : 1;
+        has_moved = has_moved || fabs(change) > fmax(offset_enough, deviation_enough * deviation(t, tone, noise));
+        tone->offset += part * change;
+        tone->amplitude += part * solution[j].flat;
+        normalize(t, tone);
+    }
+    return has_moved;
+}
+
+static void step_until_still(struct lw_sfft_tones *t)
+{
+    subtract_tones(t);
+    for (int i = 0; i < STEPS && t->n_tones > 0; i++) {
+        choose_scales(t);
+        solve(t, t->part);
+        const bool has_moved = move(t, t->part);
+        subtract_tones(t);
+        if (!has_moved)
+            return;
+    }
+}
+
+/* Leave out tones that noise may have made, and of two that a fit has brought together, as one does not tell them apart, the later;
+ * whether there were any. */
+static bool prune(struct lw_sfft_tones *t)
+{
+    const double noise = lw_sfft_tones_power(t, t->rest, true);
+    const int64_t before = t->n_tones;
+    t->n_tones = 0;
+    for (int64_t j = 0; j < before; j++)
+        if (pow(cabs(t->tones[j].amplitude), 2) * (double)t->n_fitted > significance * noise &&
+            !has_near(t, &t->tones[j], t->n_tones))
+            t->tones[t->n_tones++] = t->tones[j];
+    return t->n_tones < before;
+}
+
+void lw_sfft_tones_fit(struct lw_sfft_tones *t)
+{
+    step_until_still(t);
+    if (prune(t))
+        step_until_still(t);
+}
+
+/* ---- whether strong lines are tones between two frequencies ----------------------------------------------------------- */
+
+/* Lines closer to a tone than this are its leakage, bins; and what counts as between: an offset, and one of so many deviations. */
+enum { NEAR = 8 };
+static const double least_deviations = 6;
+
+static bool is_chosen(const struct lw_sfft_line *chosen, int count, int64_t frequency, int64_t within)
+{
+    for (int i = 0; i < count; i++)
+        if (chosen[i].frequency - frequency <= within && frequency - chosen[i].frequency <= within)
+            return true;
+    return false;
+}
+
+/* The strongest lines that are not near each other, strongest first. */
+static int choose(const struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line chosen[LW_SFFT_TONES_LOOKED_AT])
+{
+    int n = 0;
+    for (; n < LW_SFFT_TONES_LOOKED_AT; n++) {
+        double most = 0;
+        for (int64_t i = 0; i < count; i++) {
+            const double size = hypot(lines[i].re, lines[i].im);
+            if (size > most && !is_chosen(chosen, n, lines[i].frequency, NEAR)) {
+                most = size;
+                chosen[n] = lines[i];
+            }
+        }
+        if (most == 0)
+            break;
+    }
+    return n;
+}
+
+/* Subtract the lines that are not near a chosen one from the samples. */
+static void subtract_others(struct lw_sfft_tones *t, double *samples, const struct lw_sfft_line *lines, int64_t count,
+                            const struct lw_sfft_line *chosen, int n_chosen)
+{
+    t->n_tones = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t f = lines[i].frequency;
+        if (!is_chosen(chosen, n_chosen, f, NEAR)) {
+            const struct lw_sfft_tone_part part = {CMPLX(lines[i].re, lines[i].im) / (double)t->n, 0};
+            t->tones[t->n_tones] = (struct lw_sfft_tone){.index = f, .is_fixed = t->is_real && (f == 0 || 2 * f == t->n)};
+            t->part[t->n_tones++] = part;
+        }
+        if (t->n_tones == t->spec.capacity || i + 1 == count) {
+            lw_sfft_tones_add(t, 0, t->part, -1, (double complex *)samples);
+            t->n_tones = 0;
+        }
+    }
+    memcpy(t->rest, samples, (size_t)t->n_samples * sizeof *t->rest);
+}
+
+int lw_sfft_tones_between(struct lw_sfft_tones *t, double *samples, const struct lw_sfft_line *lines, int64_t count)
+{
+    struct lw_sfft_line chosen[LW_SFFT_TONES_LOOKED_AT];
+    const int n_chosen = choose(lines, count, chosen);
+    lw_sfft_tones_begin(t, 0, samples);
+    subtract_others(t, samples, lines, count, chosen, n_chosen);
+    lw_sfft_tones_seed(t, chosen, n_chosen, n_chosen);
+    lw_sfft_tones_fit(t);
+    const double noise = lw_sfft_tones_power(t, t->rest, true);
+    int between = 0;
+    for (int64_t j = 0; j < t->n_tones; j++) {
+        const double offset = fabs(lw_sfft_tones_line(t, &t->tones[j]).offset);
+        const double least = least_deviations * deviation(t, &t->tones[j], noise);
+        between += offset > LW_SFFT_TONES_LEAST_OFFSET && offset > least;
+    }
+    return between;
 }

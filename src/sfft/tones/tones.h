@@ -90,19 +90,10 @@ int lw_sfft_tones_between(struct lw_sfft_tones *tones, double *samples, const st
 /** Mean |x|^2 of the samples or the rest, of those that are fitted or that are not; 0: there are none. */
 double lw_sfft_tones_power(const struct lw_sfft_tones *tones, const double complex *values, bool is_fitted);
 
-/** Standard deviation of a tone's offset in white noise of that power (the bound of Cramer and Rao). */
-double lw_sfft_tones_deviation(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone, double noise_power);
-
 /** A tone as a line: X = n a at the first sample, the index nearest to it. */
 struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone);
 
-/** Between two places in bins: of a complex signal, around the end as well. */
-double lw_sfft_tones_distance(const struct lw_sfft_tones *tones, double a, double b);
-
-/** Whether one of the first `end` tones is so near that the two are not told apart. */
-bool lw_sfft_tones_has_near(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone, int64_t end);
-
-/* ---- for the files of this folder: parts of tones over the rows ---- */
+/* ---- the two maps of a fit: parts of tones over the rows ---- */
 
 /** values[i] += scale x the parts' image: sum over tones of (flat + slope (t/n - 1/2)) exp(...). Real signals: twice its real
  * part, but of tones that are fixed. `parts` has one for each tone from `first` on. */

@@ -1,5 +1,6 @@
 #include "cpu/sfft/published/solver.h"
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
@@ -15,7 +16,8 @@
 struct solver {
     struct lw_published_solver base;
     int n_threads, n_loops;                         /* the loop that checks not counted */
-    double complex *planes[LW_PUBLISHED_LOOPS];     /* [B] each; the first owns the memory of all */
+    void *memory;                                   /* the allocation that holds everything below but FFTW's plans */
+    double complex *planes[LW_PUBLISHED_LOOPS];     /* [B] each, one behind the other */
     fftw_plan transform;                            /* of a plane, in place */
 
     double *energies;                               /* [location loops][B] */
@@ -34,61 +36,42 @@ struct solver {
 
 static const struct lw_published_plan *plan_of(const struct solver *cpu) { return &cpu->base.layout->plan; }
 
-/* ---- create -------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* Residues that all combs together may approve. */
-static int64_t most_residues(const struct lw_published_plan *plan)
+static void lay_out_comb(struct solver *cpu, const struct lw_published_plan *plan, struct lw_arena *arena)
 {
-    const int64_t all = plan->n_residues * plan->choice.comb_loops;
-    return all < plan->choice.comb ? all : plan->choice.comb;
-}
-
-static int create_comb(struct solver *cpu, struct lw_error *err)
-{
-    const int64_t size = plan_of(cpu)->choice.comb, residues = most_residues(plan_of(cpu));
+    const int64_t size = plan->choice.comb, of_all_combs = plan->n_residues * plan->choice.comb_loops;
+    const int64_t residues = of_all_combs < size ? of_all_combs : size;
     cpu->comb.size = size;
-    if (size == 0)
-        return LW_OK;
-    if (!(cpu->teeth = lw_alloc_array(size, sizeof *cpu->teeth, "a comb", err)) ||
-        !(cpu->tooth_energies = lw_alloc_array(size, sizeof *cpu->tooth_energies, "a comb", err)) ||
-        !(cpu->is_approved = lw_alloc_array(size, sizeof *cpu->is_approved, "a comb", err)) ||
-        !(cpu->tooth_places = lw_alloc_array(plan_of(cpu)->n_residues, sizeof *cpu->tooth_places, "a comb", err)) ||
-        !(cpu->comb.approved = lw_alloc_array(residues, sizeof *cpu->comb.approved, "a comb", err)) ||
-        !(cpu->comb.permuted = lw_alloc_array(residues, sizeof *cpu->comb.permuted, "a comb", err)))
-        return LW_ESYSTEM;
-    cpu->comb_transform = fftw_plan_dft_1d((int)size, cpu->teeth, cpu->teeth, FFTW_FORWARD, FFTW_ESTIMATE);
-    return cpu->comb_transform ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transform of a comb");
+    cpu->teeth = lw_arena_take(arena, size * (int64_t)sizeof *cpu->teeth);
+    cpu->tooth_energies = lw_arena_take(arena, size * (int64_t)sizeof *cpu->tooth_energies);
+    cpu->is_approved = lw_arena_take(arena, size * (int64_t)sizeof *cpu->is_approved);
+    cpu->tooth_places = lw_arena_take(arena, plan->n_residues * (int64_t)sizeof *cpu->tooth_places);
+    cpu->comb.approved = lw_arena_take(arena, residues * (int64_t)sizeof *cpu->comb.approved);
+    cpu->comb.permuted = lw_arena_take(arena, residues * (int64_t)sizeof *cpu->comb.permuted);
 }
 
-static int create_ballot(struct solver *cpu, struct lw_error *err)
+/* @return  bytes of all parts */
+static int64_t lay_out(struct solver *cpu, const struct lw_published_plan *plan)
 {
-    const struct lw_published_plan *const plan = plan_of(cpu);
-    struct lw_published_ballot *const ballot = &cpu->ballot;
-    *ballot = (struct lw_published_ballot){
-        .n_frequencies = lw_sfft_n_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
-        .n_threads = cpu->n_threads,
-    };
-    if (!(ballot->votes = lw_alloc((size_t)ballot->n_frequencies, "votes", err)) ||
-        !(ballot->elected = lw_alloc_array(plan->capacity, sizeof *ballot->elected, "candidates", err)) ||
-        !(ballot->counts = lw_alloc_array(plan->n_selected, sizeof *ballot->counts, "candidates", err)) ||
-        !(cpu->lines = lw_alloc_array(plan->capacity, sizeof *cpu->lines, "lines", err)))
-        return LW_ESYSTEM;
-    return LW_OK;
-}
-
-static int create_loops(struct solver *cpu, struct lw_error *err)
-{
-    const struct lw_published_plan *const plan = plan_of(cpu);
+    struct lw_arena arena = {.base = cpu->memory};
     const int64_t n_buckets = plan->choice.n_buckets, locating = plan->choice.location_loops;
-    if (!(cpu->planes[0] = lw_alloc_array((cpu->n_loops + 1) * n_buckets, sizeof *cpu->planes[0], "buckets", err)) ||
-        !(cpu->energies = lw_alloc_array(locating * n_buckets, sizeof *cpu->energies, "buckets", err)) ||
-        !(cpu->places = lw_alloc_array(locating * plan->n_selected, sizeof *cpu->places, "buckets", err)))
-        return LW_ESYSTEM;
-    for (int l = 0; l <= cpu->n_loops; l++)
-        cpu->planes[l] = cpu->planes[0] + l * n_buckets;
-    cpu->transform = fftw_plan_dft_1d((int)n_buckets, cpu->planes[0], cpu->planes[0], FFTW_FORWARD,
-                                      FFTW_ESTIMATE | FFTW_UNALIGNED);
-    return cpu->transform ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transform of the buckets");
+    struct lw_published_ballot *const ballot = &cpu->ballot;
+    double complex *const planes = lw_arena_take(&arena, (cpu->n_loops + 1) * n_buckets * (int64_t)sizeof *planes);
+    for (int l = 0; l <= cpu->n_loops && planes; l++)
+        cpu->planes[l] = planes + l * n_buckets;
+    cpu->energies = lw_arena_take(&arena, locating * n_buckets * (int64_t)sizeof *cpu->energies);
+    cpu->places = lw_arena_take(&arena, locating * plan->n_selected * (int64_t)sizeof *cpu->places);
+    ballot->n_frequencies = lw_sfft_n_frequencies(&plan->spec);
+    ballot->needed = plan->choice.votes;
+    ballot->capacity = plan->capacity;
+    ballot->votes = lw_arena_take(&arena, ballot->n_frequencies);
+    ballot->elected = lw_arena_take(&arena, plan->capacity * (int64_t)sizeof *ballot->elected);
+    ballot->counts = lw_arena_take(&arena, plan->n_selected * (int64_t)sizeof *ballot->counts);
+    cpu->lines = lw_arena_take(&arena, plan->capacity * (int64_t)sizeof *cpu->lines);
+    if (plan->choice.comb > 0)
+        lay_out_comb(cpu, plan, &arena);
+    return arena.used;
 }
 
 static void destroy(struct lw_published_solver *base)
@@ -96,34 +79,20 @@ static void destroy(struct lw_published_solver *base)
     struct solver *const cpu = (struct solver *)base;
     fftw_destroy_plan(cpu->transform);
     fftw_destroy_plan(cpu->comb_transform);
-    lw_free(cpu->planes[0]);
-    lw_free(cpu->energies);
-    lw_free(cpu->places);
-    lw_free(cpu->ballot.votes);
-    lw_free(cpu->ballot.elected);
-    lw_free(cpu->ballot.counts);
-    lw_free(cpu->lines);
-    lw_free(cpu->teeth);
-    lw_free(cpu->tooth_energies);
-    lw_free(cpu->is_approved);
-    lw_free(cpu->tooth_places);
-    lw_free(cpu->comb.approved);
-    lw_free(cpu->comb.permuted);
+    lw_free(cpu->memory);
     lw_free(cpu);
 }
 
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
     (void)engine;
-    const struct solver *const c = NULL;
-    const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
-    const int64_t host = (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
-           locating * buckets * (int64_t)sizeof *c->energies +
-           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + lw_sfft_n_frequencies(&plan->spec) +
-           plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
-           comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 4 * sizeof *c->places) +
-           lw_sfft_fftw_bytes(buckets, false) + (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0);
-    return (struct lw_bytes){.host = host};
+    struct solver counted = {.n_loops = lw_published_count_loops(plan)};
+    const int64_t buckets = plan->choice.n_buckets, comb = plan->choice.comb;
+    const int64_t sorting = plan->capacity * (int64_t)sizeof *counted.lines;        /* takes a copy */
+    return (struct lw_bytes){
+        .host = (int64_t)sizeof counted + lay_out(&counted, plan) + sorting + lw_sfft_fftw_bytes(buckets, false) +
+                (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0),
+    };
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------------- */
@@ -248,13 +217,23 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
     cpu->base = (struct lw_published_solver){&ops, layout};
     cpu->n_threads = engine->n_workers;
     cpu->n_loops = layout->n_loops;
-    int rc;
-    if ((rc = create_loops(cpu, err)) || (rc = create_ballot(cpu, err)) || (rc = create_comb(cpu, err))) {
-        destroy(&cpu->base);
-        return rc;
+    cpu->ballot.n_threads = engine->n_workers;
+    const int64_t n_buckets = layout->plan.choice.n_buckets, comb = layout->plan.choice.comb;
+    int rc = LW_ESYSTEM;
+    if ((cpu->memory = lw_alloc((size_t)lay_out(cpu, &layout->plan), "a sparse transform", err))) {
+        lay_out(cpu, &layout->plan);
+        cpu->transform = fftw_plan_dft_1d((int)n_buckets, cpu->planes[0], cpu->planes[0], FFTW_FORWARD,
+                                          FFTW_ESTIMATE | FFTW_UNALIGNED);
+        if (comb > 0)
+            cpu->comb_transform = fftw_plan_dft_1d((int)comb, cpu->teeth, cpu->teeth, FFTW_FORWARD, FFTW_ESTIMATE);
+        rc = cpu->transform && (comb == 0 || cpu->comb_transform)
+                 ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transforms of the buckets");
     }
-    *out = &cpu->base;
-    return LW_OK;
+    if (rc)
+        destroy(&cpu->base);
+    else
+        *out = &cpu->base;
+    return rc;
 }
 
 const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create};
