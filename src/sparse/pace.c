@@ -31,14 +31,6 @@ int64_t lw_sparse_extent(const struct lw_sparse *run, int64_t n_channels)
     return (n_channels - 1) * run->place.channel_bytes + (int64_t)lw_type_bytes(run->place.type);
 }
 
-static int try_storage(struct lw_sparse *run, const struct lw_bytes_part *part, struct lw_error *err)
-{
-    const struct lw_dataset_info *const input = &run->setup.job.inputs[0];
-    struct lw_error reason;
-    const int rc = lw_bytes_try(run->setup.pool, part, &run->pace, &reason);
-    return rc ? lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(input).text, reason.message) : LW_OK;
-}
-
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
 {
     const struct lw_bytes_part part = {
@@ -49,7 +41,11 @@ int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
     run->pace = lw_bytes_assumed_pace;
     if (!run->is_raw || run->plan.n_attempts == 0 || part.bytes < LW_BYTES_LEAST_TRIAL)
         return LW_OK;
-    const int rc = lw_comm_agree(run->setup.comm, try_storage(run, &part, err), err);
+    struct lw_error reason;
+    int rc = lw_bytes_try(run->setup.pool, &part, &run->pace, &reason);
+    if (rc)
+        lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(&run->setup.job.inputs[0]).text, reason.message);
+    rc = lw_comm_agree(run->setup.comm, rc, err);
     if (rc == LW_OK)
         lw_comm_broadcast(run->setup.comm, &run->pace, sizeof run->pace);
     return rc;
@@ -80,35 +76,34 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
     return reads;
 }
 
-/* "5.1 GB/s in sequence, 1.2 million reads a second (measured)". */
-static void describe_pace(const struct lw_sparse *run, char *text, size_t size)
+/* What is read in words, for the log and the plan. */
+struct words {
+    char mean[24], all[24], gap[24];    /* bytes of a read on average, of the input, across which reading goes on */
+    char pace[160];                     /* "5.1 GB/s in sequence, 1.2 million reads a second (measured)" */
+};
+
+static struct words words_of(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
     const struct lw_bytes_pace *const pace = &run->pace;
     const bool is_million = pace->reads_per_s >= 1e6;
-    snprintf(text, size, "%.3g GB/s in sequence, %.3g %s reads a second%s (%s)", pace->bytes_per_s / 1e9,
+    struct words words;
+    lw_bytes_text(reads->bytes / lw_max64(reads->reads, 1), words.mean);
+    lw_bytes_text(run->setup.job.view.count * run->piece_channels * sample_bytes(run), words.all);
+    lw_bytes_text(lw_bytes_gap(pace), words.gap);
+    snprintf(words.pace, sizeof words.pace, "%.3g GB/s in sequence, %.3g %s reads a second%s (%s)", pace->bytes_per_s / 1e9,
              pace->reads_per_s / (is_million ? 1e6 : 1e3), is_million ? "million" : "thousand",
              pace->is_ahead ? " announced ahead" : "", pace->is_measured ? "measured" : "assumed");
-}
-
-static const char *mean_text(const struct lw_sparse_reads *reads, char text[24])
-{
-    return lw_bytes_text(reads->bytes / lw_max64(reads->reads, 1), text);
-}
-
-static int64_t all_bytes(const struct lw_sparse *run)
-{
-    return run->setup.job.view.count * run->piece_channels * sample_bytes(run);
+    return words;
 }
 
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
-    char mean[24], all[24], gap[24], pace[160];
-    describe_pace(run, pace, sizeof pace);
+    const struct words words = words_of(run, reads);
     lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average instead of %s: %s", reads->samples, reads->reads,
-                reads->reads == 1 ? "" : "s", mean_text(reads, mean), lw_bytes_text(all_bytes(run), all), pace);
+                reads->reads == 1 ? "" : "s", words.mean, words.all, words.pace);
     lw_log_detail("%s; reading goes on across gaps of up to %s",
                   run->is_raw ? "I/O threads read from the samples' place in the file" : "the file format's library reads",
-                  lw_bytes_text(lw_bytes_gap(&run->pace), gap));
+                  words.gap);
 }
 
 double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes)
@@ -118,11 +113,11 @@ double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int6
 
 void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
-    char read[24], mean[24], all[24], gap[24], pace[160];
-    describe_pace(run, pace, sizeof pace);
+    const struct words words = words_of(run, reads);
+    char read[24];
     printf("%-16s%s of %s in %" PRId64 " read%s of %s on average, %" PRId64 " channel%s at a time\n", "reads",
-           lw_bytes_text(reads->bytes, read), lw_bytes_text(all_bytes(run), all), reads->reads, reads->reads == 1 ? "" : "s",
-           mean_text(reads, mean), run->group, run->group == 1 ? "" : "s");
-    printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", pace, run->n_ranks > 1 ? " by each rank" : "",
-           lw_bytes_text(lw_bytes_gap(&run->pace), gap), lw_sparse_read_seconds(run, reads->reads, reads->bytes));
+           lw_bytes_text(reads->bytes, read), words.all, reads->reads, reads->reads == 1 ? "" : "s", words.mean, run->group,
+           run->group == 1 ? "" : "s");
+    printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", words.pace, run->n_ranks > 1 ? " by each rank" : "",
+           words.gap, lw_sparse_read_seconds(run, reads->reads, reads->bytes));
 }

@@ -3,8 +3,7 @@
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
 #include "sfft/number.h"
-#include "sfft/published/cutoff.h"
-#include "sfft/published/vote.h"
+#include "sfft/published/steps.h"
 
 #include "../check.h"
 

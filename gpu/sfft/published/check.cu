@@ -6,8 +6,8 @@
  * median of the energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place
  * that it has among them, to memory of the host. */
 #include "gpu/sfft/published/launch.cuh"
+#include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
-#include "gpu/sfft/published/share.cuh"
 
 namespace {
 

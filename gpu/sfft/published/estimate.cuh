@@ -6,7 +6,7 @@
  * among what all loops say, re and im by themselves; those in the middle make the median. */
 #pragma once
 
-#include "gpu/sfft/published/share.cuh"
+#include "gpu/sfft/published/place.cuh"
 
 constexpr int ESTIMATE_THREADS = 256, LEAST_GROUP = 16, MOST_GROUPS = ESTIMATE_THREADS / LEAST_GROUP;
 constexpr int MOST_CANDIDATES = 2048, PARTNERS = 2;

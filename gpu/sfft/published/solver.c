@@ -5,7 +5,7 @@
 #include "gpu/host/error.h"
 #include "gpu/host/fft.h"
 #include "gpu/sfft/published/launch.h"
-#include "sfft/published/lines.h"
+#include "sfft/published/steps.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "sfft/published/cutoff.h"
+#include "sfft/published/steps.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sfft/published/lines.h"
+#include "sfft/published/steps.h"
 
 #include "base/select.h"
 

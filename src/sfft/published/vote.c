@@ -1,4 +1,4 @@
-#include "sfft/published/vote.h"
+#include "sfft/published/steps.h"
 
 #include "sfft/number.h"
 

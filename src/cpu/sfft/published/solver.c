@@ -5,9 +5,7 @@
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
 #include "sfft/number.h"
-#include "sfft/published/cutoff.h"
-#include "sfft/published/lines.h"
-#include "sfft/published/vote.h"
+#include "sfft/published/steps.h"
 
 #include <complex.h>
 #include <fftw3.h>
