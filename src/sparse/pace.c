@@ -44,7 +44,8 @@ int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
     struct lw_error reason;
     int rc = lw_bytes_try(run->setup.pool, &part, &run->pace, &reason);
     if (rc)
-        lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(&run->setup.job.inputs[0]).text, reason.message);
+        lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(&run->setup.job.inputs[0]).text,
+                reason.message);
     rc = lw_comm_agree(run->setup.comm, rc, err);
     if (rc == LW_OK)
         lw_comm_broadcast(run->setup.comm, &run->pace, sizeof run->pace);

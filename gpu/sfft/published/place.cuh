@@ -1,5 +1,5 @@
-/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response; and what lines give
- * to the loop that checks, in lists of its buckets.
+/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response; and what lines
+ * give to the loop that checks, in lists of its buckets.
  *
  * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same
  * result. */

@@ -1,10 +1,7 @@
 #include "sfft/published/published.h"
 
-#include "base/memory.h"
 #include "sfft/number.h"
 
-#include <complex.h>
-#include <fftw3.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -134,97 +131,4 @@ struct lw_sfft_stage lw_published_loop(const struct lw_published_plan *plan, int
         .seed = seed_of(plan, attempt, l),
     };
     return lw_sfft_stage_make(&spec, window);
-}
-
-/* ---- layout -------------------------------------------------------------------------------------------------------- */
-
-/* A Gaussian that has fallen to the tolerance at its ends; so has its transform, at as many deviations, in frequency. */
-static void fill_gaussian(const struct lw_published_plan *plan, int64_t half, double *factor)
-{
-    const double decay = log(plan->window.tolerance) / ((double)half * (double)half);
-    for (int64_t i = 0; i <= half; i++)
-        factor[i] = exp(decay * (double)i * (double)i);
-}
-
-/* Chebyshev's polynomial of even degree m at x. */
-static double chebyshev(double m, double x)
-{
-    return fabs(x) <= 1 ? cos(m * acos(x)) : cosh(m * acosh(fabs(x)));
-}
-
-/* The window whose transform over its 2 h + 1 places is T_2h(beta cos(pi k / (2 h + 1))), beta such that all side lobes are
- * at the tolerance: Dolph, "A current distribution for broadside arrays", 1946. */
-static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t half, double *factor, struct lw_error *err)
-{
-    const int64_t taps = 2 * half + 1;
-    const double degree = 2 * (double)half, beta = cosh(acosh(1 / plan->window.tolerance) / degree);
-    double complex *const spectrum = lw_alloc_array(half + 1, sizeof *spectrum, "a window", err);
-    double *const values = lw_alloc_array(taps, sizeof *values, "a window", err);
-    const fftw_iodim64 dims = {.n = taps, .is = 1, .os = 1};
-    const fftw_plan plan_of_values = spectrum && values
-                                         ? fftw_plan_guru64_dft_c2r(1, &dims, 0, NULL, spectrum, values, FFTW_ESTIMATE) : NULL;
-    int rc = spectrum && values ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && !plan_of_values)
-        rc = lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " taps", taps);
-    if (rc == LW_OK) {
-        for (int64_t k = 0; k <= half; k++)
-            spectrum[k] = chebyshev(degree, beta * cos(M_PI * (double)k / (double)taps));
-        fftw_execute(plan_of_values);
-        for (int64_t i = 0; i <= half; i++)
-            factor[i] = values[i];
-    }
-    fftw_destroy_plan(plan_of_values);
-    lw_free(spectrum);
-    lw_free(values);
-    return rc;
-}
-
-static int create_window(const struct lw_published_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
-{
-    const int64_t half = lw_published_window_half(plan);
-    double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
-    int rc = factor ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN)
-        fill_gaussian(plan, half, factor);
-    else if (rc == LW_OK)
-        rc = fill_dolph_chebyshev(plan, half, factor, err);
-    if (rc == LW_OK)
-        rc = lw_sfft_window_create_of(&plan->window, plan->box_half, factor, out, err);
-    lw_free(factor);
-    return rc;
-}
-
-int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
-                               struct lw_error *err)
-{
-    struct lw_published_layout *const layout = lw_alloc(sizeof *layout, "a sparse transform", err);
-    if (!layout)
-        return LW_ESYSTEM;
-    layout->plan = *plan;
-    layout->attempt = attempt;
-    layout->n_loops = lw_published_count_loops(plan);
-    const int rc = create_window(plan, &layout->window, err);
-    if (rc) {
-        lw_free(layout);
-        return rc;
-    }
-    for (int l = 0; l <= layout->n_loops; l++)
-        layout->loops[l] = lw_published_loop(plan, attempt, l, layout->window);
-    *out = layout;
-    return LW_OK;
-}
-
-void lw_published_layout_destroy(struct lw_published_layout *layout)
-{
-    if (layout)
-        lw_sfft_window_destroy(layout->window);
-    lw_free(layout);
-}
-
-/* The window is made by a transform of its length, from one buffer to another. */
-int64_t lw_published_layout_bytes(const struct lw_published_plan *plan)
-{
-    const int64_t taps = 2 * lw_published_window_half(plan) + 1;
-    return (int64_t)sizeof(struct lw_published_layout) + lw_sfft_window_bytes(&plan->window) +
-           2 * lw_sfft_dense_samples_bytes(taps, true) + lw_sfft_fftw_bytes(taps, true);
 }
