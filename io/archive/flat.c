@@ -172,55 +172,35 @@ static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *bo
     return place;
 }
 
-static int64_t count_elements(const struct lw_box *box, int from, int to)
+/* In pieces along the dimension whose elements are neighbours in the file. Of column-major arrays these are as far apart in memory
+ * as all others are long. */
+int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
+    const struct opened *const opened = dataset;
+    const struct lw_flat *const flat = &opened->flat;
+    const bool by_columns = flat->is_column_major, is_packed = box->n_runs == 1 || box->pitch == box->run;
+    int inner = by_columns ? 0 : flat->n_dims - 1, rc = LW_OK;
+    struct piece piece = {.step = box->step[inner], .count = box->count[inner], .to_step = 1};
+    /* Rows that are taken whole make one piece with their neighbours, as far as they stand side by side in memory, too. */
+    while (!by_columns && inner > 0 && box->count[inner] == flat->dims[inner] && box->step[inner - 1] == 1 &&
+           box->run % (piece.count * box->count[inner - 1]) == 0) {
+        piece.count *= box->count[--inner];
+        piece.step = 1;
+    }
+    const int from = by_columns ? 1 : 0, to = by_columns ? flat->n_dims : inner;
     int64_t n = 1;
     for (int d = from; d < to; d++)
         n *= box->count[d];
-    return n;
-}
-
-/* Rows that are taken whole make one piece with their neighbours, as far as they stand side by side in memory, too. */
-static int read_row_major(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
-{
-    const struct lw_flat *const flat = &opened->flat;
-    int inner = flat->n_dims - 1, rc = LW_OK;
-    struct piece piece = {.count = box->count[inner], .to_step = 1};
-    while (inner > 0 && box->count[inner] == flat->dims[inner] && box->step[inner - 1] == 1 &&
-           box->run % (piece.count * box->count[inner - 1]) == 0)
-        piece.count *= box->count[--inner];
-    piece.step = inner < flat->n_dims - 1 ? 1 : box->step[inner];
-    const int64_t n = count_elements(box, 0, inner);
+    assert(!by_columns || is_packed || box->run == n);
+    if (by_columns)
+        piece.to_step = is_packed ? n : box->pitch;
     for (int64_t i = 0; i < n && rc == LW_OK; i++) {
-        const int64_t element = i * piece.count;
-        piece.first = place_in_file(flat, box, 0, inner, i) + box->first[inner] * stride_of(flat, inner);
+        const int64_t element = by_columns ? i : i * piece.count;
+        piece.first = place_in_file(flat, box, from, to, i) + box->first[inner] * stride_of(flat, inner);
         piece.to = (char *)box->into + (element / box->run * box->pitch + element % box->run) * sample_bytes(opened);
         rc = read_piece(opened, &piece, err);
     }
     return rc;
-}
-
-/* Along the first dimension, whose elements are as far apart in memory as all others are long. */
-static int read_column_major(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
-{
-    const struct lw_flat *const flat = &opened->flat;
-    const int64_t n = count_elements(box, 1, flat->n_dims);
-    const bool is_packed = box->n_runs == 1 || box->pitch == box->run;
-    assert(is_packed || box->run == n);
-    struct piece piece = {.step = box->step[0], .count = box->count[0], .to_step = is_packed ? n : box->pitch};
-    int rc = LW_OK;
-    for (int64_t i = 0; i < n && rc == LW_OK; i++) {
-        piece.first = place_in_file(flat, box, 1, flat->n_dims, i) + box->first[0];
-        piece.to = (char *)box->into + i * sample_bytes(opened);
-        rc = read_piece(opened, &piece, err);
-    }
-    return rc;
-}
-
-int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
-{
-    const struct opened *const opened = dataset;
-    return (opened->flat.is_column_major ? read_column_major : read_row_major)(opened, box, err);
 }
 
 struct lw_box lw_flat_whole(const struct lw_flat *flat, void *into)

@@ -146,31 +146,22 @@ int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, s
     return rc;
 }
 
-/* What the decoder has made until the head of the file ends, or its room is full. */
-static bool begins_packed(const unsigned char *head, int64_t n)
+/* Of a packed file what the decoder has made until the head of the file ends, or its room is full. */
+int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
 {
     struct lw_gunzip *gunzip = NULL;
     size_t taken, made;
-    char *const start = lw_alloc(LEAST_ROOM, "the beginning of a file", NULL);
-    bool begins = start && lw_gunzip_create(&gunzip, NULL) == LW_OK;
-    if (begins) {
-        lw_gunzip_member(gunzip, head, (size_t)n, start, LEAST_ROOM, &taken, &made);
-        begins = memcmp(start, first, FIRST_BYTES) == 0;
-    }
-    lw_gunzip_destroy(gunzip);
-    lw_free(start);
-    return begins;
-}
-
-int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
-{
     int fd;
     const int rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
-    unsigned char *const head = lw_alloc(HEAD_BYTES, "the beginning of a file", err);
+    unsigned char *const head = lw_alloc(HEAD_BYTES + LEAST_ROOM, "the beginning of a file", err);
+    unsigned char *const start = head ? head + HEAD_BYTES : NULL;
     const ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
-    *begins = n >= FIRST_BYTES && (memcmp(head, first, FIRST_BYTES) == 0 || (is_packed(head, n) && begins_packed(head, n)));
+    if (is_packed(head, n) && lw_gunzip_create(&gunzip, NULL) == LW_OK)
+        lw_gunzip_member(gunzip, head, (size_t)n, (char *)start, LEAST_ROOM, &taken, &made);
+    *begins = n >= FIRST_BYTES && (memcmp(head, first, FIRST_BYTES) == 0 || memcmp(start, first, FIRST_BYTES) == 0);
+    lw_gunzip_destroy(gunzip);
     lw_free(head);
     close(fd);
     return head ? LW_OK : LW_ESYSTEM;
