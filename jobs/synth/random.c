@@ -15,10 +15,7 @@ uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)
 }
 
 /* In (0, 1]: never 0, whose logarithm there is not. */
-static double uniform(uint64_t bits)
-{
-    return ((double)(bits >> 11) + 1) * 0x1p-53;
-}
+static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 1) * 0x1p-53; }
 
 /* Two independent normal deviates (Box and Muller); the second only where there is a place for it. */
 void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second)

@@ -13,15 +13,9 @@
 
 /* ---- bands ---- */
 
-bool lw_synth_is_chirp(int filter)
-{
-    return filter % 2 == 0;
-}
+bool lw_synth_is_chirp(int filter) { return filter % 2 == 0; }
 
-int64_t lw_synth_channel(const struct lw_synth *synth, int filter)
-{
-    return filter % synth->n_channels;
-}
+int64_t lw_synth_channel(const struct lw_synth *synth, int filter) { return filter % synth->n_channels; }
 
 /* Bands lie side by side between 0.05 and 0.45 of the sample rate. */
 static int centre_turns(const struct lw_synth *synth, int filter)
@@ -39,10 +33,7 @@ double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
     return synth->sample_rate_hz * centre_turns(synth, filter) / TURN;
 }
 
-double lw_synth_half_width_hz(const struct lw_synth *synth)
-{
-    return synth->sample_rate_hz * half_width(synth);
-}
+double lw_synth_half_width_hz(const struct lw_synth *synth) { return synth->sample_rate_hz * half_width(synth); }
 
 /* ---- chirps ---- */
 
@@ -53,10 +44,7 @@ int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
     return room < 0 ? -1 : (int64_t)((double)room * (filter + 1) / (synth->n_filters + 1));
 }
 
-static double hann(int64_t i, int64_t n)
-{
-    return lw_window_at(LW_WINDOW_HANN, (double)i + 0.5, (double)n);
-}
+static double hann(int64_t i, int64_t n) { return lw_window_at(LW_WINDOW_HANN, (double)i + 0.5, (double)n); }
 
 /* Sample i of the chirp of n_taps samples whose frequency rises through the band, with unit energy. The real one's is unit
  * on average over its phase, which is as good as exact for more than a few cycles. */

@@ -57,10 +57,7 @@ static char *join(int argc, char **argv, struct lw_error *err)
 
 /* ---- understanding ---- */
 
-static bool is_help_option(const char *argument)
-{
-    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-}
+static bool is_help_option(const char *argument) { return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0; }
 
 /* --help anywhere behind a command, or the word help among the first two there, unless the command takes a file. */
 static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
@@ -336,10 +333,7 @@ void lw_cli_release(struct lw_cli *cli)
 
 /* ---- doing ---- */
 
-bool lw_cli_is_text(const struct lw_cli *cli)
-{
-    return cli->action == LW_ACTION_HELP || cli->action == LW_ACTION_VERSION;
-}
+bool lw_cli_is_text(const struct lw_cli *cli) { return cli->action == LW_ACTION_HELP || cli->action == LW_ACTION_VERSION; }
 
 int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
 {

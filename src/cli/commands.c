@@ -108,6 +108,8 @@ const struct lw_command lw_commands[] = {
     {.name = NULL},
 };
 
+#define ENGINE_CHOICE(name) "|" #name
+
 const struct lw_option lw_common_options[] = {
     {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset", .is_required = true,
      .help = "File, and the dataset in it, that is to be processed. The dataset need not be named where the file holds only one, "
@@ -188,17 +190,10 @@ const struct lw_option lw_common_options[] = {
     {.name = "nan", .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error", .fallback = "propagate",
      .help = "What an input sample that is not finite does: make exactly the outputs that depend on it NaN, count as zero, or end "
              "the run."},
-    {
-        .name = "engine",
-        .is_neutral = true,
-        .kind = LW_OPTION_CHOICE,
-#define X(name) "|" #name
-        .choices = "auto" LW_ENGINES(X),
-#undef X
-        .fallback = "auto",
-        .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, "
-                "or may share it, and says which engine it took and why.",
-    },
+    {.name = "engine", .is_neutral = true, .kind = LW_OPTION_CHOICE, .choices = "auto" LW_ENGINES(ENGINE_CHOICE),
+     .fallback = "auto",
+     .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, or may share "
+             "it, and says which engine it took and why."},
     {.name = "threads", .is_neutral = true, .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 4096,
      .help = "Threads of the CPU engine in each rank. Default: the cores that the rank may run on."},
     {.name = "io", .is_neutral = true, .kind = LW_OPTION_CHOICE, .choices = "auto|collective|direct", .fallback = "auto",

@@ -37,12 +37,11 @@ static void print_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* Options behind some words: "ols", "plan ols", "filters chirp". */
+/* What is printed of the options behind some words, "ols", "plan ols", "filters chirp": between two texts, each option. */
 struct visitor {
     FILE *file;
-    void (*begin)(FILE *file, const char *words);
+    const char *begin, *end;
     void (*visit)(FILE *file, const struct lw_option *option);
-    const char *end;
 };
 
 /* Options within others are no options of their own. @param command  "" or "plan " @param name  of a job, ... */
@@ -51,9 +50,7 @@ static void visit_command(const struct visitor *each, const char *command, const
 {
     struct lw_section sections[LW_COMMAND_SECTIONS];
     const int n = lw_command_sections(action, job, kind, sections);
-    char words[120];
-    snprintf(words, sizeof words, "%s%s", command, name);
-    each->begin(each->file, words);
+    fprintf(each->file, "        '%s%s') %s", command, name, each->begin);
     for (int i = 0; i < n; i++)
         for (const struct lw_option *option = sections[i].table; option->name; option++)
             if (lw_option_is_own(option) && !lw_section_replaces(sections, i, option->name))
@@ -84,20 +81,7 @@ static void print_choices(FILE *file, const char *choices)
 
 /* ---- bash ---------------------------------------------------------------------------------------------------------- */
 
-static void begin_names(FILE *file, const char *words)
-{
-    fprintf(file, "        '%s') echo --help", words);
-}
-
-static void print_name(FILE *file, const struct lw_option *option)
-{
-    fprintf(file, " --%s", option->name);
-}
-
-static void begin_values(FILE *file, const char *words)
-{
-    fprintf(file, "        '%s') case $2 in\n", words);
-}
+static void print_name(FILE *file, const struct lw_option *option) { fprintf(file, " --%s", option->name); }
 
 static void print_value(FILE *file, const struct lw_option *option)
 {
@@ -177,11 +161,11 @@ void lw_completion_bash(FILE *file)
     print_words(file);
     fprintf(file, "# The options that may stand behind some words.\n"
                   "_lapwing_options() {\n    case $1 in\n");
-    visit_all(&(struct visitor){file, begin_names, print_name, " ;;\n"});
+    visit_all(&(struct visitor){file, "echo --help", " ;;\n", print_name});
     fprintf(file, "    esac\n}\n\n"
                   "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
                   "_lapwing_values() {\n    case $1 in\n");
-    visit_all(&(struct visitor){file, begin_values, print_value, "        esac ;;\n"});
+    visit_all(&(struct visitor){file, "case $2 in\n", "        esac ;;\n", print_value});
     fprintf(file, "        'help') case $2 in\n            --completion) echo '" SHELLS
                   "' ;;\n        esac ;;\n    esac\n}\n\n");
     fputs(bash_functions, file);
@@ -199,12 +183,6 @@ static void print_escaped(FILE *file, const char *text, size_t length, const cha
             fputc('\\', file);
         fputc(text[i], file);
     }
-}
-
-/* Options as _arguments takes them: '--mode=[...]:mode:(full same valid)'. */
-static void begin_specs(FILE *file, const char *words)
-{
-    fprintf(file, "        '%s') specs=(\n            '--help[say what it does, and its options]'\n", words);
 }
 
 /* Of its help the first sentence, without its full stop. A bracket ends it, and a colon the name of the argument. */
@@ -306,7 +284,8 @@ void lw_completion_zsh(FILE *file)
     fprintf(file, ")\n\n"
                   "# Sets specs to the options that may stand behind some words.\n"
                   "_lapwing_specs() {\n    case $1 in\n");
-    visit_all(&(struct visitor){file, begin_specs, print_spec, "        ) ;;\n"});
+    visit_all(&(struct visitor){file, "specs=(\n            '--help[say what it does, and its options]'\n", "        ) ;;\n",
+                                print_spec});
     fprintf(file, "    esac\n}\n\n");
     fputs("_lapwing_shells='" SHELLS "'\n\n", file);
     fputs(zsh_functions, file);

@@ -137,20 +137,15 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
 
 /* ---- all of it -------------------------------------------------------------------------------------------------------- */
 
-/* Of one dataset, how it is stored. */
-struct stored {
-    const char *path;
-    char type[sizeof ((struct lw_listing *)0)->type];
-    char storage[sizeof ((struct lw_listing *)0)->storage];
-};
-
-static void find_stored(const struct lw_listing *dataset, void *context)
+/* Keep the listing of the dataset whose path is in what is kept. */
+static void find_listing(const struct lw_listing *dataset, void *context)
 {
-    struct stored *const stored = context;
-    if (strcmp(dataset->path, stored->path) != 0)
-        return;
-    snprintf(stored->type, sizeof stored->type, "%s", dataset->type);
-    snprintf(stored->storage, sizeof stored->storage, "%s", dataset->storage);
+    struct lw_listing *const found = context;
+    const char *const path = found->path;
+    if (strcmp(dataset->path, path) == 0) {
+        *found = *dataset;
+        found->path = path;             /* the other's lasts for this call alone */
+    }
 }
 
 int lw_facts_print(const char *name, const struct lw_hints *hints, struct lw_error *err)
@@ -162,9 +157,9 @@ int lw_facts_print(const char *name, const struct lw_hints *hints, struct lw_err
         rc = lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, err);    /* of a type that only small datasets may have */
     if (rc || (rc = lw_formats_find(info.file, &info.hints, &format, err)))
         return rc;
-    struct stored stored = {.path = info.path};
+    struct lw_listing stored = {.path = info.path};
     if (!hints || !hints->format[0])
-        lw_list_file(info.file, find_stored, &stored, err);
+        lw_list_file(info.file, find_listing, &stored, err);
     print_facts(&info, format->name, stored.type, stored.storage);
     return LW_OK;
 }

@@ -455,7 +455,4 @@ void lw_help_version(FILE *file)
     print_licence(&page);
 }
 
-const char *lw_version_text(void)
-{
-    return "lapwing " LW_VERSION " (commit " LW_COMMIT ")";
-}
+const char *lw_version_text(void) { return "lapwing " LW_VERSION " (commit " LW_COMMIT ")"; }

@@ -35,10 +35,7 @@
 #define COMPILER "unknown"
 #endif
 
-static void row(const char *name, const char *text)
-{
-    printf("%-12s%s\n", name, text);
-}
+static void row(const char *name, const char *text) { printf("%-12s%s\n", name, text); }
 
 /* @param comm  of the run, whose ranks on this node share its engines and memory */
 static void print_machine(const struct lw_comm *comm)

@@ -133,10 +133,7 @@ static int64_t parse_fraction(const char **at, int64_t unit)
 }
 
 /* B, or iB behind a letter for a power of 1024. */
-static void skip_bytes_unit(const char **at, bool has_power)
-{
-    *at += has_power && strncmp(*at, "iB", 2) == 0 ? 2 : **at == 'B';
-}
+static void skip_bytes_unit(const char **at, bool has_power) { *at += has_power && strncmp(*at, "iB", 2) == 0 ? 2 : **at == 'B'; }
 
 /* 1e9 or 1e9 B */
 static enum lw_parse parse_plain_bytes(const char *text, int64_t *value)
@@ -307,10 +304,7 @@ int lw_parse_choice(const char *choices, const char *text)
     }
 }
 
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
+static int smaller(int a, int b) { return a < b ? a : b; }
 
 int lw_edit_distance(const char *a, const char *b)
 {

@@ -9,10 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has_limits(const struct lw_option *option)
-{
-    return option->minimum < option->maximum;
-}
+static bool has_limits(const struct lw_option *option) { return option->minimum < option->maximum; }
 
 /* A limit as people read it: whole numbers without a point. */
 static const char *limit_text(double limit, char text[32])

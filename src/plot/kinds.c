@@ -69,16 +69,18 @@ void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours)
         *(isnan(plot->low) ? &colours->low : &colours->high) = isnan(plot->low) ? colours->high / 2 - 1 : 2 * colours->low + 1;
 }
 
-void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
+struct lw_input_map lw_plot_map_input(const struct lw_plot *plot)
 {
     const struct lw_said *const notes = &plot->subject.notes->dataset;
     const double every = lw_said_real(notes, "block_length", lw_said_real(notes, "decimate", 1));
     const bool is_image = plot->subject.is_image;
-    map->first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0);
-    map->step = every / lw_said_real(notes, "interpolate", 1);
-    map->channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0);
-    map->channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1);
-    map->channels.end = -1;
+    return (struct lw_input_map){
+        .first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0),
+        .step = every / lw_said_real(notes, "interpolate", 1),
+        .channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0),
+        .channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1),
+        .channels.end = -1,
+    };
 }
 
 /* ---- panels of samples ------------------------------------------------------------------------------------------------ */
@@ -173,7 +175,7 @@ int lw_plot_open_sky(const struct lw_plot *plot, const struct lw_plot_subject *s
     struct lw_input_map map = {.step = 1, .channels.step = 1};
     int rc = read_sky(subject, &graticule->sky, err);
     if (rc == LW_OK && !graticule->sky.wcs && subject != &plot->input && plot->input.notes) {
-        lw_plot_map_input(plot, &map);
+        map = lw_plot_map_input(plot);
         rc = read_sky(&plot->input, &graticule->sky, err);
     }
     const double first[2] = {map.first, (double)map.channels.begin}, step[2] = {map.step, (double)map.channels.step};

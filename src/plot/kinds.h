@@ -125,12 +125,12 @@ void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours);
 /** Width and height: those of --size, or as given here. And the title. */
 void lw_plot_frame(struct lw_plot *plot, int width, int height);
 
-/** The same span of the input: `map` gives the input's sample for sample 0 of the result, and samples for one. */
+/** The same span of the input: its map gives the input's sample for sample 0 of the result, and samples for one. */
 struct lw_input_map {
     double first, step;
     struct lw_option_range channels;    /* of the input, for those of the result */
 };
-void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map);
+struct lw_input_map lw_plot_map_input(const struct lw_plot *plot);
 
 /** Find where on the sky what is shown of an image, or of a table of sources, lies. Where nothing says so, `graticule->sky`
  * stays empty. It is to be closed in any case. Errors: those of lw_notes_collect; LW_ESYSTEM.

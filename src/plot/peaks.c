@@ -35,6 +35,7 @@ struct peaks {
     double x_zero;                      /* taken from times, so that they begin at the start of the signal */
     char start[80];                     /* that start: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "" not known */
     struct lw_notes *bank;              /* owned; of the filters; NULL: they are not named */
+    double view_low[2], view_high[2];   /* what is shown on x and y */
     struct lw_graticule graticule;      /* of sources */
     struct lw_panels panels;
     int n_x, n_y;
@@ -71,10 +72,7 @@ static void note_range(struct peaks *p, const double *row)
 }
 
 /* Times of a signal whose rate is not known are all the same. */
-static int x_column(const struct peaks *p)
-{
-    return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X;
-}
+static int x_column(const struct peaks *p) { return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X; }
 
 static void take(struct peaks *p, const double *row)
 {
@@ -113,21 +111,20 @@ static int limit_time(struct peaks *p, struct lw_error *err)
 }
 
 /* What is shown on x and y: all that is chosen, and a little more. */
-static void find_view(const struct peaks *p, double low[2], double high[2])
+static void find_view(struct peaks *p)
 {
     const int x = x_column(p);
     const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
     const double height = p->high[p->by] - p->low[p->by];
     const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
-    low[0] = p->low[x] - zero - margin;
-    high[0] = p->high[x] - zero + margin;
-    low[1] = p->low[p->by] - room;
-    high[1] = p->high[p->by] + room;
+    p->view_low[0] = p->low[x] - zero - margin;
+    p->view_high[0] = p->high[x] - zero + margin;
+    p->view_low[1] = p->low[p->by] - room;
+    p->view_high[1] = p->high[p->by] + room;
 }
 
 static int collect(struct peaks *p, struct lw_error *err)
 {
-    double low[2], high[2];
     int rc;
     for (int c = 0; c < N_COLUMNS; c++) {
         p->low[c] = INFINITY;
@@ -144,9 +141,9 @@ static int collect(struct peaks *p, struct lw_error *err)
         p->by = FILTER;
     else
         p->by = p->high[CHANNEL] > p->low[CHANNEL] ? CHANNEL : SNR;
-    find_view(p, low, high);
+    find_view(p);
     p->panels = (struct lw_panels){.count = 1, .left = 110, .right = 120};
-    if (p->is_image && (rc = lw_plot_open_sky(p->plot, &p->plot->subject, low, high, &p->graticule, err)))
+    if (p->is_image && (rc = lw_plot_open_sky(p->plot, &p->plot->subject, p->view_low, p->view_high, &p->graticule, err)))
         return rc;
     lw_graticule_make_room(&p->graticule, &p->panels);
     lw_plot_frame(p->plot, p->is_image ? 900 : 1200, p->is_image ? 760 : 560);
@@ -267,8 +264,7 @@ static void draw(struct peaks *p)
     const bool is_downward = p->is_image && !lw_subject_is_upward(&p->plot->subject);
     char label[160];
     const double factor = label_x(p, label, sizeof label);
-    double low[2], high[2];
-    find_view(p, low, high);
+    const double *const low = p->view_low, *const high = p->view_high;
     struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
     lw_plot_limit(p->plot, &colours);
     struct filter_names filters = {0};

@@ -17,10 +17,7 @@ static int64_t share(int64_t length, int64_t part, int64_t n)
     return length / n * part + length % n * part / n;
 }
 
-int64_t lw_raster_begin(const struct lw_raster *raster, int column)
-{
-    return share(raster->length, column, raster->n_columns);
-}
+int64_t lw_raster_begin(const struct lw_raster *raster, int column) { return share(raster->length, column, raster->n_columns); }
 
 int lw_raster_column(const struct lw_raster *raster, int64_t i)
 {

@@ -96,10 +96,7 @@ static void write_impulse(struct bank *bank, double step)
 }
 
 /* Point k of the raster is frequency k / points; of complex taps, the upper half is that of negative frequencies. */
-static double response(const struct bank *bank, int64_t k)
-{
-    return bank->work[(k + bank->points) % bank->points];
-}
+static double response(const struct bank *bank, int64_t k) { return bank->work[(k + bank->points) % bank->points]; }
 
 static void write_response(struct bank *bank, double low, double high, double factor)
 {

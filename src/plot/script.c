@@ -70,19 +70,13 @@ int lw_script_data(struct lw_script *script)
     return script->n_data++;
 }
 
-void lw_script_data_end(const struct lw_script *script)
-{
-    fputs("EOD\n", script->file);
-}
+void lw_script_data_end(const struct lw_script *script) { fputs("EOD\n", script->file); }
 
 /* ---- panels -------------------------------------------------------------------------------------------------------- */
 
 enum { TOP = 44, TOP_WITH_TITLES = 64, BOTTOM = 62 };
 
-static int top_of(const struct lw_panels *panels)
-{
-    return (panels->has_titles ? TOP_WITH_TITLES : TOP) + panels->over;
-}
+static int top_of(const struct lw_panels *panels) { return (panels->has_titles ? TOP_WITH_TITLES : TOP) + panels->over; }
 
 int lw_panels_width(const struct lw_script *script, const struct lw_panels *panels)
 {
@@ -183,10 +177,7 @@ void lw_script_panel(const struct lw_script *script, const struct lw_panels *pan
     }
 }
 
-void lw_script_end(const struct lw_script *script)
-{
-    fputs("unset multiplot\n", script->file);
-}
+void lw_script_end(const struct lw_script *script) { fputs("unset multiplot\n", script->file); }
 
 /* ---- colours ------------------------------------------------------------------------------------------------------- */
 

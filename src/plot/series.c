@@ -32,8 +32,7 @@ static void name_result(const struct lw_plot *plot, bool has_many, struct lw_sho
 
 static void add_input(struct lw_plot *plot, struct lw_samples *series, int64_t channel)
 {
-    struct lw_input_map map;
-    lw_plot_map_input(plot, &map);
+    const struct lw_input_map map = lw_plot_map_input(plot);
     const int64_t own = map.channels.begin + channel * map.channels.step;
     struct lw_shown *const shown = own < plot->input.n_y ? lw_samples_add(series) : NULL;
     if (!shown)
@@ -110,11 +109,9 @@ static double count_ends(const struct lw_said *notes)
 static void choose_scale(const struct lw_plot *plot, struct lw_shown *shown)
 {
     const struct lw_raster *const raster = &shown->raster;
-    struct lw_input_map map;
+    const double ends = count_ends(&shown->subject->notes->dataset) / lw_plot_map_input(plot).step;
     double low = INFINITY, high = -INFINITY;
     bool has_values = false;
-    lw_plot_map_input(plot, &map);
-    const double ends = count_ends(&shown->subject->notes->dataset) / map.step;
     for (int column = 0; column < raster->n_columns; column++) {
         const double begin = (double)(shown->x.begin + lw_raster_begin(raster, column));
         const double end = (double)(shown->x.begin + lw_raster_begin(raster, column + 1));

@@ -198,10 +198,7 @@ void lw_subject_release(struct lw_plot_subject *subject)
 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
 
-bool lw_subject_is_x_fast(const struct lw_plot_subject *subject)
-{
-    return subject->y < subject->x;
-}
+bool lw_subject_is_x_fast(const struct lw_plot_subject *subject) { return subject->y < subject->x; }
 
 int64_t lw_subject_chunk(const struct lw_plot_subject *subject, int dimension)
 {

@@ -14,8 +14,7 @@ enum { MOST_PANELS = 4 };
 static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)
 {
     const struct lw_option_range *const y = &images->channels;
-    struct lw_input_map map;
-    lw_plot_map_input(plot, &map);
+    const struct lw_input_map map = lw_plot_map_input(plot);
     struct lw_shown *const shown = lw_samples_add(images);
     *shown = (struct lw_shown){.subject = &plot->input, .first = -map.first / map.step, .step = 1 / map.step};
     shown->x = lw_plot_clip(map.first + (double)images->span.begin * map.step, map.first + (double)images->span.end * map.step,
