@@ -92,19 +92,7 @@ static bool find_since(double number, double unit_seconds, const char *date, str
 
 /* ---- what users say -------------------------------------------------------------------------------------------------- */
 
-/* The dimension beside the axis; without metadata about it, the second one. */
-static int take_spacing(struct lw_dataset_info *info, struct lw_error *err)
-{
-    if (info->n_dims < 2)
-        return lw_fail(err, LW_EUSAGE, "--channel-spacing is given, but %s has one dimension, without channels",
-                       lw_dataset_name(info).text);
-    struct lw_coordinate *const distance = &info->coordinates[info->metadata_axis == 1 ? 0 : 1];
-    const double first = distance->is_regular && strcmp(distance->name, "distance") == 0 ? distance->first : 0;
-    *distance = (struct lw_coordinate){.name = "distance", .unit = "m", .is_regular = true, .first = first,
-                                       .step = info->hints.channel_spacing};
-    return LW_OK;
-}
-
+/* The spacing is of the dimension beside the axis; without metadata about it, of the second one. */
 static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_axis_metadata *const axis = &info->axis;
@@ -126,7 +114,16 @@ static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
                            "GPS", start);
         axis->has_start = false;
     }
-    return info->hints.channel_spacing == 0 ? LW_OK : take_spacing(info, err);
+    if (info->hints.channel_spacing == 0)
+        return LW_OK;
+    if (info->n_dims < 2)
+        return lw_fail(err, LW_EUSAGE, "--channel-spacing is given, but %s has one dimension, without channels",
+                       lw_dataset_name(info).text);
+    struct lw_coordinate *const distance = &info->coordinates[info->metadata_axis == 1 ? 0 : 1];
+    const double first = distance->is_regular && strcmp(distance->name, "distance") == 0 ? distance->first : 0;
+    *distance = (struct lw_coordinate){.name = "distance", .unit = "m", .is_regular = true, .first = first,
+                                       .step = info->hints.channel_spacing};
+    return LW_OK;
 }
 
 int lw_sampling_settle(struct lw_dataset_info *info, struct lw_error *err)

@@ -125,19 +125,16 @@ static int add_list(struct collector *c, const char *list, struct lw_error *err)
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
 
 /* A blank behind the path may be the path's own, unless a file, a list or a pattern follows. */
-static bool is_followed(const char *names)
-{
-    struct lw_object last;
-    const char *const word = strrchr(names, ' ') + 1;
-    return word[0] == '@' ||
-           (lw_object_parse(word, &last, NULL) == LW_OK && (is_pattern(last.file) || access(last.file, F_OK) == 0));
-}
-
 static bool is_one_file(const char *names)
 {
-    struct lw_object object;
-    return strchr(names, ' ') && !strchr(names, '\\') && lw_object_parse(names, &object, NULL) == LW_OK &&
-           access(object.file, F_OK) == 0 && (strchr(object.file, ' ') || !is_followed(names));
+    struct lw_object object, last;
+    if (!strchr(names, ' ') || strchr(names, '\\') || lw_object_parse(names, &object, NULL) != LW_OK ||
+        access(object.file, F_OK) != 0)
+        return false;
+    const char *const word = strrchr(names, ' ') + 1;
+    const bool is_followed = word[0] == '@' || (lw_object_parse(word, &last, NULL) == LW_OK &&
+                                                (is_pattern(last.file) || access(last.file, F_OK) == 0));
+    return strchr(object.file, ' ') || !is_followed;
 }
 
 static int add_all(struct collector *c, const char *names, struct lw_error *err)

@@ -71,17 +71,6 @@ static int describe_one(const struct lw_reader *reader, const char *name, struct
     return LW_OK;
 }
 
-/* By rank 0, for all: the others are compared with it. */
-static int describe_first(const struct lw_reader *reader, const struct lw_names *names, struct lw_infos *mine, struct lw_error *err)
-{
-    struct lw_dataset_info first;
-    int rc = lw_comm_rank(reader->comm) == 0 ? describe_one(reader, lw_names_next(names, NULL), &first, err) : LW_OK;
-    if ((rc = lw_comm_agree(reader->comm, rc, err)))
-        return rc;
-    lw_comm_broadcast(reader->comm, &first, sizeof first);
-    return lw_comm_agree(reader->comm, lw_infos_begin(mine, &first, err), err);
-}
-
 /* Each looker describes every n-th file. */
 static int describe_share(const struct lw_reader *reader, const struct lw_names *names, const struct lw_lookers *lookers,
                           struct lw_infos *mine, struct lw_error *err)
@@ -124,22 +113,30 @@ static int share_infos(const struct lw_reader *reader, const struct lw_infos *mi
     return lw_comm_agree(comm, lw_infos_index(all, n, n_lookers, err), err);
 }
 
+/* Rank 0 describes the first, with which all are compared. */
 static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
 {
+    struct lw_comm *const comm = reader->comm;
     struct lw_lookers lookers;
-    struct lw_infos mine = {0}, *const all = &reader->infos;
+    struct lw_infos mine = {0};
     struct lw_dataset_info info;
-    int rc;
-    if ((rc = lw_lookers_find(reader->comm, &lookers, err)) == LW_OK && (rc = describe_first(reader, names, &mine, err)) == LW_OK &&
-        (rc = describe_share(reader, names, &lookers, &mine, err)) == LW_OK)
-        rc = share_infos(reader, &mine, names->n, lookers.n, all, err);
+    int rc = lw_lookers_find(comm, &lookers, err);
+    if (rc)
+        return rc;
+    rc = lw_comm_rank(comm) == 0 ? describe_one(reader, lw_names_next(names, NULL), &info, err) : LW_OK;
+    if ((rc = lw_comm_agree(comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(comm, &info, sizeof info);
+    (void)((rc = lw_comm_agree(comm, lw_infos_begin(&mine, &info, err), err)) ||
+           (rc = describe_share(reader, names, &lookers, &mine, err)) ||
+           (rc = share_infos(reader, &mine, names->n, lookers.n, &reader->infos, err)));
     lw_infos_release(&mine);
     if (rc)
         return rc;
     reader->n_files = names->n;
     for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
-        rc = check_same_file(lw_infos_get(all, f, &info), err);
-    return lw_comm_agree(reader->comm, rc, err);
+        rc = check_same_file(lw_infos_get(&reader->infos, f, &info), err);
+    return lw_comm_agree(comm, rc, err);
 }
 
 int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out, struct lw_error *err)

@@ -34,7 +34,8 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-/* A library takes a hundred times as long to open a file as the system does. What was described must still be there. */
+/* A flat file is opened without its library, which takes a hundred times as long as the system does. What was described must still
+ * be there. */
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {

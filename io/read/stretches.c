@@ -118,16 +118,6 @@ static bool is_first_of_piece(const struct lw_sequence *sequence, int64_t part)
     return true;
 }
 
-/* Of a file with several stretches, with the number of one. */
-static struct lw_name name_piece(const struct lw_dataset_info *file, int64_t stretch)
-{
-    struct lw_name name = lw_name_of(file->file, file->path[0] || file->n_stretches <= 1 ? file->path : "/");
-    const size_t used = strlen(name.text);
-    if (file->n_stretches > 1)
-        snprintf(name.text + used, sizeof name.text - used, "#%" PRId64, stretch);
-    return name;
-}
-
 static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, double **bytes,
                           struct lw_error *err)
 {
@@ -143,8 +133,12 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
         const bool is_behind_gap = p == 0 || part->first != part[-1].first + part[-1].count;
         struct lw_dataset_info file;
         lw_infos_get(&reader->infos, part->file, &file);
+        struct lw_name name = lw_name_of(file.file, file.path[0] || file.n_stretches <= 1 ? file.path : "/");
+        const size_t used = strlen(name.text);
+        if (file.n_stretches > 1)
+            snprintf(name.text + used, sizeof name.text - used, "#%" PRId64, part->stretch);
         if (is_first_of_piece(sequence, p))
-            rc = add_text(c, name_piece(&file, part->stretch).text, is_behind_gap, err);
+            rc = add_text(c, name.text, is_behind_gap, err);
         lw_source_squeeze(&file, request->least_dims, request->most_dims, NULL);
         if (rc == LW_OK && bytes)
             (*bytes)[c->out->n - 1] += width_of(&file, reader->axis) * (double)part->count;

@@ -70,16 +70,6 @@ static int64_t reclaimable(const struct version *version, const char *directory)
     return bytes;
 }
 
-/* What one group still allows; INT64_MAX without a limit. */
-static int64_t group_room(const struct version *version, const char *directory)
-{
-    const int64_t limit = read_number(directory, version->limit);
-    if (limit < 0 || limit > INT64_MAX / 2)
-        return INT64_MAX;
-    const int64_t used = read_number(directory, version->usage) - reclaimable(version, directory);
-    return used <= 0 ? limit : limit > used ? limit - used : 0;
-}
-
 /* A group and each of its parents: any of them may hold the limit. */
 static int64_t tree_room(const struct version *version, const char *mount, const char *group)
 {
@@ -88,8 +78,12 @@ static int64_t tree_room(const struct version *version, const char *mount, const
     snprintf(directory + top, sizeof directory - (size_t)top, "%s", group);
     int64_t room = INT64_MAX;
     for (;;) {
-        const int64_t here = group_room(version, directory);
-        room = here < room ? here : room;
+        const int64_t limit = read_number(directory, version->limit);
+        if (limit >= 0 && limit <= INT64_MAX / 2) {
+            const int64_t used = read_number(directory, version->usage) - reclaimable(version, directory);
+            const int64_t here = used <= 0 ? limit : limit > used ? limit - used : 0;
+            room = here < room ? here : room;
+        }
         char *const slash = strrchr(directory, '/');
         if (!slash || strlen(directory) <= (size_t)top)
             return room;
