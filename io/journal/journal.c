@@ -239,29 +239,22 @@ int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct l
     return LW_OK;
 }
 
-static int read_file(int fd, const char *file, struct lw_journal **out, struct lw_error *err)
-{
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno));
-    if (status.st_size > MOST_BYTES)
-        return fail_damaged(file, err);
-    char *const text = lw_alloc((size_t)status.st_size + 1, "the journal", err);
-    if (!text)
-        return LW_ESYSTEM;
-    int rc;
-    (void)((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) ||
-           (rc = lw_journal_parse(text, status.st_size, file, out, err)));
-    lw_free(text);
-    return rc;
-}
-
 int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err)
 {
+    struct stat status;
+    char *text = NULL;
     int fd, rc = lw_file_open_input(file, &fd, err);
     if (rc)
         return rc;
-    rc = read_file(fd, file, out, err);
+    if (fstat(fd, &status) != 0)
+        rc = lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno));
+    else if (status.st_size > MOST_BYTES)
+        rc = fail_damaged(file, err);
+    else if (!(text = lw_alloc((size_t)status.st_size + 1, "the journal", err)))
+        rc = LW_ESYSTEM;
+    else if ((rc = lw_bytes_read_file(fd, file, text, 0, status.st_size, err)) == LW_OK)
+        rc = lw_journal_parse(text, status.st_size, file, out, err);
+    lw_free(text);
     close(fd);
     return rc;
 }

@@ -167,32 +167,27 @@ static int open_log(struct lw_growing *table, int64_t n, struct lw_error *err)
     return ftruncate(table->fd, n * row_bytes(table)) == 0 ? LW_OK : fail_log(table, "take", strerror(errno), err);
 }
 
-static int recall(struct lw_growing *table, int64_t n, char *rows, int64_t most, lw_rows_fn *see, void *context,
-                  struct lw_error *err)
-{
-    struct lw_error reason;
-    int rc = LW_OK;
-    while (table->n_rows < n && rc == LW_OK) {
-        const int64_t count = lw_min64(most, n - table->n_rows);
-        if (lw_bytes_read(table->fd, rows, table->n_rows * row_bytes(table), count * row_bytes(table), &reason) != LW_OK)
-            return fail_log(table, "take", reason.message, err);
-        see(context, rows, count);
-        table->n_rows += count;
-        rc = lw_spool_append(table->spool, rows, count, err);
-    }
-    return rc;
-}
-
 int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err)
 {
     enum { BYTES = 1 << 20 };
+    struct lw_error reason;
     if (n == 0) {               /* the earlier run may have left some that do not count */
         unlink(table->log);
         return LW_OK;
     }
     char *const rows = lw_alloc(BYTES, "rows of a table", err);
+    const int64_t bytes = row_bytes(table);
     int rc = rows ? open_log(table, n, err) : LW_ESYSTEM;
-    rc = rc ? rc : recall(table, n, rows, BYTES / row_bytes(table), see, context, err);
+    while (rc == LW_OK && table->n_rows < n) {
+        const int64_t count = lw_min64(BYTES / bytes, n - table->n_rows);
+        if (lw_bytes_read(table->fd, rows, table->n_rows * bytes, count * bytes, &reason) != LW_OK) {
+            rc = fail_log(table, "take", reason.message, err);
+            break;
+        }
+        see(context, rows, count);
+        table->n_rows += count;
+        rc = lw_spool_append(table->spool, rows, count, err);
+    }
     lw_free(rows);
     return rc;
 }

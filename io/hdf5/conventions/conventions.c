@@ -315,38 +315,27 @@ static bool holds_numbers(hid_t dataset)
     return number >= 0 && lw_hdf5_shape(dataset, dims) > 0;
 }
 
-static void note_dataset(hid_t dataset, const char *path, struct search *search)
-{
-    if (!holds_numbers(dataset) || lw_scale_is_one(dataset))
-        return;
-    hsize_t dims[H5S_MAX_RANK] = {0};
-    search->n_data++;
-    snprintf(search->data, sizeof search->data, "%s", path);
-    const int n_dims = lw_hdf5_shape(dataset, dims);
-    if (n_dims > 1) {
-        search->n_fields++;
-        search->n_dims = n_dims;
-        memcpy(search->dims, dims, sizeof dims);
-        snprintf(search->field, sizeof search->field, "%s", path);
-    }
-}
-
 static herr_t look_at_link(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     struct search *const search = context;
     char path[LW_MAX_PATH];
+    hsize_t dims[H5S_MAX_RANK] = {0};
     if (link->type != H5L_TYPE_HARD || strlen(name) + 2 > sizeof path)
         return 0;
     snprintf(path, sizeof path, "/%s", name);
     const bool is_wanted = !search->convention || is_data(search->convention, file, path);
     LW_CLOSED const hid_t object = is_wanted ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
-        if (!search->convention) {
-            note_dataset(object, path, search);
-        } else {
-            search->n_data++;
-            snprintf(search->data, sizeof search->data, "%s", path);
-        }
+    if (object < 0 || H5Iget_type(object) != H5I_DATASET ||
+        (!search->convention && (!holds_numbers(object) || lw_scale_is_one(object))))
+        return 0;
+    search->n_data++;
+    snprintf(search->data, sizeof search->data, "%s", path);
+    const int n_dims = lw_hdf5_shape(object, dims);
+    if (n_dims > 1) {
+        search->n_fields++;
+        search->n_dims = n_dims;
+        memcpy(search->dims, dims, sizeof dims);
+        snprintf(search->field, sizeof search->field, "%s", path);
     }
     return 0;
 }

@@ -39,17 +39,6 @@ static const struct {
     {"/quality/injections/Injmask", "/quality/injections/InjShortnames"},
 };
 
-static int fail_name(hid_t file, const char *file_name, const char *test, struct lw_error *err)
-{
-    struct lw_error broken = {0};
-    char known[600] = "", name[NAME];
-    for (int s = 0; s < LW_MOST_QUALITIES; s++)
-        for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++)
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
-    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name,
-                   test, known);
-}
-
 static void add_bits(int s, uint64_t bits, struct lw_qualities *out)
 {
     int q = 0;
@@ -60,17 +49,20 @@ static void add_bits(int s, uint64_t bits, struct lw_qualities *out)
     out->of[q].bits |= bits;
 }
 
-static bool add_test(hid_t file, const char *test, struct lw_qualities *out)
+static int add_test(hid_t file, const char *file_name, const char *test, struct lw_qualities *out, struct lw_error *err)
 {
     struct lw_error broken = {0};
-    char name[NAME];
+    char known[600] = "", name[NAME];
     for (int s = 0; s < LW_MOST_QUALITIES; s++)
-        for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++)
+        for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++) {
             if (strcmp(name, test) == 0) {
                 add_bits(s, UINT64_C(1) << bit, out);
-                return true;
+                return LW_OK;
             }
-    return false;
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
+        }
+    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name,
+                   test, known);
 }
 
 /* @return  whether the text is a number of 32 bits, not all 0 */
@@ -90,18 +82,16 @@ int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struc
     *out = (struct lw_qualities){0};
     if (!lw_place_exists(file, "", series[0].path))
         return lw_fail(err, LW_EDATA,
-                       "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another "
-                       "file",
+                       "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another file",
                        name, series[0].path);
     if (add_number(tests, out))
         return LW_OK;
     for (const char *at = tests; ; at++) {
         const size_t length = strcspn(at, ",");
         snprintf(test, sizeof test, "%.*s", (int)(length < sizeof test ? length : sizeof test - 1), at);
-        if (!add_test(file, test, out))
-            return fail_name(file, name, test, err);
+        const int rc = add_test(file, name, test, out, err);
         at += length;
-        if (!*at)
-            return LW_OK;
+        if (rc || !*at)
+            return rc;
     }
 }
