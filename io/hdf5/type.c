@@ -152,7 +152,7 @@ hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex)
     return type;
 }
 
-static const char *number_text(hid_t stored, char *text, size_t size)
+static void number_text(hid_t stored, char *text, size_t size)
 {
     const bool is_float = H5Tget_class(stored) == H5T_FLOAT;
     const char *const name = is_float ? "float" : H5Tget_sign(stored) == H5T_SGN_NONE ? "uint" : "int";
@@ -160,10 +160,9 @@ static const char *number_text(hid_t stored, char *text, size_t size)
                               : H5Tget_order(stored) == H5T_ORDER_BE ? " (big endian)"
                                                                      : " (little endian)";
     snprintf(text, size, "%s%zu%s", name, H5Tget_precision(stored), order);
-    return text;
 }
 
-static const char *compound_text(hid_t stored, char *text, size_t size)
+static void compound_text(hid_t stored, char *text, size_t size)
 {
     const int n_members = H5Tget_nmembers(stored);
     int used = snprintf(text, size, "compound {");
@@ -174,37 +173,24 @@ static const char *compound_text(hid_t stored, char *text, size_t size)
     }
     if (used >= 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "}");
-    return text;
-}
-
-static const char *class_text(H5T_class_t class)
-{
-    switch (class) {
-    case H5T_STRING: return "text";
-    case H5T_ENUM: return "enumeration";
-    case H5T_ARRAY: return "array";
-    case H5T_VLEN: return "variable-length array";
-    case H5T_REFERENCE: return "reference";
-    case H5T_OPAQUE: return "opaque";
-    case H5T_BITFIELD: return "bit field";
-    case H5T_TIME: return "HDF5 time";
-    default: return "unknown type";
-    }
 }
 
 const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size)
 {
+    static const char *const others[H5T_NCLASSES] = {
+        [H5T_STRING] = "text", [H5T_ENUM] = "enumeration", [H5T_ARRAY] = "array", [H5T_VLEN] = "variable-length array",
+        [H5T_REFERENCE] = "reference", [H5T_OPAQUE] = "opaque", [H5T_BITFIELD] = "bit field", [H5T_TIME] = "HDF5 time",
+    };
     struct lw_type type;
+    char known[40];
     const H5T_class_t class = H5Tget_class(stored);
-    if (lw_hdf5_type_parse(stored, &type)) {
-        char known[40];
+    if (lw_hdf5_type_parse(stored, &type))
         snprintf(text, size, "%s", lw_type_text(type, known));
-        return text;
-    }
-    if (class == H5T_INTEGER || class == H5T_FLOAT)
-        return number_text(stored, text, size);
-    if (class == H5T_COMPOUND)
-        return compound_text(stored, text, size);
-    snprintf(text, size, "%s", class_text(class));
+    else if (class == H5T_INTEGER || class == H5T_FLOAT)
+        number_text(stored, text, size);
+    else if (class == H5T_COMPOUND)
+        compound_text(stored, text, size);
+    else
+        snprintf(text, size, "%s", class >= 0 && class < H5T_NCLASSES && others[class] ? others[class] : "unknown type");
     return text;
 }

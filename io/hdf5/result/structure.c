@@ -220,28 +220,21 @@ static int check_same(const char *part, hid_t dataset, const struct lw_writer_da
 }
 
 /* Samples go to a place on disk that is known, or nowhere. */
-static int check_place(const char *part, hid_t dataset, const char *path, struct lw_error *err)
-{
-    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
-    const bool has_place = H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF;
-    return has_place ? LW_OK
-                     : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, "
-                               "contiguous and with its room on disk", part, path);
-}
-
 static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
                          struct lw_error *err)
 {
     if (spec->grows)            /* it comes at the end */
         return LW_OK;
-    const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
+    LW_CLOSED const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%.200s': it has no dataset %.100s", part, spec->path);
-    int rc;
-    (void)((rc = check_same(part, dataset, spec, err)) || (rc = check_place(part, dataset, spec->path, err)));
     *extent = find_extent(dataset, spec);
-    H5Dclose(dataset);
-    return rc;
+    const int rc = check_same(part, dataset, spec, err);
+    LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
+    if (rc || (H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF))
+        return rc;
+    return lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, contiguous "
+                   "and with its room on disk", part, spec->path);
 }
 
 /* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
@@ -249,19 +242,18 @@ static int check_dataset(hid_t file, const char *part, const struct lw_writer_da
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err)
 {
-    const hid_t file = open_part(result, H5F_ACC_RDONLY);
-    if (file < 0)
-        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
     double complete, accuracy;
     struct lw_error broken = {0};
     int rc = LW_OK;
+    LW_CLOSED const hid_t file = open_part(result, H5F_ACC_RDONLY);
+    if (file < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
     if (!lw_attribute_read_real(file, COMPLETE, &complete, &accuracy, &broken))
-        rc = lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
-    else if (complete != 0)
-        rc = lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    if (complete != 0)
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
         rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
-    H5Fclose(file);
     return rc ? rc : lw_result_file_reserve(result, find_end(spec, extents), err);
 }
 
