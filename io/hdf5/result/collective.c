@@ -138,21 +138,6 @@ int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, cons
     return rc;
 }
 
-static herr_t close_objects(struct collective *file)
-{
-    for (int d = 0; d < file->n_outputs; d++) {
-        struct output *const output = &file->outputs[d];
-        lw_hdf5_close(output->dataset);
-        lw_hdf5_close(output->type);
-        output->dataset = output->type = -1;
-    }
-    lw_hdf5_close(file->transfer);
-    file->transfer = -1;
-    const hid_t id = file->file;
-    file->file = -1;
-    return id >= 0 ? H5Fclose(id) : 0;
-}
-
 static void expect_sync(struct collective *file)
 {
     snprintf(file->failure, sizeof file->failure, "cannot write '%.600s' to disk", file->result->part);
@@ -173,7 +158,13 @@ void lw_collective_close(void *opened, bool is_whole)
         return;
     if (is_whole)
         expect_sync(file);
-    if (close_objects(file) < 0 && is_whole)
+    for (int d = 0; d < file->n_outputs; d++) {
+        if (file->outputs[d].dataset >= 0)
+            H5Dclose(file->outputs[d].dataset);
+        lw_hdf5_close(file->outputs[d].type);
+    }
+    lw_hdf5_close(file->transfer);
+    if (file->file >= 0 && H5Fclose(file->file) < 0 && is_whole)
         fail_in_hdf5(file);
     lw_free(file);
 }
