@@ -78,8 +78,7 @@ int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struc
         if (n_wide > 1)
             snprintf(all, sizeof all, ", and %d of %d filters have more than %g%%", n_wide, ols->n_filters, 100 * most_beyond);
         lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: it is folded back into the result; "
-                    "decimate by less, or filter more narrowly",
-                    worst, 100 * most, nyquist, all);
+                    "decimate by less, or filter more narrowly", worst, 100 * most, nyquist, all);
     }
     return LW_OK;
 }

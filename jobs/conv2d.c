@@ -290,10 +290,9 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     const int64_t rows = lw_job_data_length(given, job);
     if (mode == LW_MODE_VALID && (c->kernel_rows > rows || c->kernel_columns > c->columns))
-        return lw_fail(err, LW_ECONFIG,
-                       "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64 " x %" PRId64
-                       " pixels, so no output is valid; use --mode same or full",
-                       c->kernel_rows, c->kernel_columns, rows, c->columns);
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %"
+                       PRId64 " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
+                       c->kernel_columns, rows, c->columns);
     const int rc = lw_job_choose_outputs(given, mode, c->kernel_rows, c->look_ahead_rows, job, err);
     if (rc)
         return rc;

@@ -39,10 +39,7 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
 
 /* ---- bands ------------------------------------------------------------------------------------------------------------- */
 
-static bool is_frequency(const char *text, double *hz)
-{
-    return lw_parse_frequency(text, hz) == LW_PARSE_OK;
-}
+static bool is_frequency(const char *text, double *hz) { return lw_parse_frequency(text, hz) == LW_PARSE_OK; }
 
 int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err)
 {

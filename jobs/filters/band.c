@@ -52,10 +52,8 @@ static const struct lw_option highpass_options[] = {
 static int check_edges(double rate_hz, const struct lw_band *band, struct lw_error *err)
 {
     if (band->has_low && (band->low_hz == 0 || band->low_hz == rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE,
-                       "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band from "
-                       "0 on is a lowpass",
-                       band->low_text, rate_hz / 2);
+        return lw_fail(err, LW_EUSAGE, "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band "
+                       "from 0 on is a lowpass", band->low_text, rate_hz / 2);
     if (band->has_high && (band->high_hz == 0 || band->high_hz == rate_hz / 2))
         return lw_fail(err, LW_EUSAGE, "%s: the upper edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band up "
                        "to there is a highpass", band->high_text, rate_hz / 2);
@@ -63,10 +61,7 @@ static int check_edges(double rate_hz, const struct lw_band *band, struct lw_err
 }
 
 /* Room on both sides of an edge. */
-static double room(double rate_hz, double edge_hz)
-{
-    return fmin(2 * edge_hz, rate_hz - 2 * edge_hz);
-}
+static double room(double rate_hz, double edge_hz) { return fmin(2 * edge_hz, rate_hz - 2 * edge_hz); }
 
 static double widest_transition(double rate_hz, const struct lw_band *band)
 {

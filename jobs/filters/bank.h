@@ -68,10 +68,7 @@ static inline int64_t lw_bank_values(const struct lw_bank *bank)        /* of on
     return bank->n_taps * lw_bank_parts(bank);
 }
 
-static inline double *lw_bank_filter(const struct lw_bank *bank, int f)
-{
-    return bank->taps + f * lw_bank_values(bank);
-}
+static inline double *lw_bank_filter(const struct lw_bank *bank, int f) { return bank->taps + f * lw_bank_values(bank); }
 
 /** Add an attribute to /taps. `name` is borrowed. */
 void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);

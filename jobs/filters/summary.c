@@ -98,10 +98,7 @@ static double shown(const struct lw_bank *bank, double frequency)
     return bank->rate_hz > 0 ? frequency * bank->rate_hz : frequency;
 }
 
-static const char *unit(const struct lw_bank *bank)
-{
-    return bank->rate_hz > 0 ? "Hz" : "cycles per sample";
-}
+static const char *unit(const struct lw_bank *bank) { return bank->rate_hz > 0 ? "Hz" : "cycles per sample"; }
 
 static void report_filter(const struct lw_bank *bank, int f)
 {

@@ -34,10 +34,7 @@ static void library_name(char *text, size_t size)
 }
 
 /* Without a launcher there is a single rank. */
-static bool is_alone(void)
-{
-    return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK");
-}
+static bool is_alone(void) { return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK"); }
 
 /* Whether all ranks are on this node, as far as launchers tell before MPI starts. */
 static bool is_one_node(void)
@@ -106,24 +103,17 @@ __attribute__((weak)) void __lsan_disable(void);
 __attribute__((weak)) void __lsan_enable(void);
 __attribute__((weak)) void __lsan_do_leak_check(void);
 
-/* What MPI leaves behind of its start is none of ours. */
-static int start_mpi(int *argc, char ***argv, int *provided)
-{
-    if (__lsan_disable)
-        __lsan_disable();
-    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, provided);
-    if (__lsan_enable)
-        __lsan_enable();
-    return rc;
-}
-
 static void start_library(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
     set_up_library();
     on_exit(exit_with_our_code, NULL);
     is_starting = true;
-    const int rc = start_mpi(argc, argv, &provided);
+    if (__lsan_disable)     /* what MPI leaves behind of its start is none of ours */
+        __lsan_disable();
+    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    if (__lsan_enable)
+        __lsan_enable();
     if (rc != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
         fprintf(stderr, "lapwing: MPI does not start with thread support (MPI_THREAD_FUNNELED): check the MPI installation\n");
         exit(LW_ESYSTEM);

@@ -35,10 +35,7 @@ static int64_t packed_bytes(const struct lw_halo_spec *spec)
     return spec->rounds->grid.halo * spec->rounds->group * spec->sample_bytes;
 }
 
-static bool sends_messages(const struct lw_rounds *rounds)
-{
-    return rounds->split == LW_SPLIT_AXIS && rounds->n_ranks > 1;
-}
+static bool sends_messages(const struct lw_rounds *rounds) { return rounds->split == LW_SPLIT_AXIS && rounds->n_ranks > 1; }
 
 static bool needs_packing(const struct lw_halo_spec *spec)
 {
@@ -46,10 +43,7 @@ static bool needs_packing(const struct lw_halo_spec *spec)
 }
 
 /* A tail to the next rank, the carry to rank 0, and a halo from the rank before. */
-static int request_count(const struct lw_halo_spec *spec)
-{
-    return 3 * (int)(packed_bytes(spec) / LW_MESSAGE_BYTES + 1);
-}
+static int request_count(const struct lw_halo_spec *spec) { return 3 * (int)(packed_bytes(spec) / LW_MESSAGE_BYTES + 1); }
 
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
 {
@@ -92,16 +86,10 @@ void lw_halo_destroy(struct lw_halo *halo)
     lw_free(halo);
 }
 
-void *lw_halo_carry(struct lw_halo *halo)
-{
-    return halo->carry;
-}
+void *lw_halo_carry(struct lw_halo *halo) { return halo->carry; }
 
 /* The rank that had the last slice of a round, and so has its tail. */
-static int last_worker(const struct lw_halo *halo, int64_t round)
-{
-    return lw_rounds_workers(halo->rounds, round) - 1;
-}
+static int last_worker(const struct lw_halo *halo, int64_t round) { return lw_rounds_workers(halo->rounds, round) - 1; }
 
 static int find_source(const struct lw_halo *halo, int64_t round, int rank)
 {

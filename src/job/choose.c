@@ -56,14 +56,11 @@ int lw_job_choose_view(const struct lw_options *given, const struct lw_dataset_i
 static int fail_outputs(const struct lw_job *job, int64_t n_taps, int64_t n, struct lw_error *err)
 {
     if (n_taps > n)
-        return lw_fail(err, LW_ECONFIG,
-                       "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so no output is "
-                       "valid; use --mode same or full",
-                       n_taps, n, job->ops->sample);
-    return lw_fail(err, LW_ECONFIG,
-                   "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps need "
-                   "%ss beyond the ends of the data; use --mode same or full",
-                   job->ops->sample, job->window_start, job->window_start + job->window_count - 1, n_taps, job->ops->sample);
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so "
+                       "no output is valid; use --mode same or full", n_taps, n, job->ops->sample);
+    return lw_fail(err, LW_ECONFIG, "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps "
+                   "need %ss beyond the ends of the data; use --mode same or full", job->ops->sample, job->window_start,
+                   job->window_start + job->window_count - 1, n_taps, job->ops->sample);
 }
 
 int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job)
@@ -102,42 +99,30 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
 void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples)
 {
     if (n_taps > n_samples)
-        lw_log_warn("%s %" PRId64 " long, and only %" PRId64
-                    " %ss are read: every output depends on what is beyond the ends, which "
-                    "--boundary %s makes",
-                    what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
-}
-
-static int choose_output_scale(const struct lw_options *given, struct lw_op_spec *op, struct lw_error *err)
-{
-    if (!lw_options_given(given, "output-scale"))
-        return LW_OK;
-    char type[40];
-    op->output_scale = lw_options_real(given, "output-scale");
-    if (!lw_scalar_saturates(op->output.scalar))
-        return lw_fail(err, LW_EUSAGE,
-                       "the scale of --output-type is for results of integers or float16, not for %s: give --output-type int8, "
-                       "int16 or float16, or leave the scale out",
-                       lw_type_text(op->output, type));
-    return LW_OK;
+        lw_log_warn("%s %" PRId64 " long, and only %" PRId64 " %ss are read: every output depends on what is beyond the ends, "
+                    "which --boundary %s makes", what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
 }
 
 int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err)
 {
     op->precision = (enum lw_precision)lw_options_choice(given, "precision");
     op->nan = (enum lw_nan)lw_options_choice(given, "nan");
-    op->output = (struct lw_type){
-        .scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = is_complex,
-    };
+    op->output = (struct lw_type){.scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = is_complex};
     const char *const wanted = lw_options_text(given, "output-type");
+    char type[40];
     if (wanted && strcmp(wanted, "input") == 0)
         op->output.scalar = op->input.scalar;
     else if (wanted && !lw_scalar_parse(wanted, &op->output.scalar))
         return lw_fail(err, LW_EUSAGE, "--output-type %s is not float16, float32, float64, input or an integer type", wanted);
     if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
         return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float16, float32 or float64", wanted);
-    return choose_output_scale(given, op, err);
+    if (!lw_options_given(given, "output-scale"))
+        return LW_OK;
+    op->output_scale = lw_options_real(given, "output-scale");
+    if (!lw_scalar_saturates(op->output.scalar))
+        return lw_fail(err, LW_EUSAGE, "the scale of --output-type is for results of integers or float16, not for %s: give "
+                       "--output-type int8, int16 or float16, or leave the scale out", lw_type_text(op->output, type));
+    return LW_OK;
 }
 
 void lw_job_note_scale(struct lw_job *job)

@@ -22,8 +22,7 @@ int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, stru
     if (hints->raw[0] && !hints->format[0])
         snprintf(hints->format, sizeof hints->format, "raw");
     if (hints->raw[0] && strcasecmp(hints->format, "raw") != 0)
-        return lw_fail(err, LW_EUSAGE,
-                       "--format %s,raw=...: raw= describes numbers without a header, so it does not go with another format",
-                       hints->format);
+        return lw_fail(err, LW_EUSAGE, "--format %s,raw=...: raw= describes numbers without a header, so it does not go with "
+                       "another format", hints->format);
     return LW_OK;
 }

@@ -41,20 +41,6 @@ static unsigned parse_list(const struct lw_search_word *words, const char *list)
     }
 }
 
-static int choose_products(const struct lw_options *given, const struct lw_search_word *words, struct lw_search *search,
-                           struct lw_error *err)
-{
-    char text[120];
-    const char *const list = lw_options_text(given, "products");
-    search->products = parse_list(words, list);
-    if (search->products)
-        return LW_OK;
-    int used = 0;
-    for (int i = 0; words[i].word && (size_t)used < sizeof text; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
-    return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
-}
-
 int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
 {
     static const struct lw_search_word values[] = {
@@ -69,50 +55,37 @@ int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *se
     search->every = strtoll(text, &end, 10);
     search->values = *end == ':' ? parse_list(values, end + 1) : *end ? 0 : LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS;
     if (end == text || search->every < 1 || search->every > LW_SEARCH_MOST_EVERY || !search->values)
-        return lw_fail(err, LW_EUSAGE,
-                       "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, rms, as "
-                       "in --blocks 1000:max,rms",
-                       text, LW_SEARCH_MOST_EVERY);
-    return LW_OK;
-}
-
-static int choose_peaks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
-{
-    search->threshold = lw_options_real(given, "threshold");
-    search->cluster = lw_options_int(given, "cluster");
-    if (search->products & LW_PEAKS)
-        return search->threshold > 0 ? LW_OK
-                                     : lw_fail(err, LW_EUSAGE,
-                                               "--products peaks needs --threshold T: the least signal-to-noise ratio "
-                                               "of a peak");
-    if (search->threshold > 0 || search->cluster > 0)
-        return lw_fail(err, LW_EUSAGE, "--%s goes with --products peaks only", search->threshold > 0 ? "threshold" : "cluster");
-    return LW_OK;
-}
-
-/* Behind whitened filters the noise is known. */
-static int choose_noise(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
-{
-    const enum lw_noise fallback = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;
-    job->search.noise = lw_options_given(given, "noise") ? (enum lw_noise)lw_options_choice(given, "noise") : fallback;
-    if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
-        return lw_fail(err, LW_EUSAGE,
-                       "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
-                       "given, measured or rms");
+        return lw_fail(err, LW_EUSAGE, "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, "
+                       "rms, as in --blocks 1000:max,rms", text, LW_SEARCH_MOST_EVERY);
     return LW_OK;
 }
 
 int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job,
                      struct lw_search *search, struct lw_error *err)
 {
-    int rc;
-    if ((rc = choose_products(given, words, search, err)) || (rc = choose_peaks(given, search, err)))
-        return rc;
+    const char *const list = lw_options_text(given, "products");
+    char text[120];
+    int used = 0;
+    search->products = parse_list(words, list);
+    for (int i = 0; words[i].word && (size_t)used < sizeof text; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
+    if (!search->products)
+        return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
+    search->threshold = lw_options_real(given, "threshold");
+    search->cluster = lw_options_int(given, "cluster");
+    if ((search->products & LW_PEAKS) && search->threshold <= 0)
+        return lw_fail(err, LW_EUSAGE, "--products peaks needs --threshold T: the least signal-to-noise ratio of a peak");
+    if (!(search->products & LW_PEAKS) && (search->threshold > 0 || search->cluster > 0))
+        return lw_fail(err, LW_EUSAGE, "--%s goes with --products peaks only", search->threshold > 0 ? "threshold" : "cluster");
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
-        return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out",
-                       words[0].word, lw_options_text(given, "products"));
-    if ((rc = choose_noise(given, job, err)))
-        return rc;
+        return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out", words[0].word,
+                       list);
+    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* behind whitened filters the noise is known */
+    if (lw_options_given(given, "noise"))
+        job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
+    if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
+        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: "
+                       "give --noise given, measured or rms");
     job->search.most_peaks = lw_options_int(given, "max-peaks");
     job->search.first_time = job->search.time_step = NAN;
     return LW_OK;
@@ -137,14 +110,6 @@ int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool 
 
 /* ---- noise --------------------------------------------------------------------------------------------------------- */
 
-static double energy(const double *taps, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += taps[i] * taps[i];
-    return sqrt(sum);
-}
-
 int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
                          struct lw_error *err)
 {
@@ -156,9 +121,12 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
         return LW_ESYSTEM;
     search->noise = job->noise;
     for (int f = 0; job->search.noise == LW_NOISE_ENERGY && f < n_filters; f++) {
-        const double sigma = energy(taps + f * n_taps * parts, n_taps * parts);
+        const double *const its = taps + f * n_taps * parts;
+        double energy = 0;
+        for (int64_t i = 0; i < n_taps * parts; i++)
+            energy += its[i] * its[i];
         for (int64_t c = 0; c < job->op.n_channels; c++)
-            job->noise[c * n_filters + f] = sigma;
+            job->noise[c * n_filters + f] = sqrt(energy);
     }
     return LW_OK;
 }

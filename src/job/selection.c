@@ -152,26 +152,12 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
     return LW_OK;
 }
 
-/* ---- channels by number ---------------------------------------------------------------------------------------------------- */
-
-static int take_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
-{
-    const struct lw_option_range wanted = lw_options_range(given, "channels");
-    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
-    channels->end = wanted.end < 0 ? n : wanted.end;
-    channels->step = wanted.step < 0 ? 1 : wanted.step;
-    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
-        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
-                       ")", lw_options_text(given, "channels"), n, n);
-    return LW_OK;
-}
+/* ---- channels ------------------------------------------------------------------------------------------------------------- */
 
 int64_t lw_range_length(const struct lw_range *range)
 {
     return (range->end - range->begin + range->step - 1) / range->step;
 }
-
-/* ---- channels by coordinate ------------------------------------------------------------------------------------------------- */
 
 /* In one of a unit, so many of the unit that all of its kind are told in. */
 static const struct {
@@ -255,8 +241,16 @@ int lw_job_choose_channels(const struct lw_options *given, const struct lw_datas
     *range = (struct lw_range){0, n, 1};
     if (by_number + by_distance + by_frequency > 1)
         return lw_fail(err, LW_EUSAGE, "--channels, --distance and --frequency all choose channels: give one of them");
-    if (by_number)
-        return take_channels(given, n, range, err);
+    if (by_number) {
+        const struct lw_option_range wanted = lw_options_range(given, "channels");
+        range->begin = wanted.begin < 0 ? 0 : wanted.begin;
+        range->end = wanted.end < 0 ? n : wanted.end;
+        range->step = wanted.step < 0 ? 1 : wanted.step;
+        if (range->begin >= range->end || range->end > n || range->step < 1)
+            return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
+                           ")", lw_options_text(given, "channels"), n, n);
+        return LW_OK;
+    }
     return by_distance ? take_coordinate(given, "distance", input, channels, range, err)
            : by_frequency ? take_coordinate(given, "frequency", input, channels, range, err)
                           : LW_OK;

@@ -2,10 +2,11 @@
 
 #include "base/integers.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "io/write/result_file.h"
 #include "resume/grant.h"
-#include "resume/identity.h"
 #include "resume/stop.h"
+#include "version.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,98 @@ enum { AUTO, NEVER, REQUIRE };          /* of --resume */
 
 /* The part of --time-limit that is left for the last checkpoint. */
 #define RESERVE 0.02
+
+/* ---- the identity of a run ----------------------------------------------------------------------------------------------- */
+
+/* What makes a run the same as another: what it was asked, of what, by which program on which processor or GPU. Runs with one
+ * identity have the same result, bit by bit, on any ranks and with any memory. All of it is visited, key by key. */
+struct visitor {
+    void (*take)(struct visitor *visitor, const char *key, const char *value);
+    struct lw_journal *journal;             /* that is added to, */
+    const struct lw_journal *earlier;       /* or compared */
+    int64_t bytes;
+    char key[80];                           /* the first that differs; "": none */
+    char was[200], is[200];
+};
+
+static void visit_option(const struct lw_option *option, const char *value, void *context)
+{
+    struct visitor *const visitor = context;
+    char key[80];
+    if (option->is_neutral)
+        return;
+    snprintf(key, sizeof key, "--%s%s%s", option->within ? option->within : option->name, option->within ? ", " : "",
+             option->within ? option->word : "");
+    visitor->take(visitor, key, value ? value : "");
+}
+
+static void visit_all(const struct lw_setup *setup, struct visitor *visitor)
+{
+    char architecture[128];
+    const int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
+    setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
+    visitor->take(visitor, "version", LW_VERSION " " LW_COMMIT);
+    visitor->take(visitor, "job", setup->job.ops->name);
+    visitor->take(visitor, "processor or GPU", architecture);
+    visitor->take(visitor, "algorithm", setup->algorithm);
+    char value[LW_MAX_PATH + 128];
+    for (int i = 0; i < setup->job.n_inputs; i++) {
+        const struct lw_dataset_info *const info = &setup->job.inputs[i];
+        snprintf(value, sizeof value, "%.*s, %" PRId64 " bytes, modified %" PRId64 ".%09" PRId64, LW_MAX_PATH,
+                 lw_dataset_name(info).text, info->file_bytes, info->modified_ns / 1000000000, info->modified_ns % 1000000000);
+        visitor->take(visitor, setup->job.input_names[i], value);
+    }
+    lw_options_each(setup->options, visit_option, visitor);
+}
+
+static void count(struct visitor *visitor, const char *key, const char *value)
+{
+    visitor->bytes += (int64_t)(strlen(key) + 4 * strlen(value) + sizeof " = \n");
+}
+
+/* Bytes that the identity takes in a journal, at most. */
+static int64_t identity_bytes(const struct lw_setup *setup)
+{
+    struct visitor visitor = {.take = count};
+    visit_all(setup, &visitor);
+    return visitor.bytes;
+}
+
+static void add(struct visitor *visitor, const char *key, const char *value)
+{
+    lw_journal_add(visitor->journal, key, value);
+}
+
+static void add_identity(const struct lw_setup *setup, struct lw_journal *journal)
+{
+    struct visitor visitor = {.take = add, .journal = journal};
+    visit_all(setup, &visitor);
+}
+
+static void keep(char into[200], const char *value)
+{
+    snprintf(into, 200, "%.160s%s", value[0] ? value : "not given", strlen(value) > 160 ? " ..." : "");
+}
+
+static void compare(struct visitor *visitor, const char *key, const char *value)
+{
+    const char *const was = lw_journal_find(visitor->earlier, key);
+    if (visitor->key[0] || (was && strcmp(was, value) == 0))
+        return;
+    snprintf(visitor->key, sizeof visitor->key, "%s", key);
+    keep(visitor->was, was ? was : "");
+    keep(visitor->is, value);
+}
+
+static int check_identity(const struct lw_setup *setup, const struct lw_journal *journal, const char *result, struct lw_error *err)
+{
+    struct visitor visitor = {.take = compare, .earlier = journal};
+    visit_all(setup, &visitor);
+    if (!visitor.key[0])
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "'%.300s' was begun by another run: %s was %s, and is %s; give what it had, to go on, or start "
+                   "over with --resume never", result, visitor.key, visitor.was, visitor.is);
+}
 
 /* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
 
@@ -55,23 +148,12 @@ int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_f
     return LW_OK;
 }
 
-static int take_journal(struct lw_checkpoint *checkpoint, struct lw_error *err)
-{
-    int rc = lw_journal_load(checkpoint->journal_name, &checkpoint->earlier, err);
-    if (rc == LW_EDATA)
-        lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged; start over with --resume never",
-                checkpoint->journal_name);
-    (void)(rc || (rc = lw_identity_check(checkpoint->setup, checkpoint->earlier, checkpoint->output, err)) ||
-           (rc = lw_checkpoint_number(checkpoint, "runs", &checkpoint->n_runs, err)));
-    return rc;
-}
-
 /* By rank 0. */
 static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
 {
     struct lw_result_file file;
     const int choice = lw_options_choice(checkpoint->setup->options, "resume");
-    const int rc = lw_result_file_name(&file, checkpoint->output, false, err);
+    int rc = lw_result_file_name(&file, checkpoint->output, false, err);
     if (rc)
         return rc;
     lw_result_file_beside(&file, LW_JOURNAL_SUFFIX, checkpoint->journal_name);
@@ -79,7 +161,15 @@ static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
     if (choice == REQUIRE && !checkpoint->is_resuming)
         return lw_fail(err, LW_ECONFIG, "--resume require: no run has left a '%.600s' with a journal; start with --resume auto",
                        file.part);
-    return checkpoint->is_resuming ? take_journal(checkpoint, err) : LW_OK;
+    if (!checkpoint->is_resuming)
+        return LW_OK;
+    rc = lw_journal_load(checkpoint->journal_name, &checkpoint->earlier, err);
+    if (rc == LW_EDATA)
+        lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged; start over with --resume never",
+                checkpoint->journal_name);
+    (void)(rc || (rc = check_identity(checkpoint->setup, checkpoint->earlier, checkpoint->output, err)) ||
+           (rc = lw_checkpoint_number(checkpoint, "runs", &checkpoint->n_runs, err)));
+    return rc;
 }
 
 int lw_checkpoint_open(struct lw_checkpoint *checkpoint, struct lw_setup *setup, struct lw_error *err)
@@ -117,7 +207,7 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
     checkpoint->is_stored = checkpoint->is_resuming;
     if (lw_comm_rank(checkpoint->setup->comm) != 0)
         return LW_OK;
-    return lw_journal_create(lw_identity_bytes(checkpoint->setup) + bytes + REST, &checkpoint->journal, err);
+    return lw_journal_create(identity_bytes(checkpoint->setup) + bytes + REST, &checkpoint->journal, err);
 }
 
 /* The reserve is what a run may still take once it is told to stop: the rounds that are under way, and the last checkpoint. */
@@ -130,19 +220,10 @@ static bool is_time_over(const struct lw_checkpoint *checkpoint)
     return end > 0 && lw_now() + rounds + SLURM_S >= end;
 }
 
-static int fail_stopped(const struct lw_checkpoint *checkpoint, int64_t signal, struct lw_error *err)
-{
-    char why[80];
-    if (signal)
-        snprintf(why, sizeof why, "%s has come", lw_stop_signal_text((int)signal));
-    else
-        snprintf(why, sizeof why, "the time limit is near");
-    return lw_fail(err, LW_ESTOPPED, "stopped before the end of '%.300s', as %s", checkpoint->output, why);
-}
-
 int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw_checkpoint_news *news, struct lw_error *err)
 {
     enum { DUE = 1, BUSY = 2, OVER = 4, SIGNALS = 8 };
+    char why[80] = "the time limit is near";
     const double now = lw_now();
     int64_t bits = (is_busy ? BUSY : 0) | (int64_t)lw_stop_signal() * SIGNALS;
     checkpoint->longest_s = fmax(checkpoint->longest_s, now - checkpoint->last_poll);
@@ -152,7 +233,11 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
     bits = lw_comm_or(checkpoint->setup->comm, bits);
     news->is_due = bits & DUE;
     news->is_busy = bits & BUSY;
-    return bits & (OVER | ~(SIGNALS - 1)) ? fail_stopped(checkpoint, bits / SIGNALS, err) : LW_OK;
+    if (bits >= SIGNALS)
+        snprintf(why, sizeof why, "%s has come", lw_stop_signal_text((int)(bits / SIGNALS)));
+    else if (!(bits & OVER))
+        return LW_OK;
+    return lw_fail(err, LW_ESTOPPED, "stopped before the end of '%.300s', as %s", checkpoint->output, why);
 }
 
 /* By rank 0. */
@@ -165,7 +250,7 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
     const double start = lw_now();
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
     lw_journal_clear(journal);
-    lw_identity_add(checkpoint->setup, journal);
+    add_identity(checkpoint->setup, journal);
     lw_journal_add(journal, "time", now);
     lw_journal_add_format(journal, "runs", "%" PRId64, checkpoint->n_runs + 1);
     fill(context, journal);

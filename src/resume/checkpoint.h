@@ -57,10 +57,7 @@ void lw_checkpoint_add_flaws(struct lw_journal *journal, const struct lw_flaws *
 int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_flaws *flaws, struct lw_error *err);
 
 /** Errors after which the same command may come to the end: the others it would meet again. */
-static inline bool lw_checkpoint_may_go_on(int rc)
-{
-    return rc == LW_ESTOPPED || rc == LW_EIO || rc == LW_ESYSTEM;
-}
+static inline bool lw_checkpoint_may_go_on(int rc) { return rc == LW_ESTOPPED || rc == LW_EIO || rc == LW_ESYSTEM; }
 
 /** The run ends with `err`: an error that says that it was stopped says what becomes of what it has done. */
 void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err);

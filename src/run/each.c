@@ -68,10 +68,7 @@ static int name_result(const struct each *each, const char *group, char name[LW_
                                                    LW_MAX_PATH - 1);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int compare_texts(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* Of all groups, whatever the part: another process may make the others at the same time. */
 static int check_names(const struct each *each, struct lw_error *err)
@@ -90,10 +87,8 @@ static int check_names(const struct each *each, struct lw_error *err)
         qsort(order, (size_t)n, sizeof *order, compare_texts);
     for (i = 1; rc == LW_OK && i < n; i++)
         if (strcmp(order[i - 1], order[i]) == 0)
-            rc = lw_fail(err, LW_EUSAGE,
-                         "two inputs would have the result %s, since their files bear one name: run their folders one by "
-                         "one, each with an --output of its own",
-                         order[i]);
+            rc = lw_fail(err, LW_EUSAGE, "two inputs would have the result %s, since their files bear one name: run their folders "
+                         "one by one, each with an --output of its own", order[i]);
     lw_free(names);
     lw_free(order);
     return rc;
@@ -127,10 +122,8 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
     const bool is_folder = stat(output, &status) == 0 && S_ISDIR(status.st_mode), is_pattern = strstr(output, "{}") != NULL;
     const char *const ending = lw_setup_ending(output);
     if (!is_folder && !is_pattern && ending[0])
-        return lw_fail(err, LW_EUSAGE,
-                       "--output %s: with --each it names a folder, and this is a file's name; give a folder, or a name for "
-                       "each file, such as %.*s-{}%s",
-                       output, (int)(ending - output), output, ending);
+        return lw_fail(err, LW_EUSAGE, "--output %s: with --each it names a folder, and this is a file's name; give a folder, or a "
+                       "name for each file, such as %.*s-{}%s", output, (int)(ending - output), output, ending);
     each->output = lw_alloc(strlen(output) + 1, "the output's name", err);
     if (!each->output)
         return LW_ESYSTEM;
@@ -166,16 +159,6 @@ static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, co
     return reach;
 }
 
-static int find_beside(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options,
-                       const struct lw_reader_request *request, struct each *each, struct lw_error *err)
-{
-    int rc = lw_beside_create(comm, request, &each->groups, &each->beside, err);
-    const char *const first = lw_names_next(&each->groups, NULL);
-    if (rc == LW_OK && (rc = lw_options_set(options, "input", first, "--input", err)) == LW_OK)
-        each->reach = find_reach(comm, ops, options);
-    return lw_comm_agree(comm, rc, err);
-}
-
 static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct each *each,
                      double **bytes, struct lw_error *err)
 {
@@ -196,7 +179,13 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     lw_options_clear(options, "each");
     lw_options_clear(options, "part");
     rc = lw_comm_agree(comm, rc, err);
-    return rc || !is_beside ? rc : find_beside(comm, ops, options, &request, each, err);
+    if (rc || !is_beside)
+        return rc;
+    rc = lw_beside_create(comm, &request, &each->groups, &each->beside, err);
+    const char *const first = lw_names_next(&each->groups, NULL);
+    if (rc == LW_OK && (rc = lw_options_set(options, "input", first, "--input", err)) == LW_OK)
+        each->reach = find_reach(comm, ops, options);
+    return lw_comm_agree(comm, rc, err);
 }
 
 static void close_each(struct each *each)
@@ -231,19 +220,15 @@ static bool is_made(const struct each *each, const char *name)
     return is_there;
 }
 
-static int choose_beside(const struct each *each, int64_t number, struct lw_options *options, struct lw_error *err)
-{
-    if (!each->beside)
-        return LW_OK;
-    const char *const names = lw_beside_find(each->beside, number, each->reach);
-    lw_options_clear(options, "beside");
-    return names[0] ? lw_options_set(options, "beside", names, "--beside", err) : LW_OK;
-}
-
 static int choose_group(const struct each *each, const char *group, int64_t number, struct lw_options *options,
                         char name[LW_MAX_PATH], struct lw_error *err)
 {
-    int rc = choose_beside(each, number, options, err);
+    const char *const beside = each->beside ? lw_beside_find(each->beside, number, each->reach) : "";
+    int rc = LW_OK;
+    if (each->beside)
+        lw_options_clear(options, "beside");
+    if (beside[0])
+        rc = lw_options_set(options, "beside", beside, "--beside", err);
     (void)(rc || (rc = name_result(each, group, name, err)) || (rc = lw_options_set(options, "input", group, "--input", err)) ||
            (rc = lw_options_set(options, "output", name, "--output", err)));
     return lw_comm_agree(each->comm, rc, err);

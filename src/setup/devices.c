@@ -14,34 +14,24 @@ struct rank_device {
     char text[224];
 };
 
-/* Says what came of it. */
-static void keep_near(const struct lw_engine *engine, char *text, size_t size)
-{
-    const int given = lw_proc_cores(), near = lw_proc_stay_on(engine->device_cores);
-    if (near > 0)
-        snprintf(text, size, ", on %d of %d cores, those near it", near, given);
-    else if (near == 0)
-        snprintf(text, size, ", on %d cores, none of them near it (mpirun --map-by numa or --bind-to none would give it others)",
-                 given);
-}
-
-static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine, const char *cores)
+/* What this rank says of itself; it is kept to the cores near its device, if there is one. */
+static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine)
 {
     struct rank_device mine = {{0}, {0}, {0}};
     snprintf(mine.id, sizeof mine.id, "%s", engine->device_id);
     snprintf(mine.host, sizeof mine.host, "%s", lw_comm_host(comm));
     if (mine.id[0])
         engine->ops->describe(engine, mine.text, sizeof mine.text);
-    strncat(mine.text, cores, sizeof mine.text - strlen(mine.text) - 1);
+    if (!engine->device_cores[0])
+        return mine;
+    const int given = lw_proc_cores(), near = lw_proc_stay_on(engine->device_cores);
+    const size_t used = strlen(mine.text);
+    if (near > 0)
+        snprintf(mine.text + used, sizeof mine.text - used, ", on %d of %d cores, those near it", near, given);
+    else if (near == 0)
+        snprintf(mine.text + used, sizeof mine.text - used,
+                 ", on %d cores, none of them near it (mpirun --map-by numa or --bind-to none would give it others)", given);
     return mine;
-}
-
-static int refuse_sharing(const struct rank_device *all, int first, int second, struct lw_error *err)
-{
-    return lw_fail(err, LW_ECONFIG,
-                   "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have the "
-                   "launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine auto,share-gpu",
-                   first, second, all[second].host, all[second].id);
 }
 
 /* Count the ranks that have this rank's device. */
@@ -52,7 +42,9 @@ static int settle(struct lw_engine *engine, const struct rank_device *all, int s
         if (strcmp(all[rank].id, engine->device_id) != 0)
             continue;
         if (first >= 0 && !may_share)
-            return refuse_sharing(all, first, rank, err);
+            return lw_fail(err, LW_ECONFIG, "ranks %d and %d (%s) were both given %s: start one rank for each GPU of a node, have "
+                           "the launcher give each rank another one (srun --gpus-per-task=1), or let ranks share with --engine "
+                           "auto,share-gpu", first, rank, all[rank].host, all[rank].id);
         first = first < 0 ? rank : first;
         engine->device_ranks++;
     }
@@ -66,10 +58,7 @@ int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_s
     struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
     int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK) {
-        char cores[128] = "";
-        if (engine->device_cores[0])
-            keep_near(engine, cores, sizeof cores);
-        const struct rank_device mine = describe(comm, engine, cores);
+        const struct rank_device mine = describe(comm, engine);
         lw_comm_gather_all(comm, &mine, sizeof mine, all);
         for (int rank = 0; rank < size; rank++)
             if (all[rank].id[0])

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
-                   struct lw_error *err)
+int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES], struct lw_error *err)
 {
     *report = (struct lw_report){.comm = comm, .started = lw_now()};
     for (int stage = 0; stage < LW_REPORT_STAGES; stage++)
@@ -24,10 +23,7 @@ void lw_report_close(struct lw_report *report)
     report->all_seconds = NULL;
 }
 
-double lw_report_elapsed(const struct lw_report *report)
-{
-    return lw_now() - report->started;
-}
+double lw_report_elapsed(const struct lw_report *report) { return lw_now() - report->started; }
 
 static int compare(const void *a, const void *b)
 {

@@ -195,12 +195,10 @@ void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws
     lw_type_text((struct lw_type){.scalar = result->setup->job.op.output.scalar}, text);
     if (flaws->loss.n_saturated > 0)
         lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
-                    "store them with --output-type float32, or give a larger scale with it",
-                    flaws->loss.n_saturated, text);
+                    "store them with --output-type float32, or give a larger scale with it", flaws->loss.n_saturated, text);
     if (flaws->loss.n_nan > 0)
         lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
-                    "with --output-type float32",
-                    flaws->loss.n_nan, text);
+                    "with --output-type float32", flaws->loss.n_nan, text);
 }
 
 /* ---- the file --------------------------------------------------------------------------------------------------------- */
@@ -292,10 +290,7 @@ int lw_result_create(struct lw_result *result, const char *file, struct lw_error
     return open_file(result, lw_writer_create, file, err);
 }
 
-int lw_result_open(struct lw_result *result, struct lw_error *err)
-{
-    return open_file(result, lw_writer_open, NULL, err);
-}
+int lw_result_open(struct lw_result *result, struct lw_error *err) { return open_file(result, lw_writer_open, NULL, err); }
 
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err)
 {

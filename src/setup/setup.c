@@ -42,13 +42,6 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_hints_take(options, &request->hints, err);
 }
 
-static int open_input(struct lw_setup *setup, struct lw_error *err)
-{
-    struct lw_reader_request request;
-    const int rc = lw_setup_request(setup->job.ops, setup->options, &request, err);
-    return rc ? rc : lw_reader_open_all(setup->comm, &request, &setup->reader, err);
-}
-
 /* Those in the part of the axis that is wanted. */
 static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
 {
@@ -180,18 +173,6 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
 }
 
 /* Arrays get theirs as datasets of a streamed run (stream/sums/sums.h), tables that of all their rows as an attribute. */
-static void want_sums(struct lw_job *job)
-{
-    job->has_sums = true;
-    for (int p = 0; p < job->n_products; p++) {
-        struct lw_product *const product = &job->products[p];
-        if (product->dataset.n_columns == 0)
-            continue;
-        lw_product_note_text(product, LW_WRITER_SUM, LW_WRITER_NO_SUM);
-        product->attributes[product->n_attributes - 1].is_late = true;
-    }
-}
-
 static int choose_sums(struct lw_setup *setup, struct lw_error *err)
 {
     if (!lw_options_flag(setup->options, "checksum"))
@@ -202,15 +183,24 @@ static int choose_sums(struct lw_setup *setup, struct lw_error *err)
     if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
         return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as "
                        "NAME.h5");
-    want_sums(&setup->job);
+    setup->job.has_sums = true;
+    for (int p = 0; p < setup->job.n_products; p++) {
+        struct lw_product *const product = &setup->job.products[p];
+        if (product->dataset.n_columns == 0)
+            continue;
+        lw_product_note_text(product, LW_WRITER_SUM, LW_WRITER_NO_SUM);
+        product->attributes[product->n_attributes - 1].is_late = true;
+    }
     return LW_OK;
 }
 
 static int open_files(struct lw_setup *setup, int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_error *err)
 {
     struct lw_job *const job = &setup->job;
-    int rc = open_input(setup, err);
-    if (rc)
+    struct lw_reader_request request;
+    int rc;
+    if ((rc = lw_setup_request(job->ops, setup->options, &request, err)) ||
+        (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
     rc = rc ? rc : choose_sums(setup, err);
@@ -316,26 +306,7 @@ const char *lw_setup_ending(const char *name)
     return is_known ? dot : name + strlen(name);
 }
 
-/* What the name promises, and the result would not be. */
-static int check_ending(const struct lw_setup *setup, const char *output, struct lw_error *err)
-{
-    const char *const ending = lw_setup_ending(output);
-    if (!is_among(others, sizeof others / sizeof *others, ending))
-        return LW_OK;
-    const int stem = (int)(ending - output);
-    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results",
-                   output, setup->job.makes_images ? " or FITS" : "", stem, output);
-}
-
-static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
-{
-    if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
-        return LW_OK;
-    return lw_fail(err, LW_EUSAGE,
-                   "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5",
-                   output, setup->job.ops->name, output);
-}
-
+/* By rank 0. */
 static int check_output(const struct lw_setup *setup, struct lw_error *err)
 {
     const char *const output = lw_options_text(setup->options, "output");
@@ -345,8 +316,14 @@ static int check_output(const struct lw_setup *setup, struct lw_error *err)
         return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    if ((rc = check_ending(setup, output, err)) || (rc = check_format(setup, output, err)) ||
-        (rc = lw_job_check_output(&setup->job, output, err)) ||
+    const char *const ending = lw_setup_ending(output);
+    if (is_among(others, sizeof others / sizeof *others, ending))       /* what the name promises, and the result would not be */
+        return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results",
+                       output, setup->job.makes_images ? " or FITS" : "", (int)(ending - output), output);
+    if (lw_setup_result_format(setup) != LW_RESULT_HDF5 && !setup->job.makes_images)
+        return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, "
+                       "such as %s.h5", output, setup->job.ops->name, output);
+    if ((rc = lw_job_check_output(&setup->job, output, err)) ||
         (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
         return rc;
     return lw_result_file_check(&result, err);

@@ -39,8 +39,7 @@ static inline void lw_listeners_add(struct lw_listeners *listeners, lw_listener_
     listeners->all[listeners->count++].context = context;
 }
 
-static inline int lw_listeners_tell(const struct lw_listeners *listeners, const struct lw_written *written,
-                                    struct lw_error *err)
+static inline int lw_listeners_tell(const struct lw_listeners *listeners, const struct lw_written *written, struct lw_error *err)
 {
     int rc = LW_OK;
     for (int i = 0; i < listeners->count && rc == LW_OK; i++)

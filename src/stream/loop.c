@@ -125,26 +125,14 @@ void lw_loop_destroy(struct lw_loop *loop)
     lw_free(loop);
 }
 
-int lw_loop_finish(struct lw_loop *loop, struct lw_error *err)
-{
-    return lw_candidates_finish(loop->candidates, err);
-}
+int lw_loop_finish(struct lw_loop *loop, struct lw_error *err) { return lw_candidates_finish(loop->candidates, err); }
 
-const struct lw_written *lw_loop_written(const struct lw_loop *loop)
-{
-    return &loop->written;
-}
+const struct lw_written *lw_loop_written(const struct lw_loop *loop) { return &loop->written; }
 
-const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop)
-{
-    return &loop->flaws;
-}
+const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop) { return &loop->flaws; }
 
 /* Window position of the first own sample of the first block: the job's, and what the engine needs behind a block. */
-static int64_t look_ahead(const struct lw_loop *loop)
-{
-    return loop->setup->job.look_ahead + loop->plan->op.after;
-}
+static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.look_ahead + loop->plan->op.after; }
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
@@ -185,9 +173,8 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
         lw_not_finite_locate(&view, first, last, job->view.start, flaws);
     flaws->n_not_finite += bad;
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
-        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give "
-                       "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width,
-                       lw_dataset_name(&job->inputs[0]).text);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give --nan "
+                       "propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
     return LW_OK;
 }
 

@@ -49,15 +49,9 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline)
     lw_free(pipeline);
 }
 
-bool lw_pipeline_is_full(const struct lw_pipeline *pipeline)
-{
-    return pipeline->n_out == pipeline->depth;
-}
+bool lw_pipeline_is_full(const struct lw_pipeline *pipeline) { return pipeline->n_out == pipeline->depth; }
 
-int lw_pipeline_submitted(const struct lw_pipeline *pipeline)
-{
-    return pipeline->n_submitted;
-}
+int lw_pipeline_submitted(const struct lw_pipeline *pipeline) { return pipeline->n_submitted; }
 
 int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot)
 {
@@ -76,8 +70,7 @@ struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline)
     return slot;
 }
 
-int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block,
-                       struct lw_error *err)
+int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
 {
     slot->block = *block;
     slot->n_not_finite = 0;

@@ -29,8 +29,7 @@ int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* and not y
 int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot);
 
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
-int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block,
-                       struct lw_error *err);
+int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);
 
 /** Make a table's rows again for a part of the block of a slot that was collected and is not released: lw_engine_ops.again. */

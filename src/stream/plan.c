@@ -148,14 +148,12 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 {
     char needed[24], limit[24];
     if (lw_plan_host_bytes(plan) > plan->limits.host)
-        return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more "
-                       "with --memory, run fewer ranks on a node, or choose %s",
-                       lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->limits.host, limit),
-                       plan->limits.host_source, job->ops->remedy);
-    return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of GPU memory on each rank, the limit is %s (%s): allow more "
-                   "with --gpu-memory, free the GPU, let fewer ranks share it, or choose %s",
-                   lw_bytes_text(plan->bytes.device, needed), lw_bytes_text(plan->limits.device, limit),
-                   plan->limits.device_source, job->ops->remedy);
+        return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more with "
+                       "--memory, run fewer ranks on a node, or choose %s", lw_bytes_text(lw_plan_host_bytes(plan), needed),
+                       lw_bytes_text(plan->limits.host, limit), plan->limits.host_source, job->ops->remedy);
+    return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
+                   "--gpu-memory, free the GPU, let fewer ranks share it, or choose %s", lw_bytes_text(plan->bytes.device, needed),
+                   lw_bytes_text(plan->limits.device, limit), plan->limits.device_source, job->ops->remedy);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
@@ -352,8 +350,7 @@ static void print_bytes(const struct lw_plan *plan)
     lw_plan_bytes_row("  engine", b->engine, "");
     lw_plan_bytes_row("  pinned", b->pinned, "");
     if (plan->limits.device > 0)
-        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit),
-                 plan->limits.device_source);
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit), plan->limits.device_source);
     lw_plan_bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
 }
 
@@ -370,8 +367,7 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
         printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
                cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
     printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time",
-           lw_plan_seconds(plan) + LW_PLAN_START_SECONDS, plan->compute_seconds,
-           plan->file_seconds + plan->piece_seconds);
+           lw_plan_seconds(plan) + LW_PLAN_START_SECONDS, plan->compute_seconds, plan->file_seconds + plan->piece_seconds);
     if (cost->seconds > 0)
         printf(", chunks %.3g s", cost->seconds);
     printf(", overlapping");

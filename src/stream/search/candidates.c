@@ -306,9 +306,8 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
     char half[64] = "";
     if (candidates->n_part > 0 && candidates->n_crossings > 0)
         snprintf(half, sizeof half, ", half of them beyond %.4g", typical_snr(candidates, slot, candidates->n_crossings));
-    return lw_fail(err, LW_EDATA,
-                   "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold %.6g would "
-                   "have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise",
+    return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold "
+                   "%.6g would have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise",
                    candidates->n_crossed, candidates->n_values, candidates->search->threshold, half, kept, most);
 }
 
@@ -359,10 +358,9 @@ int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
     const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
     int rc = LW_OK;
     if (lw_comm_rank(comm) == 0 && found > most)
-        rc = lw_fail(err, LW_EDATA,
-                     "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have kept no more "
-                     "than that, or allow more with --threshold T,max-peaks=N",
-                     found, most, keeping_threshold(candidates, (double)most));
+        rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have "
+                     "kept no more than that, or allow more with --threshold T,max-peaks=N", found, most,
+                     keeping_threshold(candidates, (double)most));
     else if (lw_comm_rank(comm) == 0)
         lw_log_info("%" PRId64 " peak%s", found, found == 1 ? "" : "s");
     return lw_comm_agree(comm, rc, err);

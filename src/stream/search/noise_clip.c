@@ -198,10 +198,7 @@ static int64_t longest_block(const struct clip *clip)
 }
 
 /* Channels that are taken together. */
-static int64_t n_together(const struct clip *clip)
-{
-    return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1;
-}
+static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
 
 /* Of one channel. */
 static int64_t marks_bytes(const struct clip *clip)
@@ -300,8 +297,7 @@ static void count_values(const struct clip *clip, const struct values *v, const 
 }
 
 /* Sigma of a piece's counts, which are added to those of all and forgotten; -1: there are fewer than `least`. */
-static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least,
-                         uint32_t *counts)
+static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least, uint32_t *counts)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     double n_finite;
@@ -325,8 +321,7 @@ static uint32_t *counts_of(const struct clip *clip, const struct values *v, int 
 }
 
 /* A piece counts if half of its outputs do. @param sigmas  [cells][channels x filters], of the first channel and its filter */
-static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch,
-                       double *sigmas)
+static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch, double *sigmas)
 {
     const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
     const int64_t row = cell / clip->cells.columns, tall = lw_divide_up(length, clip->cells.rows);
