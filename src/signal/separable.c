@@ -51,27 +51,16 @@ static void largest_row(const struct matrix *h, double *row)
     memcpy(row, h->values + best * n, (size_t)n * sizeof *row);
 }
 
-/* column[m] = sum_n h[m][n] conj(row[n]) / |row|^2 */
-static void fit_column(const struct matrix *h, const double *row, double *column)
+/* A factor for the other one: out[i] = sum over j of h[i step + j other_step] conj(other[j]) / |other|^2 */
+static void fit(const struct matrix *h, int64_t n, int64_t step, const double *other, int64_t n_other, int64_t other_step,
+                double *out)
 {
-    const double norm = energy(row, h->columns * h->parts);
-    for (int64_t m = 0; m < h->rows; m++) {
+    const double norm = energy(other, n_other * h->parts);
+    for (int64_t i = 0; i < n; i++) {
         double complex sum = 0;
-        for (int64_t n = 0; n < h->columns; n++)
-            sum += get(h->values, m * h->columns + n, h->parts) * conj(get(row, n, h->parts));
-        put(column, m, h->parts, norm > 0 ? sum / norm : 0);
-    }
-}
-
-/* row[n] = sum_m conj(column[m]) h[m][n] / |column|^2 */
-static void fit_row(const struct matrix *h, const double *column, double *row)
-{
-    const double norm = energy(column, h->rows * h->parts);
-    for (int64_t n = 0; n < h->columns; n++) {
-        double complex sum = 0;
-        for (int64_t m = 0; m < h->rows; m++)
-            sum += conj(get(column, m, h->parts)) * get(h->values, m * h->columns + n, h->parts);
-        put(row, n, h->parts, norm > 0 ? sum / norm : 0);
+        for (int64_t j = 0; j < n_other; j++)
+            sum += get(h->values, i * step + j * other_step, h->parts) * conj(get(other, j, h->parts));
+        put(out, i, h->parts, norm > 0 ? sum / norm : 0);
     }
 }
 
@@ -89,10 +78,10 @@ double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_
     const struct matrix h = {matrix, rows, columns, is_complex ? 2 : 1};
     const double all = energy(matrix, rows * columns * h.parts);
     largest_row(&h, row);
-    fit_column(&h, row, column);
-    for (int i = 0; i < ITERATIONS; i++) {
-        fit_row(&h, column, row);
-        fit_column(&h, row, column);
+    for (int i = 0; i <= ITERATIONS; i++) {
+        if (i > 0)
+            fit(&h, columns, 1, column, rows, columns, row);
+        fit(&h, rows, columns, row, columns, 1, column);
     }
     return all > 0 ? sqrt(residual(&h, column, row) / all) : 0;
 }

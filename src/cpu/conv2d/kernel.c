@@ -48,9 +48,15 @@ static int exponent_of(const double *values, int64_t n)
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
-/* @param taps  [n_taps] or [n_taps x 2]; tap t stands `offsets[t]` reals before the last, the turned pixels `turned` reals off */
-static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, const int64_t *offsets, int64_t n_taps,
-                      int64_t turned, struct lw_cpu_terms *out, struct lw_error *err)
+/* Where taps meet a window, in reals from its pixel for tap (0, 0): tap t = (t / columns, t % columns), and the turned pixels
+ * `turned` further on. */
+struct places {
+    int64_t columns, first, down, across, turned;
+};
+
+/* @param taps  [n_taps] or [n_taps x 2] */
+static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, int64_t n_taps, struct places at,
+                      struct lw_cpu_terms *out, struct lw_error *err)
 {
     const int64_t parts = n_parts(shape);
     void *const reals = lw_alloc_array(n_taps * parts, shape->kernels->real_bytes, "the kernel", err);
@@ -62,7 +68,7 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, co
         for (int64_t t = 0; t < n_taps; t++) {
             char *const to = (char *)reals + (size_t)(part * n_taps + t) * shape->kernels->real_bytes;
             shape->kernels->round_reals(&taps[t * parts + part], to, 1);
-            places[part * n_taps + t] = offsets[t] + part * turned;
+            places[part * n_taps + t] = at.first + t / at.columns * at.down + t % at.columns * at.across + part * at.turned;
         }
     }
     return LW_OK;
@@ -72,33 +78,15 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, co
 static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {
-    const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, n = rows * columns, parts = n_parts(shape);
-    const int64_t stride = shape->window_stride;
+    const int64_t columns = shape->kernel_columns, n = shape->kernel_rows * columns, parts = n_parts(shape);
     double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
-    int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
-    int rc = taps && offsets ? LW_OK : LW_ESYSTEM;
-    for (int64_t t = 0; rc == LW_OK && t < n; t++) {
-        offsets[t] = t / columns * stride + t % columns * shape->width;
-        for (int64_t part = 0; part < parts; part++)
-            taps[t * parts + part] = ldexp(c->kernel[(n - 1 - t) * parts + part], -kernel->exponent);
-    }
-    if (rc == LW_OK)
-        rc = make_terms(shape, taps, offsets, n, shape->window_turned, &kernel->first, err);
-    lw_free(taps);
-    lw_free(offsets);
-    return rc;
-}
-
-static int make_pass(const struct lw_cpu_shape2d *shape, double *taps, int64_t n, int64_t stride, int64_t turned,
-                     struct lw_cpu_terms *out, struct lw_error *err)
-{
-    int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
-    if (!offsets)
+    if (!taps)
         return LW_ESYSTEM;
-    for (int64_t t = 0; t < n; t++)
-        offsets[t] = (n - 1 - t) * stride;
-    const int rc = make_terms(shape, taps, offsets, n, turned, out, err);
-    lw_free(offsets);
+    for (int64_t i = 0; i < n * parts; i++)
+        taps[i] = ldexp(c->kernel[(n - 1 - i / parts) * parts + i % parts], -kernel->exponent);
+    const struct places at = {columns, 0, shape->window_stride, shape->width, shape->window_turned};
+    const int rc = make_terms(shape, taps, n, at, &kernel->first, err);
+    lw_free(taps);
     return rc;
 }
 
@@ -123,9 +111,12 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
     lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
     kernel->exponent = level(column, parts * rows) + level(row, parts * columns);
 
-    int rc = make_pass(shape, column, rows, shape->window_stride, shape->window_turned, &kernel->first, err);
+    /* the kernel's last tap meets the first pixel */
+    const struct places down = {rows, (rows - 1) * shape->window_stride, 0, -shape->window_stride, shape->window_turned};
+    const struct places across = {columns, (columns - 1) * shape->width, 0, -shape->width, shape->between_turned};
+    int rc = make_terms(shape, column, rows, down, &kernel->first, err);
     if (rc == LW_OK)
-        rc = make_pass(shape, row, columns, shape->width, shape->between_turned, &kernel->second, err);
+        rc = make_terms(shape, row, columns, across, &kernel->second, err);
     lw_free(column);
     return rc;
 }

@@ -23,60 +23,41 @@ static int64_t padded(const struct lw_cpu_ols_shape *shape, int64_t reals)
     return lw_cpu_padded(reals * real_bytes) / real_bytes;
 }
 
-static struct lw_cpu_ols_lane_sizes transform_sizes(const struct lw_cpu_ols_shape *shape)
+/* @param memory  NULL: only count it @return  its bytes */
+static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, char *memory,
+                       struct lw_cpu_ols_strides *strides, struct lw_cpu_ols_lane *lane)
 {
-    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
-    const int64_t reals = padded(shape, 2 * shape->points);
-    const bool is_bank = shape->n_filters > 1;
-    return (struct lw_cpu_ols_lane_sizes){
-        .x = reals,
-        .y = reals,
-        .z = is_bank ? reals : 0,
-        .spectra = is_bank ? shape->tile * reals : reals,
-        .product = reals,
-        .work = lw_cpu_fft_needs_work(&fft) ? reals : 0,
-        .y_is_x = !is_bank,
-    };
-}
-
-static struct lw_cpu_ols_lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
-{
+    const int64_t real = (int64_t)shape->kernels->real_bytes, tile = shape->tile;
     const int64_t sums = shape->before + shape->hop + shape->after;     /* of a whole segment */
-    struct lw_cpu_ols_lane_sizes s = {
-        .x = padded(shape, shape->turned * (spec->ols.taps_complex ? 2 : 1)),
-        .y = padded(shape, lw_round_up(sums * shape->width, shape->kernels->direct_step)),
-    };
-    if (shape->method != LW_CPU_OLS_DIRECT)
-        s = transform_sizes(shape);
-    s.panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * shape->tile * shape->width) : 0;
+    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_bank = shape->n_filters > 1;
+    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
+    const int64_t spectrum = is_direct ? 0 : padded(shape, 2 * shape->points);
+    struct lw_cpu_ols_strides s = {.x = spectrum, .y = spectrum, .z = is_bank ? spectrum : 0};
+    if (is_direct) {
+        s.x = padded(shape, shape->turned * (spec->ols.taps_complex ? 2 : 1));
+        s.y = padded(shape, lw_round_up(sums * shape->width, shape->kernels->direct_step));
+    }
     s.post = shape->rate > 1 ? padded(shape, LW_CPU_POST_OUTPUTS * shape->width) : 0;
     if (lw_search_products(&spec->ols.search) & LW_BEST) {
-        s.best_values = lw_cpu_padded(shape->hop * shape->width * (int64_t)shape->kernels->real_bytes);
+        s.best_values = lw_cpu_padded(shape->hop * shape->width * real);
         s.best_strengths = lw_cpu_padded(shape->hop * (int64_t)sizeof(double));
         s.best_filters = lw_cpu_padded(shape->hop * (int64_t)sizeof(int32_t));
     }
     s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : sums;
-    const int64_t reals =
-        shape->tile * (s.x + (s.y_is_x ? 0 : s.y) + s.post) + s.spectra + s.product + s.work + s.panel;
-    const int64_t bytes = shape->tile * (s.best_values + s.best_strengths + s.best_filters + s.touched);
-    s.total_bytes = reals * (int64_t)shape->kernels->real_bytes + bytes;
-    return s;
-}
+    const int64_t panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * tile * shape->width) : 0;
 
-static void lay_out(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane)
-{
-    const struct lw_cpu_ols_lane_sizes *const s = &ols->sizes;
-    const int64_t tile = ols->shape.tile;
-    lane->x = lane->base.memory;
-    lane->z = lw_cpu_real_at(ols, lane->x, tile * s->x);
-    lane->product = lw_cpu_real_at(ols, lane->z, s->spectra);
-    lane->work = lw_cpu_real_at(ols, lane->product, s->product);
-    lane->panel = lw_cpu_real_at(ols, lane->work, s->work);
-    lane->post = lw_cpu_real_at(ols, lane->panel, s->panel);
-    char *const rest = lw_cpu_real_at(ols, lane->post, tile * s->post);
-    lane->y = s->y_is_x ? lane->x : rest;
-    lane->best = s->y_is_x ? rest : lw_cpu_real_at(ols, rest, tile * s->y);
-    lane->touched = (uint8_t *)lane->best + tile * (s->best_values + s->best_strengths + s->best_filters);
+    struct lw_cpu_arena arena = {.base = memory};
+    lane->x = lw_cpu_take(&arena, tile * s.x * real);
+    lane->z = lw_cpu_take(&arena, (is_bank ? tile : 1) * spectrum * real);
+    lane->product = lw_cpu_take(&arena, spectrum * real);
+    lane->work = lw_cpu_take(&arena, !is_direct && lw_cpu_fft_needs_work(&fft) ? spectrum * real : 0);
+    lane->panel = lw_cpu_take(&arena, panel * real);
+    lane->post = lw_cpu_take(&arena, tile * s.post * real);
+    lane->y = is_direct || is_bank ? lw_cpu_take(&arena, tile * s.y * real) : lane->x;
+    lane->best = lw_cpu_take(&arena, tile * (s.best_values + s.best_strengths + s.best_filters));
+    lane->touched = lw_cpu_take(&arena, tile * s.touched);
+    *strides = s;
+    return arena.used;
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -96,17 +77,24 @@ static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan 
 {
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, plan->segment);
     const int64_t fft = shape.method == LW_CPU_OLS_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);
-    const int64_t lane = (int64_t)sizeof(struct lw_cpu_ols_lane) + lane_sizes(spec, &shape).total_bytes;
+    struct lw_cpu_ols_strides strides;
+    struct lw_cpu_ols_lane lane;
+    const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &strides, &lane);
     return (int64_t)sizeof(struct lw_cpu_ols) + lw_cpu_filters_bytes(&shape, &spec->ols) + fft +
-           lw_cpu_post_bytes(spec, &shape) + lw_cpu_search_bytes(spec, &shape, plan, size) + n_lanes(&shape, plan, size) * lane;
+           lw_cpu_post_bytes(spec, &shape) + lw_cpu_search_bytes(spec, &shape, plan, size) +
+           n_lanes(&shape, plan, size) * lane_bytes;
 }
 
 /* The lanes, and the transform, which is planned for their memory. */
 static int open_lanes(struct lw_cpu_ols *ols, int n, struct lw_error *err)
 {
-    const int rc = lw_cpu_lanes_open(&ols->lanes, n, sizeof(struct lw_cpu_ols_lane), ols->sizes.total_bytes, err);
-    for (int i = 0; rc == LW_OK && i < n; i++)
-        lay_out(ols, lw_cpu_lane_at(&ols->lanes, i));
+    struct lw_cpu_ols_lane counted;
+    const int64_t bytes = lay_out(&ols->spec, &ols->shape, NULL, &ols->strides, &counted);
+    const int rc = lw_cpu_lanes_open(&ols->lanes, n, sizeof counted, bytes, err);
+    for (int i = 0; rc == LW_OK && i < n; i++) {
+        struct lw_cpu_ols_lane *const lane = lw_cpu_lane_at(&ols->lanes, i);
+        lay_out(&ols->spec, &ols->shape, lane->base.memory, &ols->strides, lane);
+    }
     if (rc || ols->shape.method == LW_CPU_OLS_DIRECT)
         return rc;
     const struct lw_cpu_ols_lane *const lane = lw_cpu_lane_at(&ols->lanes, 0);
@@ -136,7 +124,6 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->spec.ols.taps = ols->spec.ols.search.noise = NULL;     /* borrowed during this call only */
     ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
-    ols->sizes = lane_sizes(spec, &ols->shape);
 
     int rc;
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
@@ -153,7 +140,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
 
 /* Spectrum of channel c. */
-static void *z_of(const struct lw_cpu_segment *s, int c) { return lw_cpu_real_at(s->ols, s->lane->z, c * s->ols->sizes.z); }
+static void *z_of(const struct lw_cpu_segment *s, int c) { return lw_cpu_real_at(s->ols, s->lane->z, c * s->ols->strides.z); }
 
 /* Make channel c ready for the filters: its spectrum, or for complex taps and DIRECT its copy turned by i. */
 static void prepare(const struct lw_cpu_segment *s, int c)
@@ -194,7 +181,7 @@ static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y
  * @return  its sums */
 static void *apply(const struct lw_cpu_segment *s, int filter, int c)
 {
-    void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->sizes.y));
+    void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
     lw_cpu_segment_finish(s, filter, c, y);
     if (s->ols->search)
         lw_cpu_segment_search(s, filter, c, y);
@@ -217,7 +204,7 @@ static void thin(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *
 
 static void put(const struct lw_cpu_segment *s, int filter, void *y)
 {
-    struct lw_cpu_segment_outputs outputs = {filter, s->first, s->n_outputs, y, s->ols->sizes.y, false};
+    struct lw_cpu_segment_outputs outputs = {filter, s->first, s->n_outputs, y, s->ols->strides.y, false};
     if (!lw_cpu_segment_is_put(s))
         return;
     if (lw_post_every(s->ols->spec.ols.post) > 1)

@@ -84,16 +84,13 @@ void lw_cpu_filters_release(struct lw_cpu_filters *filters);
 /* Outputs of a channel that are interpolated at a time; where time is slow, no more than the rows of a panel. */
 #define LW_CPU_POST_OUTPUTS 1024
 
-/* Sizes of a lane's buffers, in reals. A tile's channels lie `x` and `y` apart in theirs, and `z` in the spectra;
- * with one filter a channel is done before the next needs the spectrum, and `z` is 0. */
-struct lw_cpu_ols_lane_sizes {
+/* From channel to channel of a tile, in a lane's buffers. In reals; with one filter a channel is done before the next needs the
+ * spectrum, and `z` is 0. */
+struct lw_cpu_ols_strides {
     int64_t x, y, z;
-    int64_t spectra, product, work, panel;
-    int64_t post;               /* interpolated outputs of a channel, some at a time; 0: none */
-    int64_t best_values, best_strengths, best_filters;  /* bytes, per channel; 0: not wanted */
+    int64_t post;               /* interpolated outputs, some at a time; 0: none */
+    int64_t best_values, best_strengths, best_filters;  /* bytes; 0: not wanted */
     int64_t touched;            /* likewise */
-    bool y_is_x;                /* outputs take the place of the samples */
-    int64_t total_bytes;
 };
 
 /* What one thread works in. */
@@ -101,7 +98,7 @@ struct lw_cpu_ols_lane {
     struct lw_cpu_lane base;
     char *x;                    /* samples; then, for PACKED, the mirrored spectrum */
     char *z;                    /* spectrum */
-    char *y;                    /* outputs of one filter */
+    char *y;                    /* outputs of one filter; where there is no other, in the place of the samples */
     char *product, *work, *panel;
     char *post;                 /* interpolated outputs */
     char *best;                 /* of a tile's channels: values, then what they are compared by, then their filters */
@@ -118,7 +115,7 @@ struct lw_cpu_ols {
     struct lw_cpu_ols_shape shape;
     struct lw_cpu_filters filters;
     struct lw_cpu_fft *fft;     /* NULL: direct */
-    struct lw_cpu_ols_lane_sizes sizes;
+    struct lw_cpu_ols_strides strides;
     struct lw_cpu_post *post;   /* NULL: outputs are stored as they are */
     struct lw_cpu_search *search;       /* NULL: nothing is searched */
 };
@@ -156,7 +153,7 @@ static inline void *lw_cpu_real_at(const struct lw_cpu_ols *ols, void *buffer, i
 /* Samples of channel c of the tile. */
 static inline void *lw_cpu_x(const struct lw_cpu_segment *s, int c)
 {
-    return lw_cpu_real_at(s->ols, s->lane->x, c * s->ols->sizes.x);
+    return lw_cpu_real_at(s->ols, s->lane->x, c * s->ols->strides.x);
 }
 
 /* Whether a segment's outputs are the block's own. */

@@ -100,11 +100,11 @@ static void interpolate_outputs(const struct lw_cpu_segment *s, int filter, int6
         .first = (i - s->slot->block.first) * ols->shape.rate,
         .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i),
         .y = s->lane->post,
-        .pitch = ols->sizes.post,
+        .pitch = ols->strides.post,
     };
     for (int c = 0; c < s->n_channels; c++)
-        ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->sizes.y), end - i, n_phases,
-                                        ols->shape.series_width, lw_cpu_real_at(ols, s->lane->post, c * ols->sizes.post));
+        ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->strides.y), end - i, n_phases,
+                                        ols->shape.series_width, lw_cpu_real_at(ols, s->lane->post, c * ols->strides.post));
     finish_outputs(s, &outputs);
 }
 

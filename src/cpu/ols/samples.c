@@ -20,7 +20,7 @@ static void load_time_slow(const struct lw_cpu_segment *s, int64_t first, int64_
         panel.stored_stride = row_bytes;
         lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, s->lane->panel);
         ols->shape.kernels->transpose(s->lane->panel, s->n_channels * width, rows, s->n_channels, (int)width,
-                                      lw_cpu_real_at(ols, s->lane->x, row * width), ols->sizes.x);
+                                      lw_cpu_real_at(ols, s->lane->x, row * width), ols->strides.x);
     }
 }
 
@@ -55,7 +55,7 @@ void lw_cpu_segment_count(const struct lw_cpu_segment *s)
     for (int c = 0; c < s->n_channels; c++) {
         void *const x = lw_cpu_x(s, c);
         struct lw_cpu_repair found = {.width = ols->shape.width, .n_taps = 1, .n_samples = s->n_outputs,
-                                      .n_outputs = s->n_outputs, .touched = s->lane->touched + c * ols->sizes.touched};
+                                      .n_outputs = s->n_outputs, .touched = s->lane->touched + c * ols->strides.touched};
         if (!isinf(k->largest(x, s->n_outputs * ols->shape.width)))
             continue;
         k->repair(&found, x);
@@ -74,7 +74,7 @@ static void repair(const struct lw_cpu_segment *s, int c)
         .halo = shape->halo,
         .n_samples = s->n_samples,
         .n_outputs = s->n_sums,
-        .touched = s->lane->touched + c * s->ols->sizes.touched,
+        .touched = s->lane->touched + c * s->ols->strides.touched,
     };
     shape->kernels->repair(&found, lw_cpu_x(s, c));
     s->lane->is_blanked[c] = s->ols->spec.nan != LW_NAN_ZERO;
@@ -116,7 +116,7 @@ void lw_cpu_segment_finish(const struct lw_cpu_segment *s, int filter, int c, vo
     if (exponent != 0)
         k->scale(y, s->n_sums * ols->shape.width, exponent);
     if (s->lane->is_blanked[c])
-        k->blank(y, s->lane->touched + c * ols->sizes.touched, s->n_sums, ols->shape.width);
+        k->blank(y, s->lane->touched + c * ols->strides.touched, s->n_sums, ols->shape.width);
     if (ols->shape.narrows)
         k->narrow(y, s->n_sums);
 }

@@ -132,9 +132,9 @@ static bool keeps_best(const struct lw_cpu_segment *s)
 /* The strongest outputs of channel c of the tile. */
 static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
 {
-    const struct lw_cpu_ols_lane_sizes *const sizes = &s->ols->sizes;
-    char *const at = s->lane->best + c * (sizes->best_values + sizes->best_strengths + sizes->best_filters);
-    char *const strengths = at + sizes->best_values, *const filters = strengths + sizes->best_strengths;
+    const struct lw_cpu_ols_strides *const strides = &s->ols->strides;
+    char *const at = s->lane->best + c * (strides->best_values + strides->best_strengths + strides->best_filters);
+    char *const strengths = at + strides->best_values, *const filters = strengths + strides->best_strengths;
     return (struct lw_cpu_best){at, (double *)(void *)strengths, (int32_t *)(void *)filters};
 }
 
