@@ -131,9 +131,7 @@ static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream
     if (!host)
         return LW_ESYSTEM;
     lw_cuda_scales(search, op->spec.n_channels, op->spec.precision, host);
-    cudaError_t status = cudaMemcpyAsync(scales, host, (size_t)bytes, cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(stream);
+    const cudaError_t status = lw_conv2d_send(scales, host, bytes, stream);
     lw_free(host);
     return lw_cuda_check(status, "copying the noise of the images", err);
 }

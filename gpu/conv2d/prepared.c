@@ -92,8 +92,7 @@ static int exponent_of(const double *values, int64_t n)
     return largest > 0 ? ilogb(largest) : 0;
 }
 
-/* Host memory to the device, done at return. */
-static cudaError_t send(void *to, const void *from, int64_t bytes, cudaStream_t stream)
+cudaError_t lw_conv2d_send(void *to, const void *from, int64_t bytes, cudaStream_t stream)
 {
     const cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
     return status == cudaSuccess ? cudaStreamSynchronize(stream) : status;
@@ -114,7 +113,7 @@ static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_
         else
             ((double *)turned)[i] = tap;
     }
-    const cudaError_t status = send(to, turned, taps_bytes(spec, n), stream);
+    const cudaError_t status = lw_conv2d_send(to, turned, taps_bytes(spec, n), stream);
     lw_free(turned);
     return lw_cuda_check(status, "copying the kernel to the device", err);
 }
@@ -191,7 +190,7 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
         taps[i] = ldexp(c->kernel[i], -p->exponent);
-    cudaError_t status = send(setup->taps, taps, n * (int64_t)sizeof *taps, stream);
+    cudaError_t status = lw_conv2d_send(setup->taps, taps, n * (int64_t)sizeof *taps, stream);
     lw_free(taps);
     if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
         status = lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
@@ -234,7 +233,7 @@ static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *c
             line[n + 1] = line[n] + c->kernel[n_taps(spec) - 1 - (m * c->kernel_columns + n)];
         conv2d->sum += line[c->kernel_columns];
     }
-    const cudaError_t status = send(conv2d->sums, sums, sums_bytes(spec), stream);
+    const cudaError_t status = lw_conv2d_send(conv2d->sums, sums, sums_bytes(spec), stream);
     lw_free(sums);
     return lw_cuda_check(status, "copying sums of the kernel to the device", err);
 }

@@ -160,8 +160,8 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
     const BandLine line = band_line(a, number);
     if (!line.is_needed)
         return;
-    const Line<typename F::Real> lines[2] = {line_of<F>(a, piece_of(a.block, a.grid, line.spot, 0), line.row),
-                                             line_of<F>(a, piece_of(a.block, a.grid, line.spot, 1), line.row)};
+    const Piece first = piece_of(a.block, a.grid, line.spot, 0), second = piece_of(a.block, a.grid, line.spot, 1);
+    const Line<typename F::Real> lines[2] = {line_of<F>(a, first, line.row), line_of<F>(a, second, line.row)};
     F fft;
     fft.load((const C *)a.row_table, t);
     wait_for_predecessor();

@@ -165,6 +165,18 @@ template <int SIDE> LW_DEVICE void add_row(const ProductTaps<SIDE> &taps, int m,
         sum[j] = fma(taps.column[m], x[j], sum[j]);
 }
 
+/* at: of the thread's first output; n: those that exist from there on */
+LW_DEVICE void store_sum(const float (&sum)[across], float *at, int64_t n, bool aligned)
+{
+    if (aligned && n >= across)
+        __stcs((float4 *)at, make_float4(sum[0], sum[1], sum[2], sum[3]));
+    else
+#pragma unroll
+        for (int j = 0; j < across; ++j)
+            if (j < n)
+                at[j] = sum[j];
+}
+
 /* Part of a strip: rows of pixels that do not meet all SIDE rows of outputs, before and after those that do. */
 enum Part { HEAD, WHOLE, TAIL };
 
@@ -209,13 +221,7 @@ template <class S, class Rows> struct Walk {
 #pragma unroll
         for (int j = 0; j < across; ++j)
             zero = fma(sums[0][j], 0.0f, zero);
-        if (aligned && n_columns >= across)
-            __stcs((float4 *)to, make_float4(sums[0][0], sums[0][1], sums[0][2], sums[0][3]));
-        else
-#pragma unroll
-            for (int j = 0; j < across; ++j)
-                if (j < n_columns)
-                    to[j] = sums[0][j];
+        store_sum(sums[0], to, n_columns, aligned);
         to += b.output_columns;
     }
 

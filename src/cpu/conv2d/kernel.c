@@ -32,11 +32,6 @@ int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan na
     }
 }
 
-static double complex tap(const struct lw_conv2d_spec *c, int64_t i)
-{
-    return c->kernel_complex ? CMPLX(c->kernel[2 * i], c->kernel[2 * i + 1]) : c->kernel[i];
-}
-
 /* The exponent of the power of two that brings the largest of the values near 1. */
 static int exponent_of(const double *values, int64_t n)
 {
@@ -156,8 +151,8 @@ static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_cpu_s
     for (int64_t m = 0; m < shape->kernel_rows; m++) {
         double complex *const row = t->rows + m * shape->columns;
         for (int64_t n = 0; n < shape->kernel_columns; n++) {
-            const double complex h = tap(c, m * shape->kernel_columns + n);
-            row[n] = CMPLX(ldexp(creal(h), -exponent), ldexp(cimag(h), -exponent)) / points;
+            const double *const h = c->kernel + (m * shape->kernel_columns + n) * n_parts(shape);
+            row[n] = CMPLX(ldexp(h[0], -exponent), shape->kernel_complex ? ldexp(h[1], -exponent) : 0) / points;
         }
         fftw_execute_dft(t->row_plan, row, row);
     }

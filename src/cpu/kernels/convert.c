@@ -130,27 +130,6 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
     }
 }
 
-static void load_swapped(load_fn load, size_t bytes, const char *stored, real *restrict out, int64_t n)
-{
-    uint64_t buffer[BUFFER_WORDS];
-    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
-        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
-        swap(bytes, stored + (size_t)i * bytes, buffer, count);
-        load(buffer, out + i, count);
-    }
-}
-
-static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n, double factor,
-                          struct lw_loss *loss)
-{
-    uint64_t buffer[BUFFER_WORDS];
-    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
-        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
-        store(in + i, buffer, count, factor, loss);
-        swap(bytes, buffer, stored + (size_t)i * bytes, count);
-    }
-}
-
 /* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------ */
 
 /* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per
@@ -174,22 +153,37 @@ static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t t
 #undef X
 }
 
-static void load_run(const struct lw_cpu_panel *panel, const void *stored, real *out, int64_t n)
+static void load_run(const struct lw_cpu_panel *panel, const char *stored, real *restrict out, int64_t n)
 {
-    if (panel->is_swapped)
-        load_swapped(loaders[panel->scalar], lw_scalar_bytes(panel->scalar), stored, out, n);
-    else
-        loaders[panel->scalar](stored, out, n);
+    const load_fn load = loaders[panel->scalar];
+    const size_t bytes = lw_scalar_bytes(panel->scalar);
+    if (!panel->is_swapped) {
+        load(stored, out, n);
+        return;
+    }
+    uint64_t buffer[BUFFER_WORDS];
+    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
+        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
+        swap(bytes, stored + (size_t)i * bytes, buffer, count);
+        load(buffer, out + i, count);
+    }
 }
 
-static void store_run(const struct lw_cpu_panel *panel, const real *in, void *stored, int64_t n, struct lw_loss *loss)
+static void store_run(const struct lw_cpu_panel *panel, const real *restrict in, char *stored, int64_t n, struct lw_loss *loss)
 {
     const store_fn store = panel->squares ? store_squares : stores[panel->scalar];
+    const size_t bytes = lw_scalar_bytes(panel->scalar);
     assert(!panel->squares || panel->scalar == LW_FLOAT64);
-    if (panel->is_swapped)
-        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n, panel->factor, loss);
-    else
+    if (!panel->is_swapped) {
         store(in, stored, n, panel->factor, loss);
+        return;
+    }
+    uint64_t buffer[BUFFER_WORDS];
+    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
+        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
+        store(in + i, buffer, count, panel->factor, loss);
+        swap(bytes, buffer, stored + (size_t)i * bytes, count);
+    }
 }
 
 /* Rows that the buffer holds; a panel of one row needs none. */
@@ -213,7 +207,7 @@ void KERNEL(lw_load)(const struct lw_cpu_panel *panel, const void *stored, void 
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
         copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)buffer, row_bytes,
                   rows, (size_t)row_bytes);
-        load_run(panel, buffer, (real *)reals + row * panel->columns, rows * panel->columns);
+        load_run(panel, (const char *)buffer, (real *)reals + row * panel->columns, rows * panel->columns);
     }
 }
 
@@ -228,7 +222,7 @@ void KERNEL(lw_store)(const struct lw_cpu_panel *panel, const void *reals, void 
     const int64_t step = rows_at_a_time(row_bytes);
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
-        store_run(panel, (const real *)reals + row * panel->columns, buffer, rows * panel->columns, loss);
+        store_run(panel, (const real *)reals + row * panel->columns, (char *)buffer, rows * panel->columns, loss);
         copy_rows((const char *)buffer, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride,
                   rows, (size_t)row_bytes);
     }

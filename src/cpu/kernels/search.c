@@ -81,24 +81,15 @@ static inline double strength(real re, real im, double weight)
     return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* 0, or NaN */
 }
 
-/* What is found by one sign is compared by y itself, times a weight that is negative for the negative one. */
-static inline void compare_signed(const real *y, int64_t n, double weight, double *restrict strengths, int32_t *restrict is_best)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const double found = (double)y[i] * weight;
-        is_best[i] = found > strengths[i] ? -1 : 0;
-        strengths[i] = found > strengths[i] ? found : strengths[i];
-    }
-}
-
 /* Outputs that are compared at a time. */
 enum { BEST_RUN = 256 };
 
-static inline void compare(const real *y, int64_t n, int width, double weight, double *restrict strengths,
+/* What is found by one sign is compared by y itself, times a weight that is negative for the negative one. */
+static inline void compare(const real *y, int64_t n, int width, bool is_signed, double weight, double *restrict strengths,
                            int32_t *restrict is_best)
 {
     for (int64_t i = 0; i < n; i++) {
-        const double found = strength(y[i * width], width == 2 ? y[2 * i + 1] : 0, weight);
+        const double found = is_signed ? (double)y[i] * weight : strength(y[i * width], width == 2 ? y[2 * i + 1] : 0, weight);
         is_best[i] = found > strengths[i] ? -1 : 0;
         strengths[i] = found > strengths[i] ? found : strengths[i];
     }
@@ -124,13 +115,13 @@ void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign
         real *const values = (real *)best->values + run * width;
         int32_t *const filters = best->filters + run, is_best[BEST_RUN];
         if (sign != LW_SIGN_BOTH) {
-            compare_signed(in, count, sign == LW_SIGN_POSITIVE ? weight : -weight, best->strengths + run, is_best);
+            compare(in, count, 1, true, sign == LW_SIGN_POSITIVE ? weight : -weight, best->strengths + run, is_best);
             take(in, is_best, count, 1, values);
         } else if (width == 1) {
-            compare(in, count, 1, weight, best->strengths + run, is_best);
+            compare(in, count, 1, false, weight, best->strengths + run, is_best);
             take(in, is_best, count, 1, values);
         } else {
-            compare(in, count, 2, weight, best->strengths + run, is_best);
+            compare(in, count, 2, false, weight, best->strengths + run, is_best);
             take(in, is_best, count, 2, values);
         }
         for (int64_t i = 0; i < count; i++)
