@@ -220,10 +220,14 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
     return lw_cuda_check(lw_conv2d_find(&search, from->stream), "looking for crossings", err);
 }
 
-/* The block's own rows, every D-th of them and of the columns, converted. */
-static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block, int series,
-                       struct lw_error *err)
+/* Convert the outputs to the result's type; of a search or where they are thinned out, the block's own rows, every D-th of them and
+ * of the columns. */
+static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
+                          struct lw_error *err)
 {
+    const int series = lw_op_find_product(&op->plan, LW_OP_SERIES);
+    if (series < 0 || !converts_output(&op->spec))
+        return LW_OK;
     const int64_t every = lw_conv2d_every(&op->spec.conv2d), first = from->block.first;
     const struct lw_image_thinning thinning = {
         .n_images = from->block.n_channels,
@@ -235,21 +239,12 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *fr
         .kept_rows = lw_op_outputs(&op->plan, series, &from->block),
         .factor = lw_op_output_factor(&op->spec),
     };
-    return lw_cuda_check(lw_cuda_thin_images(block->output, op->spec.precision, from->products[series], op->spec.output.scalar,
-                                             &thinning, from->report, from->stream), "thinning out a block", err);
-}
-
-static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
-                          struct lw_error *err)
-{
-    const int series = lw_op_find_product(&op->plan, LW_OP_SERIES);
-    if (series < 0 || !converts_output(&op->spec))
-        return LW_OK;
     if (thins_output(&op->spec))
-        return thin_output(op, from, block, series, err);
+        return lw_cuda_check(lw_cuda_thin_images(block->output, op->spec.precision, from->products[series], op->spec.output.scalar,
+                                                 &thinning, from->report, from->stream), "thinning out a block", err);
     const int64_t n = computed_scalars(&op->spec, block->count, block->n_channels);
     return lw_cuda_check(lw_cuda_convert(block->output, op->spec.precision, from->products[series], op->spec.output.scalar, n,
-                                         lw_op_output_factor(&op->spec), from->report, from->stream), "converting a block", err);
+                                         thinning.factor, from->report, from->stream), "converting a block", err);
 }
 
 /* The finished outputs of a block or a part of it. */

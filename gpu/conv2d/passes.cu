@@ -136,24 +136,20 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
 
 /* ---- launchers --------------------------------------------------------------------------------------------------- */
 
-template <class P>
-static cudaError_t launch(const lw_conv2d_block &b, const void *column, const void *row, cudaStream_t stream)
-{
-    const unsigned blocks = patches_of(b, P::ROWS, P::COLUMNS);
-    if (blocks == 0)
-        return cudaErrorInvalidConfiguration;
-    separable<P><<<blocks, dim3(lanes, groups), sizeof(P), stream>>>(b, static_cast<const typename P::Tap *>(column),
-                                                                     static_cast<const typename P::Tap *>(row));
-    return cudaGetLastError();
-}
-
 cudaError_t lw_conv2d_passes(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *column, const void *row, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
     return with_pixel(precision, block->input_complex, kernel_complex, [=](auto pixel, auto tap) {
-        return launch<Passes<decltype(pixel), decltype(tap)>>(*block, column, row, stream);
+        using P = Passes<decltype(pixel), decltype(tap)>;
+        using Tap = typename P::Tap;
+        const unsigned blocks = patches_of(*block, P::ROWS, P::COLUMNS);
+        if (blocks == 0)
+            return cudaErrorInvalidConfiguration;
+        separable<P><<<blocks, dim3(lanes, groups), sizeof(P), stream>>>(*block, static_cast<const Tap *>(column),
+                                                                         static_cast<const Tap *>(row));
+        return cudaGetLastError();
     });
 }
 

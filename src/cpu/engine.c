@@ -74,16 +74,6 @@ static int warm_up(void *context, int64_t piece, int thread, struct lw_error *er
     return LW_OK;
 }
 
-static int start_worker(struct lw_op *op, struct lw_error *err)
-{
-    struct lw_batch batch = {.n_pieces = 1, .work = warm_up, .context = op};
-    const int rc = lw_pool_create(1, &op->worker, err);
-    if (rc)
-        return rc;
-    lw_pool_start(op->worker, &batch);
-    return lw_pool_wait(op->worker, &batch, err);
-}
-
 static void op_destroy(struct lw_op *op)
 {
     if (!op)
@@ -106,9 +96,14 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     op->n_channels = n_channels;
 
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
+    struct lw_batch batch = {.n_pieces = 1, .work = warm_up, .context = op};
     int rc;
-    if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) ||
-        (rc = start_worker(op, err))) {
+    if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) || (rc = lw_pool_create(1, &op->worker, err))) {
+        op_destroy(op);
+        return rc;
+    }
+    lw_pool_start(op->worker, &batch);
+    if ((rc = lw_pool_wait(op->worker, &batch, err))) {
         op_destroy(op);
         return rc;
     }

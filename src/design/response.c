@@ -81,15 +81,6 @@ void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t po
 
 /* ---- figures ---- */
 
-/* Magnitude at point k, or, where that is a local extremum, the vertex of the parabola through it and its neighbours: a side lobe's
- * top lies between points. */
-static double extremum_at(const double *magnitudes, int64_t points, int64_t k)
-{
-    const double before = magnitudes[(k + points - 1) % points], here = magnitudes[k], after = magnitudes[(k + 1) % points];
-    const double slope = after - before, bend = before - 2 * here + after;
-    return (here - before) * (here - after) > 0 ? here - slope * slope / (8 * bend) : here;
-}
-
 static double decibels(double ratio) { return 20 * log10(ratio); }
 
 /* The filter whose bands are measured: the ends of a band belong to it, though they are not on the grid. */
@@ -98,15 +89,18 @@ struct measured {
     int64_t n, points;
 };
 
-/* Least and largest magnitude from low to high. */
+/* Least and largest magnitude from low to high. A side lobe's top lies between points: a local extremum is the vertex of the
+ * parabola through its point and the neighbours. */
 static void band_range(const struct measured *filter, double low, double high, double *least, double *most)
 {
-    const int64_t end = (int64_t)floor(high * (double)filter->points);
+    const int64_t points = filter->points, end = (int64_t)floor(high * (double)points);
     const double ends[2] = {lw_response_at(filter->taps, filter->n, 1, low), lw_response_at(filter->taps, filter->n, 1, high)};
     *least = fmin(*least, fmin(ends[0], ends[1]));
     *most = fmax(*most, fmax(ends[0], ends[1]));
-    for (int64_t k = (int64_t)ceil(low * (double)filter->points); k <= end; k++) {
-        const double magnitude = extremum_at(filter->magnitudes, filter->points, k);
+    for (int64_t k = (int64_t)ceil(low * (double)points); k <= end; k++) {
+        const double before = filter->magnitudes[(k + points - 1) % points], after = filter->magnitudes[(k + 1) % points];
+        const double here = filter->magnitudes[k], slope = after - before, bend = before - 2 * here + after;
+        const double magnitude = (here - before) * (here - after) > 0 ? here - slope * slope / (8 * bend) : here;
         *least = fmin(*least, magnitude);
         *most = fmax(*most, magnitude);
     }

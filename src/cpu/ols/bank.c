@@ -82,17 +82,6 @@ static void transform_taps(const struct lw_cpu_ols_shape *shape, const struct lw
     fftw_execute_dft(plan, (fftw_complex *)spectrum, (fftw_complex *)spectrum);
 }
 
-/* Round a spectrum to reals, in the transform's order of bins. */
-static void put_spectrum(const struct lw_cpu_ols_shape *shape, const double complex *spectrum, char *to)
-{
-    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
-    const size_t bytes = 2 * shape->kernels->real_bytes;
-    for (int64_t k = 0; k < shape->points; k++) {
-        const int64_t at = k % fft.rows * fft.columns + k / fft.rows;
-        shape->kernels->round_reals((const double *)&spectrum[k], to + (size_t)at * bytes, 2);
-    }
-}
-
 /* The spectra E and O of the even and odd taps become A and B (cpu/ols/ols.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
@@ -109,14 +98,18 @@ static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_o
                          const struct lw_cpu_filters *filters, fftw_plan plan, double complex *scratch)
 {
     const int64_t step = shape->method == LW_CPU_OLS_PACKED ? 2 : 1;
+    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
+    char *const to = data_of(shape, filters, filter);
     for (int64_t part = 0; part < step; part++)
         transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan,
                        scratch + part * shape->points);
     if (shape->method == LW_CPU_OLS_PACKED)
         combine_halves(shape->points, scratch, scratch + shape->points);
-    for (int64_t part = 0; part < step; part++)
-        put_spectrum(shape, scratch + part * shape->points,
-                     data_of(shape, filters, filter) + (size_t)(2 * part * shape->points) * shape->kernels->real_bytes);
+    for (int64_t i = 0; i < step * shape->points; i++) {
+        const int64_t part = i / shape->points, k = i % shape->points;
+        const int64_t at = part * shape->points + k % fft.rows * fft.columns + k / fft.rows;    /* in the transform's order */
+        shape->kernels->round_reals((const double *)&scratch[i], to + (size_t)(2 * at) * shape->kernels->real_bytes, 2);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

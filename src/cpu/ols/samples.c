@@ -45,42 +45,28 @@ void lw_cpu_segment_load(const struct lw_cpu_segment *s) { load(s, s->ols->plan.
 /* Where outputs beyond a block's own are computed, the last sample of an own output is not an own sample. */
 static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0; }
 
+/* Replace what is not finite in channel c by zeros, mark the outputs that it touches, and count what `found` counts.
+ * @param found  how many samples and outputs there are, and how many taps between them */
+static void repair(const struct lw_cpu_segment *s, int c, struct lw_cpu_repair found, bool is_counted)
+{
+    found.width = s->ols->shape.width;
+    found.touched = s->lane->touched + c * s->ols->strides.touched;
+    s->ols->shape.kernels->repair(&found, lw_cpu_x(s, c));
+    if (is_counted)
+        lw_cpu_tally_add(&s->lane->base.not_finite,
+                         (struct lw_cpu_tally){found.n_own, s->first + found.first_own, s->channel + c, 0});
+}
+
 void lw_cpu_segment_count(const struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols *const ols = s->ols;
-    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    const int64_t n = s->n_outputs;
     if (!counts_apart(ols) || !lw_cpu_segment_is_own(s) || lw_scalar_is_integer(ols->spec.input.scalar))
         return;
-    load(s, ols->plan.halo + s->first, s->n_outputs);
-    for (int c = 0; c < s->n_channels; c++) {
-        void *const x = lw_cpu_x(s, c);
-        struct lw_cpu_repair found = {.width = ols->shape.width, .n_taps = 1, .n_samples = s->n_outputs,
-                                      .n_outputs = s->n_outputs, .touched = s->lane->touched + c * ols->strides.touched};
-        if (!isinf(k->largest(x, s->n_outputs * ols->shape.width)))
-            continue;
-        k->repair(&found, x);
-        lw_cpu_tally_add(&s->lane->base.not_finite,
-                         (struct lw_cpu_tally){found.n_own, s->first + found.first_own, s->channel + c, 0});
-    }
-}
-
-/* Replace what is not finite by zeros, count what is the segment's own, and mark the outputs that it touches. */
-static void repair(const struct lw_cpu_segment *s, int c)
-{
-    const struct lw_cpu_ols_shape *const shape = &s->ols->shape;
-    struct lw_cpu_repair found = {
-        .width = shape->width,
-        .n_taps = shape->n_taps,
-        .halo = shape->halo,
-        .n_samples = s->n_samples,
-        .n_outputs = s->n_sums,
-        .touched = s->lane->touched + c * s->ols->strides.touched,
-    };
-    shape->kernels->repair(&found, lw_cpu_x(s, c));
-    s->lane->is_blanked[c] = s->ols->spec.nan != LW_NAN_ZERO;
-    if (!counts_apart(s->ols))
-        lw_cpu_tally_add(&s->lane->base.not_finite,
-                         (struct lw_cpu_tally){found.n_own, s->first + found.first_own, s->channel + c, 0});
+    load(s, ols->plan.halo + s->first, n);
+    for (int c = 0; c < s->n_channels; c++)
+        if (isinf(ols->shape.kernels->largest(lw_cpu_x(s, c), n * ols->shape.width)))
+            repair(s, c, (struct lw_cpu_repair){.n_taps = 1, .n_samples = n, .n_outputs = n}, true);
 }
 
 void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
@@ -97,7 +83,10 @@ void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
         return;
     double largest = k->largest(x, n);
     if (isinf(largest)) {
-        repair(s, c);
+        const struct lw_cpu_repair found = {.n_taps = shape->n_taps, .halo = shape->halo, .n_samples = s->n_samples,
+                                            .n_outputs = s->n_sums};
+        repair(s, c, found, !counts_apart(s->ols));
+        s->lane->is_blanked[c] = s->ols->spec.nan != LW_NAN_ZERO;
         largest = k->largest(x, n);
     }
     const bool is_safe =
