@@ -87,11 +87,11 @@ DEFINE_SWAP(swap_8, uint64_t, __builtin_bswap64)
 
 static void order(const struct lw_put *put, const char *from, int64_t bytes, char *to)
 {
-    if (!put->is_swapped || put->number_bytes == 1)
+    if (!put->extent->is_swapped || put->extent->number_bytes == 1)
         memcpy(to, from, (size_t)bytes);
-    else if (put->number_bytes == 2)
+    else if (put->extent->number_bytes == 2)
         swap_2(from, bytes, to);
-    else if (put->number_bytes == 4)
+    else if (put->extent->number_bytes == 4)
         swap_4(from, bytes, to);
     else
         swap_8(from, bytes, to);
@@ -105,7 +105,7 @@ static int put_changed(const struct lw_put *put, const struct lw_run *run, struc
     for (int64_t at = 0, bytes; at < run->bytes && rc == LW_OK; at += bytes) {
         bytes = lw_min64(BUFFER_BYTES, run->bytes - at);
         order(put, put->data + run->memory + at, bytes, buffer);
-        for (int64_t n = 0; put->is_about_middle && n < bytes; n += put->number_bytes)
+        for (int64_t n = 0; put->extent->is_about_middle && n < bytes; n += put->extent->number_bytes)
             buffer[n] = (char)((unsigned char)buffer[n] ^ 0x80);
         rc = lw_store_put(put->store, buffer, run->file + at, bytes, err);
     }
@@ -122,7 +122,7 @@ static int put_piece(void *context, int64_t piece, int thread, struct lw_error *
     (void)thread;
     for (int64_t r = 0; r < n_runs && rc == LW_OK; r++) {
         const struct lw_run run = lw_runs_get(&put->runs, piece, r);
-        rc = put->is_swapped || put->is_about_middle ? put_changed(put, &run, err)
+        rc = put->extent->is_swapped || put->extent->is_about_middle ? put_changed(put, &run, err)
                                                      : lw_store_put(put->store, put->data + run.memory, run.file, run.bytes, err);
     }
     return rc;
@@ -132,8 +132,7 @@ void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_
                   const int64_t *count, const void *data, struct lw_put *put)
 {
     *put = (struct lw_put){
-        .store = store, .data = data, .runs = lw_runs_plan(extent, first, count, LW_PUT_PIECE_BYTES),
-        .number_bytes = extent->number_bytes, .is_swapped = extent->is_swapped, .is_about_middle = extent->is_about_middle,
+        .store = store, .extent = extent, .data = data, .runs = lw_runs_plan(extent, first, count, LW_PUT_PIECE_BYTES),
     };
     put->batch = (struct lw_batch){
         .lane = LW_LANE_WRITE, .n_pieces = put->runs.n_pieces, .work = put_piece, .context = put,

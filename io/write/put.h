@@ -63,16 +63,15 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
 /* A write under way; its memory is the caller's and must stay where it is from begin to end. */
 struct lw_put {
     struct lw_batch batch;
-    struct lw_store *store;         /* borrowed */
+    struct lw_store *store;         /* borrowed, like the next */
+    const struct lw_extent *extent;
     struct lw_runs runs;
     const char *data;
-    int number_bytes;               /* as they go to the file, see struct lw_extent */
-    bool is_swapped, is_about_middle;
     struct lw_error failure;        /* without a pool: the first one */
 };
 
-/** Begin to write the hyperslab [first, first + count) of a dataset from `data`, packed row-major, which is borrowed until
- * end. @param pool  NULL: it is done at once */
+/** Begin to write the hyperslab [first, first + count) of a dataset from `data`, packed row-major. It and the extent are borrowed
+ * until end. @param pool  NULL: it is done at once */
 void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_extent *extent, const int64_t *first,
                   const int64_t *count, const void *data, struct lw_put *put);
 

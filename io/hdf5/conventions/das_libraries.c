@@ -21,26 +21,20 @@ static const char *other_name(const char *names, int time, char other[32])
     return other;
 }
 
-static void find_dasdae_distance(struct lw_subject *subject, const char *name)
-{
-    char place[96], unit[32] = "";
-    snprintf(place, sizeof place, "../@_attrs_%s_units", name);
-    if (!lw_subject_text(subject, place, unit, sizeof unit) && strcmp(name, "distance") == 0)
-        snprintf(unit, sizeof unit, "m");
-    snprintf(place, sizeof place, "../_coord_%s", name);
-    lw_subject_distances(subject, place, unit);
-}
-
 static int describe_dasdae(struct lw_subject *subject)
 {
-    char names[96] = "", other[32], category[64];
+    char names[96] = "", other[32], place[96], unit[32] = "", category[64];
     double is_date = 0;
     lw_subject_text(subject, "../@_dims", names, sizeof names);
     const int time = lw_subject_find_time(names);
     if (time < 0 || time >= subject->info->n_dims)
         return LW_OK;
     lw_subject_name(subject, time, other_name(names, time, other));
-    find_dasdae_distance(subject, other);
+    snprintf(place, sizeof place, "../@_attrs_%s_units", other);
+    if (!lw_subject_text(subject, place, unit, sizeof unit) && strcmp(other, "distance") == 0)
+        snprintf(unit, sizeof unit, "m");
+    snprintf(place, sizeof place, "../_coord_%s", other);
+    lw_subject_distances(subject, place, unit);
     lw_subject_real(subject, "../_coord_time@is_datetime64", &is_date);
     lw_subject_times(subject, "../_coord_time", is_date ? "ns since 1970-01-01" : "ns");
     if (lw_subject_text(subject, "../@_attrs_data_category", category, sizeof category))

@@ -117,23 +117,15 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
     return LW_OK;
 }
 
-/* Where the table was made with room for the checksum of all its rows. */
-static int write_sum(hid_t dataset, uint64_t sum, struct lw_error *err)
-{
-    char text[sizeof LW_WRITER_NO_SUM];
-    const struct lw_attribute attribute = {.name = LW_WRITER_SUM, .kind = LW_ATTRIBUTE_TEXT, .text = text, .is_late = true};
-    if (H5Aexists(dataset, LW_WRITER_SUM) <= 0)
-        return LW_OK;
-    snprintf(text, sizeof text, "%016" PRIx64, sum);
-    return lw_attribute_overwrite(dataset, &attribute, err);
-}
-
-/* Through the library: the file has just been opened, so that what other nodes have written to it is seen. */
+/* Through the library: the file has just been opened, so that what other nodes have written to it is seen. The table may have been
+ * made with room for the checksum of all its rows. */
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {
     const hid_t dataset = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(dataset);
     char *const values = buffer + (size_t)BLOCK_ROWS * (size_t)table->n_columns * 8;
+    char sum[sizeof LW_WRITER_NO_SUM];
+    const struct lw_attribute attribute = {.name = LW_WRITER_SUM, .kind = LW_ATTRIBUTE_TEXT, .text = sum, .is_late = true};
     struct lw_hash hash;
     int rc = LW_OK;
     lw_hash_begin(&hash);
@@ -144,8 +136,10 @@ static int write_columns(hid_t file, const struct lw_result_file *result, const 
                  : lw_hdf5_fail(err, LW_EIO, "cannot read the rows of /%s again", table->name);
         lw_hash_add(&hash, buffer, (size_t)(count * table->n_columns * 8));
     }
-    if (rc == LW_OK)
-        rc = write_sum(dataset, lw_hash_end(&hash), err);
+    if (rc == LW_OK && H5Aexists(dataset, LW_WRITER_SUM) > 0) {
+        snprintf(sum, sizeof sum, "%016" PRIx64, lw_hash_end(&hash));
+        rc = lw_attribute_overwrite(dataset, &attribute, err);
+    }
     H5Tclose(type);
     H5Dclose(dataset);
     return rc;
