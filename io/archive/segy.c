@@ -270,8 +270,7 @@ static struct places places_of(const struct segy *file, const unsigned char *tra
     return places;
 }
 
-static int read_trace_header(const struct segy *file, const char *name, int64_t number, unsigned char *trace,
-                             struct lw_error *err)
+static int read_trace_header(const struct segy *file, const char *name, int64_t number, unsigned char *trace, struct lw_error *err)
 {
     struct lw_error reason;
     if (lw_bytes_read(file->fd, trace, file->first_byte + number * file->pitch, TRACE_BYTES, &reason))
@@ -380,8 +379,7 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
  * user names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another
  * interval, unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not
  * evenly spaced. */
-static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where,
-                         struct lw_error *err)
+static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
 {
     struct dissent lengths = {0}, intervals = {0};
     struct spacing spacing;

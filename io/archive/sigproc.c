@@ -322,8 +322,7 @@ static bool parse_path(const char *path, const struct header *header, struct lw_
     return out->n_summed == 1 || out->summed[0] != out->summed[1];
 }
 
-static int choose_ifs(struct lw_dataset_info *info, const struct header *header, struct lw_spectra *out,
-                      struct lw_error *err)
+static int choose_ifs(struct lw_dataset_info *info, const struct header *header, struct lw_spectra *out, struct lw_error *err)
 {
     char paths[96];
     if (header->n_ifs == 1)
@@ -344,8 +343,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct header *header,
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
 /* Spectra that are there as a whole; what follows the last one is left out. */
-static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out,
-                         struct lw_error *err)
+static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out, struct lw_error *err)
 {
     int64_t spectrum_bits, bits;
     if (__builtin_mul_overflow(header->n_channels, header->n_ifs * header->bits, &spectrum_bits) ||
