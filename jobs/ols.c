@@ -114,19 +114,6 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
 
-/* What is made of the series is for /filtered; only thinning leaves the series itself to be searched. */
-static int check_post(const struct lw_ols_spec *ols, struct lw_error *err)
-{
-    const bool searches = lw_search_is_needed(&ols->search);
-    if (searches && lw_post_rate(ols->post) > 1)
-        return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
-    if (searches && ols->post.kind != LW_POST_NONE)
-        return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_operations[ols->post.kind].name);
-    if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
-        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
-    return LW_OK;
-}
-
 static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     static const struct lw_search_word words[] = {
@@ -135,8 +122,16 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) ||
-        (rc = lw_search_choose_blocks(given, &ols->search, err)) || (rc = check_post(ols, err)))
+        (rc = lw_search_choose_blocks(given, &ols->search, err)))
         return rc;
+    /* What is made of the series is for /filtered; only thinning leaves the series itself to be searched. */
+    const bool searches = lw_search_is_needed(&ols->search);
+    if (searches && lw_post_rate(ols->post) > 1)
+        return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
+    if (searches && ols->post.kind != LW_POST_NONE)
+        return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_operations[ols->post.kind].name);
+    if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
+        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
     /* Whether what is sought adds to the data: to powers, which are never negative, or above the mean around. */
     const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
@@ -260,16 +255,6 @@ static void note_unit(const struct lw_job *job, struct lw_product *product)
         lw_product_note_unit(product, unit_of(job));
 }
 
-/* Time of the first output, and from one to the next. */
-static void find_times(struct lw_job *job)
-{
-    const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
-    if (axis->sample_rate_hz <= 0)
-        return;
-    job->search.time_step = 1 / axis->sample_rate_hz;
-    job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
-}
-
 static void add_blocks(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_type type,
                        bool has_filter_dim, struct lw_job *job)
 {
@@ -294,10 +279,14 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
 {
     const struct lw_dataset_info *const input = &job->inputs[0];
     const struct lw_ols_spec *const ols = &job->op.ols;
+    const struct lw_axis_metadata *const axis = &input->axis;
     const unsigned wanted = lw_search_products(&ols->search);
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = input->type.is_complex || ols->taps_complex};
-    find_times(job);
+    if (axis->sample_rate_hz > 0) {     /* time of the first output, and from one to the next */
+        job->search.time_step = 1 / axis->sample_rate_hz;
+        job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
+    }
     if (wanted & LW_FILTERED)
         describe_series(given, job, add_array(input, "/filtered", job->op.output, job->has_filter_dim,
                                               lw_post_length(ols->post, job->n_outputs), job));

@@ -159,13 +159,13 @@ static int check_rate(const struct lw_options *given, const char *name, const st
                    name, lw_dataset_name(input).text);
 }
 
+/* By rank 0. */
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
 {
-    int k = 0;
+    int k = 0, rc;
     while (strcmp(lw_filter_kinds[k]->name, name) != 0)
         k++;
     bank->kind = lw_filter_kinds[k];
-    int rc;
     if ((rc = strcmp(name, "boxcar") == 0 ? make_boxcars(given, bank, err) : make_bands(given, name, bank, err)) ||
         (rc = lw_bank_scale(bank, err)) || (rc = lw_bank_measure(bank, err)))
         return rc;
@@ -175,27 +175,19 @@ static int make(const struct lw_options *given, const char *name, struct lw_bank
     return LW_OK;
 }
 
-/* The taps are those of rank 0, bit by bit. */
-static int share(struct lw_comm *comm, struct lw_bank *bank, struct lw_error *err)
-{
-    int64_t shape[2] = {bank->n_filters, bank->n_taps};
-    int rc = LW_OK;
-    lw_comm_broadcast(comm, shape, sizeof shape);
-    if (lw_comm_rank(comm) != 0)
-        rc = lw_bank_shape(bank, (int)shape[0], (double)shape[1], false, "fewer filters", err);
-    if ((rc = lw_comm_agree(comm, rc, err)))
-        return rc;
-    lw_comm_broadcast(comm, bank->taps, bank->n_filters * lw_bank_values(bank) * (int64_t)sizeof *bank->taps);
-    return LW_OK;
-}
-
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err)
 {
+    const bool is_first = lw_comm_rank(comm) == 0;
     *bank = (struct lw_bank){.rate_hz = input->axis.sample_rate_hz};
     int rc = check_rate(given, name, input, err);
-    if (rc == LW_OK && lw_comm_rank(comm) == 0)
-        rc = make(given, name, bank, err);
-    rc = lw_comm_agree(comm, rc, err);
-    return rc ? rc : share(comm, bank, err);
+    if ((rc = lw_comm_agree(comm, rc == LW_OK && is_first ? make(given, name, bank, err) : rc, err)))
+        return rc;
+    int64_t shape[2] = {bank->n_filters, bank->n_taps};
+    lw_comm_broadcast(comm, shape, sizeof shape);
+    rc = is_first ? LW_OK : lw_bank_shape(bank, (int)shape[0], (double)shape[1], false, "fewer filters", err);
+    if ((rc = lw_comm_agree(comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(comm, bank->taps, bank->n_filters * lw_bank_values(bank) * (int64_t)sizeof *bank->taps);   /* bit by bit */
+    return LW_OK;
 }

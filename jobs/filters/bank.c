@@ -23,7 +23,7 @@ static void release_shape(struct lw_bank *bank)
     bank->bands = NULL;
 }
 
-static int check_shape(int n_filters, double n_taps, const char *remedy, struct lw_error *err)
+int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err)
 {
     if (n_taps > LW_BANK_MOST_TAPS)
         return lw_fail(err, LW_EUSAGE, "a filter would have %.0f taps, at most %d are possible: give %s", n_taps,
@@ -31,14 +31,6 @@ static int check_shape(int n_filters, double n_taps, const char *remedy, struct 
     if (n_filters * n_taps > (double)LW_BANK_MOST_VALUES)
         return lw_fail(err, LW_EUSAGE, "%d filters of %.0f taps are %.0f taps, at most %" PRId64 " make a bank: give %s, or make "
                        "several banks", n_filters, n_taps, n_filters * n_taps, LW_BANK_MOST_VALUES, remedy);
-    return LW_OK;
-}
-
-int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err)
-{
-    const int rc = check_shape(n_filters, n_taps, remedy, err);
-    if (rc)
-        return rc;
     release_shape(bank);
     bank->n_filters = n_filters;
     bank->n_taps = (int64_t)n_taps;

@@ -299,31 +299,21 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
     return code == LW_EIO && !lw_options_flag(options, "overwrite") && is_left(each, name) ? LW_OK : code;
 }
 
-static int run_groups(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
-                      struct lw_error *err)
-{
-    struct tally tally = {0};
-    int64_t i = 0;
-    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end;
-         group = lw_names_next(&each->groups, group), i++) {
-        if (i < each->begin)
-            continue;
-        const int rc = count_one(&tally, run_group(each, ops, options, command_line, group, i, err), err);
-        if (rc)
-            return rc;
-    }
-    return sum_up(&tally, "made", err);
-}
-
 int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                 struct lw_error *err)
 {
+    struct tally tally = {0};
     struct each each;
+    int64_t i = 0;
     int rc;
     lw_shield_keep();
-    if ((rc = open_each(comm, ops, options, &each, NULL, err)) == LW_OK &&
-        (rc = lw_comm_agree(comm, make_folder(&each, err), err)) == LW_OK)
-        rc = run_groups(&each, ops, options, command_line, err);
+    if ((rc = open_each(comm, ops, options, &each, NULL, err)) == LW_OK)
+        rc = lw_comm_agree(comm, make_folder(&each, err), err);
+    for (const char *group = lw_names_next(&each.groups, NULL); rc == LW_OK && group && i < each.end;
+         group = lw_names_next(&each.groups, group), i++)
+        if (i >= each.begin)
+            rc = count_one(&tally, run_group(&each, ops, options, command_line, group, i, err), err);
+    rc = rc ? rc : sum_up(&tally, "made", err);
     close_each(&each);
     return rc;
 }

@@ -270,25 +270,17 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     return LW_OK;
 }
 
-/* Input and result together, as what follows counts them; in double, which cannot overflow. */
-static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, struct lw_error *err)
-{
-    const struct lw_op_spec *const op = &spec->job->op;
-    const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
-                         (double)lw_type_bytes(op->input);
-    const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
-    if (all > 0x1p62)
-        return lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start "
-                       "and --count, or fewer --channels", all);
-    return LW_OK;
-}
-
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
     *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
-    if (rc == LW_OK)
-        rc = check_bytes(spec, plan, err);
+    const struct lw_op_spec *const op = &spec->job->op;
+    const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
+                         (double)lw_type_bytes(op->input);
+    const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
+    if (rc == LW_OK && all > 0x1p62)        /* as what follows counts them; in double, which cannot overflow */
+        rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start and "
+                     "--count, or fewer --channels", all);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     /* Ranks on different processors (--engine allow-mixed) must still cut alike; rank 0's estimate counts. */

@@ -107,13 +107,6 @@ struct pass {
     double *mine, *all, *columns;   /* of some frequencies: [most_of_rank][columns_of], of all ranks, [columns_of][segments] */
 };
 
-/* The mask takes its view of a block from a plan. */
-static struct lw_plan plan_of_mask(const struct pass *pass)
-{
-    const struct lw_view_spec view = view_of(&pass->setup->job, &pass->sample);
-    return (struct lw_plan){.depth = 1, .rounds = {.slice = view.max_axis, .group = 1}, .op = {.input_width = 1}};
-}
-
 static int open_pass(struct pass *pass, struct lw_error *err)
 {
     struct lw_setup *const setup = pass->setup;
@@ -131,7 +124,8 @@ static int open_pass(struct pass *pass, struct lw_error *err)
         !(pass->all = lw_alloc_array(received, sizeof(double), "power spectra", err)) ||
         !(pass->columns = lw_alloc_array(received, sizeof(double), "power spectra", err)))
         return LW_ESYSTEM;
-    const struct lw_plan plan = plan_of_mask(pass);
+    /* The mask takes its view of a block from a plan. */
+    const struct lw_plan plan = {.depth = 1, .rounds = {.slice = view.max_axis, .group = 1}, .op = {.input_width = 1}};
     int rc;
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
         (rc = setup->mask ? lw_mask_start(setup->mask, job, &plan, err) : LW_OK))
@@ -203,15 +197,6 @@ static int take_share(struct pass *pass, struct lw_error *err)
 
 /* ---- medians over all ranks ------------------------------------------------------------------------------------------ */
 
-/* This rank's frequencies [first, first + count), with -1 where it has fewer segments than another. */
-static void pack(const struct pass *pass, int64_t first, int64_t count, int64_t most)
-{
-    const int64_t width = lw_welch_frequencies(pass->sample.n);
-    for (int64_t s = 0; s < most; s++)
-        for (int64_t k = 0; k < count; k++)
-            pass->mine[s * count + k] = s < pass->n_spectra ? pass->spectra[s * width + first + k] : -1;
-}
-
 /* @return  numbers in each column */
 static int64_t sort_into_columns(const struct pass *pass, int64_t count, int64_t rows, int64_t n)
 {
@@ -235,7 +220,9 @@ static void find_medians(struct pass *pass, int64_t n)
     double *const spectrum = pass->setup->job.whitening->spectrum;
     for (int64_t first = 0; first < width; first += columns) {
         const int64_t count = lw_min64(columns, width - first);
-        pack(pass, first, count, most);
+        for (int64_t s = 0; s < most; s++)      /* -1 where this rank has fewer segments than another */
+            for (int64_t k = 0; k < count; k++)
+                pass->mine[s * count + k] = s < pass->n_spectra ? pass->spectra[s * width + first + k] : -1;
         lw_comm_gather(comm, pass->mine, (int)(most * count), pass->all);
         if (lw_comm_rank(comm) == 0 && sort_into_columns(pass, count, lw_comm_size(comm) * most, n) == n)
             lw_welch_medians(pass->columns, n, count, pass->n_threads, spectrum + first);
@@ -264,17 +251,6 @@ static int measure(struct pass *pass, struct lw_error *err)
     return LW_OK;
 }
 
-/* Rank 0's, bit by bit. */
-static int make_taps(struct lw_setup *setup, int n_threads, struct lw_error *err)
-{
-    struct lw_job *const job = &setup->job;
-    int rc = lw_comm_rank(setup->comm) == 0 ? job->ops->whiten(job, n_threads, err) : LW_OK;
-    if ((rc = lw_comm_agree(setup->comm, rc, err)))
-        return rc;
-    lw_comm_broadcast(setup->comm, job->taps, lw_spectrum_taps_bytes(job));
-    return LW_OK;
-}
-
 int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
 {
     if (!setup->job.whitening)
@@ -289,5 +265,12 @@ int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
     lw_free(pass.mine);
     lw_free(pass.all);
     lw_free(pass.columns);
-    return rc ? rc : make_taps(setup, pass.n_threads, err);
+    if (rc)
+        return rc;
+    struct lw_job *const job = &setup->job;
+    rc = lw_comm_rank(setup->comm) == 0 ? job->ops->whiten(job, pass.n_threads, err) : LW_OK;
+    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(setup->comm, job->taps, lw_spectrum_taps_bytes(job));     /* rank 0's, bit by bit */
+    return LW_OK;
 }

@@ -162,20 +162,14 @@ void lw_sums_next(struct lw_sums *sums)
     sums->used = 0;
 }
 
-static int find_sums(const struct lw_job *job, int product)
-{
-    int s = 0;
-    while (job->sums[s].product_number != product)
-        s++;
-    return s;
-}
-
 void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int product, struct lw_sums_part *part)
 {
     const struct lw_job *const job = &sums->setup->job;
     const struct lw_block *const block = &slot->block;
     const struct lw_sums_shape shape = shape_of(sums->plan, job, product);
-    const int s = find_sums(job, product);
+    int s = 0;
+    while (job->sums[s].product_number != product)
+        s++;
     const struct lw_product *const its = &job->sums[s].product;
     uint64_t *const values = sums->values[sums->newest] + sums->used;
     const int64_t blocks = lw_sums_blocks(&shape, block->count),
