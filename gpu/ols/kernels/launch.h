@@ -80,20 +80,6 @@ struct OlsKernel {
     int keep_bytes;                 /* shared memory of a block of the latter */
 };
 
-/* What every kernel's entry begins with. Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers). */
-template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry()
-{
-    OlsKernel k = {};
-    k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
-    k.segment = E * E * P;
-    k.paired = PAIRED;
-    k.radix = E;
-    k.outer_radix = P;
-    k.blocks = BLOCKS;
-    k.cluster = 1;
-    return k;
-}
-
 /* The kernels of one .cu file, named like it. */
 struct OlsKernels {
     const OlsKernel *list;

@@ -133,14 +133,9 @@ template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], 
 }
 
 /* Time fast. */
-struct MakeSeries {
-    static constexpr bool MAKES = true, FINDS = false;
+struct MakeSeries : Epilogue {
+    static constexpr bool MAKES = true;
     bool lost;                      /* this thread has made a power that is beyond its range */
-
-    template <class F, int DISCARD, bool PAIRED>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
-    {
-    }
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -219,15 +214,9 @@ struct MakeSeries {
 };
 
 /* Time slow. PAIRED: transforms of two real channels. */
-template <bool PAIRED> struct MakeChannels {
-    static constexpr bool MAKES = true, FINDS = false;
+template <bool PAIRED> struct MakeChannels : ChannelEpilogue {
+    static constexpr bool MAKES = true;
     bool lost;
-
-    template <class F>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
-                         int, int, int)
-    {
-    }
 
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,

@@ -146,8 +146,8 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
 }
 
 /* Time fast. Where the segment lies is found out again for every crossing: it would take registers that the transform needs. */
-struct FindCrossings {
-    static constexpr bool MAKES = false, FINDS = true;
+struct FindCrossings : Epilogue {
+    static constexpr bool FINDS = true;
     int segment, channels[2];           /* of the block */
 
     template <class F, int DISCARD, bool PAIRED>
@@ -175,19 +175,11 @@ struct FindCrossings {
         const SearchPlace s = search_place<PAIRED>(a, place_of<F::N, PAIRED>(a, late), late);
         find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
 /* Time slow, likewise. PAIRED: transforms of two real channels. */
-template <bool PAIRED> struct FindInChannels {
-    static constexpr bool MAKES = false, FINDS = true;
-
-    template <class F>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
-                         int, int, int)
-    {
-    }
+template <bool PAIRED> struct FindInChannels : ChannelEpilogue {
+    static constexpr bool FINDS = true;
 
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *, typename F::C *, const OlsArgs &a, const TimeSlowPlace &p,
@@ -205,8 +197,6 @@ template <bool PAIRED> struct FindInChannels {
         const SearchPlace s = search_place<PAIRED>(a, time_slow_place<F::N, W>(a, late, group), late, number);
         find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
@@ -377,8 +367,8 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
 }
 
 /* Time fast. The strengths follow the team's exchange regions. */
-template <class Real> struct KeepBest {
-    static constexpr bool MAKES = false, FINDS = true;
+template <class Real> struct KeepBest : Epilogue {
+    static constexpr bool FINDS = true;
     Real factor;
     int segment;
 
@@ -406,13 +396,11 @@ template <class Real> struct KeepBest {
         fft.end_backward(v, shared, t);
         improve_best<F, DISCARD, PAIRED>(v, a, s, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
 /* Time slow. The strengths of all teams follow the regions of all. */
-template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
-    static constexpr bool MAKES = false, FINDS = true;
+template <class Real, bool PAIRED, int W> struct KeepBestOfChannels : ChannelEpilogue {
+    static constexpr bool FINDS = true;
     Real factor;
 
     template <class F> LW_DEVICE static Real *strengths_of(unsigned char *memory)
@@ -441,6 +429,4 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
         improve_best<F, -1, PAIRED>(v, a, s, strengths_of<F>(memory), scale * factor, second * factor, a.n_channels, f, t);
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };

@@ -62,14 +62,7 @@ LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsP
 }
 
 /* Time fast. */
-struct StoreThinned {
-    static constexpr bool MAKES = false, FINDS = false;
-
-    template <class F, int DISCARD, bool PAIRED>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
-    {
-    }
-
+struct StoreThinned : Epilogue {
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
                           bool, int f, int t)
@@ -78,20 +71,10 @@ struct StoreThinned {
         share_segment<F>(v, shared, t);
         store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);     /* the next transform begins with a barrier */
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
 /* Time slow. PAIRED: transforms of two real channels. */
-template <bool PAIRED> struct StoreThinnedChannels {
-    static constexpr bool MAKES = false, FINDS = false;
-
-    template <class F>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
-                         int, int, int)
-    {
-    }
-
+template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
                           const TimeSlowPlace &p, int row, int group, int f, int t)
@@ -124,6 +107,4 @@ template <bool PAIRED> struct StoreThinnedChannels {
         if (lost)
             *a.post.out_of_range = 1;
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };

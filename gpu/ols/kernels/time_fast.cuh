@@ -255,15 +255,21 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there. */
-struct StoreSeries {
-    static constexpr bool MAKES = false, FINDS = false;
+/* What becomes of finished outputs. `begin` is called when the spectrum of a segment is there, `finish` at the end of each filter's
+ * way back, `end` when a block has no more to do. An epilogue has those of its own that do something. */
+struct Epilogue {
+    static constexpr bool MAKES = false, FINDS = false;     /* something of the series; crossings or the best filter */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
     {
     }
 
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+/* The epilogue that stores the series itself. */
+struct StoreSeries : Epilogue {
     /* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results
      * while it computes the last. whole: all outputs are wanted. */
     template <class F, int DISCARD, bool PAIRED>
@@ -279,11 +285,9 @@ struct StoreSeries {
             store_segment<F, DISCARD, PAIRED, false>(v, a, p, output, t);
         }
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Finish>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(const OlsArgs a)
 {
     using C = typename F::C;
@@ -293,7 +297,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
     C *const shared = (C *)(memory + part * F::SHARED_BYTES);
-    Epilogue epilogue = {};
+    Finish epilogue = {};
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);

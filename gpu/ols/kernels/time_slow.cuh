@@ -171,16 +171,17 @@ template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], 
     __syncthreads();
 }
 
-/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectra of a hop are there. */
-struct StoreChannels {
-    static constexpr bool MAKES = false, FINDS = false;
-
+/* What becomes of finished outputs, as for gpu/ols/kernels/time_fast.cuh. `begin` is called when the spectra of a hop are there. */
+struct ChannelEpilogue : Epilogue {
     template <class F>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
                          int, int, int)
     {
     }
+};
 
+/* The epilogue that stores the series itself. */
+struct StoreChannels : ChannelEpilogue {
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
                           const TimeSlowPlace &p, int, int, int f, int t)
@@ -189,11 +190,9 @@ struct StoreChannels {
         store_rows<F, W>(memory, a, p, {0, 1, p.want}, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
         __syncthreads();
     }
-
-    LW_DEVICE void end(const OlsArgs &) {}
 };
 
-template <class F, int W, int BLOCKS, bool KEEP, class Epilogue>
+template <class F, int W, int BLOCKS, bool KEEP, class Finish>
 __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs a)
 {
     using B = TimeSlowBlock<F, W>;
@@ -201,7 +200,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
     extern __shared__ __align__(128) unsigned char memory[];
     const int t = threadIdx.x % F::T;
     C *const own = B::region(memory, threadIdx.x / F::T);
-    Epilogue epilogue = {};
+    Finish epilogue = {};
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
@@ -213,7 +212,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
         /* hops side by side one after the other: blocks that run at the same time share sectors and rows of memory */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
         const TimeSlowPlace p = time_slow_place<F::N, W>(a, row, group);
-        if (Epilogue::FINDS)
+        if (Finish::FINDS)
             __syncthreads();            /* the regions have been read */
         load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
