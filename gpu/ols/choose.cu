@@ -271,20 +271,21 @@ static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_
     return choice.index;
 }
 
-static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_arch *arch)
+/* The legal lengths, and the index of the kernel that the spec asks for; -1: there is none. */
+static int look_for_kernel(struct lw_cuda_ols_plan *plan)
 {
-    for (const OlsKernels *kernels : all_kernels)
-        for (int i = 0; i < kernels->n; ++i) {
-            const OlsKernel *k = kernels->list + i;
-            if (!fits(k, &plan->spec, arch))
-                continue;
-            if (plan->least_segment == 0 || k->segment < plan->least_segment)
-                plan->least_segment = k->segment;
-            if (k->segment > plan->most_segment) {
-                plan->most_segment = k->segment;
-                plan->most_blocks = k->cluster;
-            }
+    const struct lw_cuda_arch *const arch = &plan->arch;
+    for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
+        if (!fits(k, &plan->spec, arch))
+            continue;
+        if (plan->least_segment == 0 || k->segment < plan->least_segment)
+            plan->least_segment = k->segment;
+        if (k->segment > plan->most_segment) {
+            plan->most_segment = k->segment;
+            plan->most_blocks = k->cluster;
         }
+    }
+    return plan->most_segment ? nth_best_kernel(&plan->spec, arch) : -1;
 }
 
 OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
@@ -331,13 +332,6 @@ static void plan_direct(struct lw_cuda_ols_plan *plan)
     plan->channel_unit = 1;
     plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
     plan->seconds_per_output = direct_seconds_per_output(&plan->spec);
-}
-
-/* @return  the index of the kernel that the spec asks for; -1: there is none */
-static int look_for_kernel(struct lw_cuda_ols_plan *plan)
-{
-    legal_segments(plan, &plan->arch);
-    return plan->most_segment ? nth_best_kernel(&plan->spec, &plan->arch) : -1;
 }
 
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,

@@ -1,7 +1,6 @@
 /* direct.cu - choice, bank and launcher of the direct kernels. */
 #include "gpu/ols/direct/direct.h"
 
-#include "gpu/ols/direct/compiled.h"
 #include "gpu/ols/direct/sum.cuh"
 
 #include <climits>
@@ -60,11 +59,10 @@ int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, v
     const int pad = kernel_of(spec)->pad, width = spec->taps_complex ? 2 : 1, threads = 128;
     const int64_t n = (int64_t)spec->n_filters * pad * width;
     const unsigned blocks = (unsigned)((n + threads - 1) / threads);
-    if (spec->precision == LW_SINGLE)
-        direct_bank<<<blocks, threads, 0, stream>>>((float *)bank, taps, n, width, pad, (int)spec->n_taps);
-    else
-        direct_bank<<<blocks, threads, 0, stream>>>((double *)bank, taps, n, width, pad, (int)spec->n_taps);
-    return cudaGetLastError();
+    return with_real(spec->precision, [=](auto real) {
+        direct_bank<<<blocks, threads, 0, stream>>>((decltype(real) *)bank, taps, n, width, pad, (int)spec->n_taps);
+        return cudaGetLastError();
+    });
 }
 
 static unsigned at_most(int64_t n, unsigned most) { return n < most ? (unsigned)n : most; }

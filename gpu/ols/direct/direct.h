@@ -12,3 +12,22 @@ size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec);
 /* as the functions of gpu/ols/kernels/kernels.h */
 int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
+
+/* ---- the compiled kernels ---- */
+
+struct DirectArgs;
+
+struct DirectKernel {
+    enum lw_precision precision;
+    bool complex_signal, complex_taps;      /* complex taps go with a complex signal, made so if it is real */
+    int pad;                                /* most taps */
+    int tile;                               /* outputs of a block, time fast */
+    void (*fast)(const DirectArgs), (*slow)(const DirectArgs);
+};
+
+struct DirectKernels {
+    const DirectKernel *list;
+    int n;
+};
+
+extern const DirectKernels lw_direct_real, lw_direct_complex;

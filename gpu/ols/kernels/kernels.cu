@@ -180,55 +180,25 @@ static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->rows_aligned = (row_bytes | (int64_t)(uintptr_t)a->input) % 16 == 0;
 }
 
-/* Outputs take the place of samples of the series in the output's pitches; nothing is thinned out. */
-static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
+/* Outputs that are made of the series, or of what is kept of it, take the place of its samples in the output's pitches. */
+static void arrange_made(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
-    const struct lw_post post = {plan->spec.post.kind, plan->spec.post.rate, 1};
+    const struct lw_post wanted = plan->spec.post;
+    const struct lw_post post = {wanted.kind, k->fold > 0 ? 1 : wanted.rate, k->fold > 0 ? lw_post_every(wanted) : 1};
     const int64_t outputs = lw_post_outputs(post, block->post->n, block->post->first, block->count);
     a->post = *block->post;
+    if (k->fold > 0) {
+        a->every = post.every;
+        a->first_kept = lw_divide_up(a->post.first, a->every);
+    }
     if (k->layout == LW_TIME_SLOW) {
         a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_has(post, LW_POST_REAL) ? 2 : 1);
         a->plane = outputs * a->output_pitch;
     } else {
         a->output_pitch = plan->channel_unit * outputs;
-        a->output_second = a->pairs_hops ? (int64_t)plan->hop * a->post.rate : outputs;
+        a->output_second = !a->pairs_hops ? outputs : k->fold > 0 ? 0 : (int64_t)plan->hop * a->post.rate;
         a->plane = a->n_channels * outputs;
     }
-}
-
-/* Outputs that are kept take the place of samples of the series likewise. */
-static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k,
-                            const struct lw_cuda_ols_block *block)
-{
-    a->post = *block->post;
-    a->every = lw_post_every(plan->spec.post);
-    a->first_kept = lw_divide_up(a->post.first, a->every);
-    const int64_t kept = lw_divide_up(a->post.first + block->count, a->every) - a->first_kept;
-    if (k->layout == LW_TIME_SLOW) {
-        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_has(plan->spec.post, LW_POST_REAL) ? 2 : 1);
-        a->plane = kept * a->output_pitch;
-    } else {
-        a->output_pitch = plan->channel_unit * kept;
-        a->output_second = a->pairs_hops ? 0 : kept;
-        a->plane = a->n_channels * kept;
-    }
-}
-
-/* Filters are counted from the first that is looked at. */
-static void arrange_search(OlsArgs *a, const OlsKernel *k, const struct lw_cuda_ols_search *search)
-{
-    a->search = *search;
-    a->n_filters = search->table.end_filter - search->table.filter;
-    a->spectra += search->table.filter * k->segment;
-}
-
-/* The kernel that finds what is looked for. */
-static OlsKernel finding(const OlsKernel *k, const struct lw_cuda_ols_search *search)
-{
-    OlsKernel found = *k;
-    found.kernel = search->values ? k->keep : k->find;
-    found.shared_bytes = search->values ? k->keep_bytes : k->shared_bytes;
-    return found;
 }
 
 /* Everything but the sharing out. */
@@ -250,18 +220,19 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
         arrange_slow(&a, plan, k, block->input_pitch);
     else
         arrange_fast(&a, plan, k, block);
-    if (k->post)
-        arrange_post(&a, plan, k, block);
-    if (k->fold > 0)
-        arrange_thinned(&a, plan, k, block);
+    if (k->post || k->fold > 0)
+        arrange_made(&a, plan, k, block);
     a.step = plan->unit;
     a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
     a.lead = plan->discard - (int)(spec->n_taps - 1);
     a.discard = plan->discard;
     a.hop = plan->hop;
     a.n_filters = spec->n_filters;
-    if (block->search)
-        arrange_search(&a, k, block->search);
+    if (block->search) {                /* filters are counted from the first that is looked at */
+        a.search = *block->search;
+        a.n_filters = a.search.table.end_filter - a.search.table.filter;
+        a.spectra += a.search.table.filter * k->segment;
+    }
     return a;
 }
 
@@ -289,7 +260,11 @@ int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda
     if (plan->path == LW_CUDA_DIRECT)
         return lw_direct_launch(plan, block, stream);
 
-    const OlsKernel used = block->search ? finding(lw_ols_kernel_of(plan), block->search) : *lw_ols_kernel_of(plan);
+    OlsKernel used = *lw_ols_kernel_of(plan);
+    if (block->search) {
+        used.kernel = block->search->values ? used.keep : used.find;
+        used.shared_bytes = block->search->values ? used.keep_bytes : used.shared_bytes;
+    }
     const OlsKernel *const k = &used;
     OlsArgs a = arguments(plan, k, block);
     const int64_t n_steps = (block->count + a.step - 1) / a.step;
