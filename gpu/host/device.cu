@@ -85,15 +85,6 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
                    spec->node_ranks, n_devices, n_devices == 1 ? "" : "s", n_devices, n_devices == 1 ? "" : "s");
 }
 
-/* A twentieth stays free: the driver needs some for modules and cuFFT for its tables. */
-static int measure_memory(struct lw_device *device, struct lw_error *err)
-{
-    size_t free_bytes = 0, total_bytes = 0;
-    const int rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err);
-    device->usable_bytes = (int64_t)(free_bytes / 20 * 19);
-    return rc;
-}
-
 static int find_device(const struct lw_engine_spec *spec, int *n_devices, struct lw_device *device, struct lw_error *err)
 {
     int rc;
@@ -116,9 +107,11 @@ static int start_device(const struct lw_device *device, struct lw_error *err)
 
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err)
 {
+    size_t free_bytes = 0, total_bytes = 0;
     int n_devices, rc;
     (void)((rc = find_device(spec, &n_devices, device, err)) || (rc = start_device(device, err)) ||
-           (rc = measure_memory(device, err)));
+           (rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err)));
+    device->usable_bytes = (int64_t)(free_bytes / 20 * 19);     /* the driver needs some for modules, and cuFFT for its tables */
     return rc;
 }
 

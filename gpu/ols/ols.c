@@ -13,7 +13,6 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
-#include "gpu/ols/choose.h"
 #include "gpu/ols/ends.h"
 #include "gpu/ols/ols.h"
 

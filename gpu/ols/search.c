@@ -286,29 +286,21 @@ static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *wo
     return rc;
 }
 
-/* What is not a number is reported, and spoils the best of its outputs. */
-static int mark_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
-                     struct lw_error *err)
-{
-    if (op->spec.nan == LW_NAN_ZERO)
-        return LW_OK;
-    struct lw_repair repair = lw_ols_repair(op, work, piece, product_of(op, work, LW_OP_BEST_VALUE));
-    repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
-    repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
-    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
-}
-
 static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                              struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
     const int64_t end = block->first + block->count;
     const struct lw_ols_piece own = piece_of(op, block, block->first, end);
-    int rc;
+    int rc = LW_OK;
     if ((wants(op, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
-        (wants(op, LW_BEST) && (rc = launch_best(op, work, &own, err))))
+        (wants(op, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
-    return mark_best(op, work, &own, err);
+    /* What is not a number is reported, and spoils the best of its outputs. */
+    struct lw_repair repair = lw_ols_repair(op, work, &own, product_of(op, work, LW_OP_BEST_VALUE));
+    repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
+    repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
+    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
 }
 
 /* ---- either way ---------------------------------------------------------------------------------------------------- */

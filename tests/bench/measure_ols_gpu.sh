@@ -10,7 +10,7 @@
 #   c2c r2r small other               the table, with cuFFT, those rivals that are built, plain FFT convolution and one FFT over the
 #              signal in the same run
 #   long       the same for long filters behind signals of 2^21 and 2^24 samples, in both precisions
-#   choice     every segment length and second design, for the tables in gpu/ols/choose.cu
+#   choice     every segment length and second design, for the tables in gpu/ols/kernels/choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
 #   profile    what the profiler says of each family of kernels

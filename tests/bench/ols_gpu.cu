@@ -14,7 +14,7 @@
  * these, too, and the relative L2 difference of the whole outputs. */
 #include "cufft_ols.cuh"
 #include "direct_steps.cuh"
-#include "gpu/ols/choose.h"
+#include "gpu/ols/kernels/kernels.h"
 #include "gpu/ols/long/long.h"
 #include "gpu/ols/long/method.h"
 #include "gpu_bench.cuh"

@@ -4,7 +4,6 @@
  *     bench_search_gpu            every segment length that finds crossings and the best filter
  *
  * 2^26 samples, 257 taps, 64 filters, single precision; the threshold lets about one output in 10^5 through. */
-#include "gpu/ols/choose.h"
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu_bench.cuh"
 

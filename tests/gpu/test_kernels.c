@@ -5,7 +5,6 @@
 #include "gpu_memory.h"
 
 #include "base/integers.h"
-#include "gpu/ols/choose.h"
 #include "gpu/ols/kernels/kernels.h"
 
 #include <complex.h>

@@ -3,7 +3,6 @@
  * longer signals than so many samples, for tools that slow kernels down. */
 #include "gpu.h"
 
-#include "gpu/ols/choose.h"
 #include "gpu/ols/long/long.h"
 
 #include <complex.h>

@@ -1,7 +1,7 @@
 /* instances.cuh - the overlap-save kernels that are compiled, in groups, as entries of tables.
  *
  * CMake makes a source of each group, which defines LW_INSTANCES_<group> and includes this file, so that the groups compile
- * side by side. A new group also needs its name in CMakeLists.txt, launch.h and gpu/ols/choose.cu. */
+ * side by side. A new group also needs its name in CMakeLists.txt, launch.h and gpu/ols/kernels/choose.cu. */
 #include "gpu/ols/kernels/abreast.cuh"
 #include "gpu/ols/kernels/decoupled.cuh"
 #include "gpu/ols/kernels/folded.cuh"

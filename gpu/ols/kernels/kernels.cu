@@ -3,8 +3,8 @@
 #include "base/integers.h"
 #include "gpu/device/dependent.cuh"
 #include "gpu/device/fft.cuh"
-#include "gpu/ols/compiled.h"
 #include "gpu/ols/direct/direct.h"
+#include "gpu/ols/kernels/launch.h"
 
 #include <climits>
 

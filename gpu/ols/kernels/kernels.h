@@ -1,7 +1,6 @@
 /* kernels.h - the CUDA engine's convolution kernels: which one suits a job, its filter bank, its launch. C.
  *
- *     lw_cuda_ols_choose (pure, gpu/ols/choose.h) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates
- *       nothing)
+ *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates nothing)
  *
  * One kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block: x is the block's
  * input, M - 1 samples of halo before its own, so o = 0 is the block's first output. It reads the stored samples and
@@ -82,6 +81,16 @@ struct lw_cuda_ols_plan {
     int most_blocks;                    /* that hold a segment of the longest length */
     double seconds_per_output;          /* model, on one H200, per output sample of one filter */
 };
+
+/** Resolve a spec. A pure function; needs no device.
+ * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
+ *         ones, or if there are no more than `nth_best` kernels. With too many taps for any segment: LW_OK and
+ *         LW_CUDA_TOO_LONG, and `segment` is not looked at */
+int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
+                       struct lw_error *err);
+
+/** Seconds per output of the series that thinning it out takes once it has been stored; 0 where all of it is wanted. Pure. */
+double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
 /** Fill the bank and make the kernel ready on the current device. May be repeated; asynchronous on `stream`.
  * @param taps  [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; float64, device, borrowed until `stream` is done

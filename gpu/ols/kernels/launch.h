@@ -93,3 +93,16 @@ extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
 extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_slow_f, lw_ols_thinned_time_slow_d;
 extern const OlsKernels lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
+
+/* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex). */
+struct OlsBankLayout {
+    int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
+    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
+    size_t roots_bytes;             /* where the roots of unity begin, bytes */
+    size_t bytes;
+};
+
+/** The kernel of a plan whose path is LW_CUDA_SEGMENTS. */
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
+
+OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);

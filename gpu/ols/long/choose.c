@@ -1,6 +1,5 @@
 /* choose.c - the choice of segment length and method for long filters: the cheapest by a small model. */
 #include "base/integers.h"
-#include "gpu/ols/choose.h"
 #include "gpu/ols/long/method.h"
 
 #include <inttypes.h>

@@ -4,11 +4,9 @@
  * write), and what a segment costs divided by its outputs. Outputs are those of the whole series, also where not all of it is
  * wanted. Where a series is short, what its first segments wait for counts as well. The rates were measured on one H200
  * (tests/bench/results); other architectures take the same choice, less the kernels that need more shared memory than they have. */
-#include "gpu/ols/choose.h"
-
 #include "gpu/device/fft.cuh"
-#include "gpu/ols/compiled.h"
 #include "gpu/ols/direct/direct.h"
+#include "gpu/ols/kernels/launch.h"
 
 #include <cstdio>
 
