@@ -225,15 +225,11 @@ static void store_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outpu
     k->store(&panel, outputs, to.at, &tile->lane->base.loss);
 }
 
-/* Undo the scaling, treat the flaws, look for crossings and store; or skip the row, if nobody needs it. */
+/* Undo the scaling, treat the flaws, look for crossings and store. */
 static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const int exponent = conv2d->kernel.exponent + tile->exponent;
-    if (!is_needed(tile, row)) {
-        lw_cpu_flaws2d_apply(tile, row, NULL);
-        return;
-    }
     if (exponent != 0)
         conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(tile, row, outputs);
@@ -241,6 +237,14 @@ static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outp
         search_row(tile, row, outputs);
     if (is_stored(tile, row))
         store_row(tile, row, outputs);
+}
+
+static void finish_or_skip_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
+{
+    if (is_needed(tile, row))
+        finish_row(tile, row, outputs);
+    else
+        lw_cpu_flaws2d_apply(tile, row, NULL);
 }
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
@@ -289,7 +293,7 @@ static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
         shape->kernels->stencil(&stencil, real_at(conv2d, tile->lane->x, row * stencil.stride), tile->n_columns * shape->width,
                                 tile->y, stride);
     for (int64_t i = row; i < end; i++)
-        finish_row(tile, i, real_at(conv2d, tile->y, (i - row) * stride));
+        finish_or_skip_row(tile, i, real_at(conv2d, tile->y, (i - row) * stride));
 }
 
 /* One row of outputs: by a sum, or by a pass along the columns and one along the row. */
@@ -446,7 +450,7 @@ static void put_row(const struct lw_cpu_tile2d *tiles, int64_t row)
         inverse_row(tiles, row, outputs);
     for (int i = 0; i < conv2d->n_tiles; i++)
         if (row < tiles[i].n_rows)
-            finish_row(&tiles[i], row, outputs[i]);
+            finish_or_skip_row(&tiles[i], row, outputs[i]);
 }
 
 static void run_transform(struct lw_cpu_tile2d *tiles)
