@@ -193,9 +193,8 @@ static void print_row(const struct lw_listing *dataset, void *context)
     const struct widths *const widths = context;
     const struct texts texts = make_texts(dataset);
     char bytes[24];
-    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, texts.path, widths->shape, dataset->shape, widths->type,
-           texts.type, lw_bytes_text(dataset->stored_bytes, bytes), texts.storage, texts.sampling[0] ? ", " : "",
-           texts.sampling);
+    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, texts.path, widths->shape, dataset->shape, widths->type, texts.type,
+           lw_bytes_text(dataset->stored_bytes, bytes), texts.storage, texts.sampling[0] ? ", " : "", texts.sampling);
 }
 
 /* Of any length. Release with lw_free. */
@@ -215,10 +214,9 @@ static int print_made_by(const struct lw_listing_origin *origin, struct lw_error
     if (!configuration)
         return LW_ESYSTEM;
     printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s%s",
-           lw_escape(origin->version, "", version, sizeof version),
-           origin->is_incomplete ? "not finished" : "finished",
-           origin->is_incomplete ? "" : lw_escape(origin->end, "", end, sizeof end),
-           lw_escape(origin->job, "", job, sizeof job), configuration, lw_jobfile_added(origin, added));
+           lw_escape(origin->version, "", version, sizeof version), origin->is_incomplete ? "not finished" : "finished",
+           origin->is_incomplete ? "" : lw_escape(origin->end, "", end, sizeof end), lw_escape(origin->job, "", job, sizeof job),
+           configuration, lw_jobfile_added(origin, added));
     lw_free(configuration);
     return LW_OK;
 }

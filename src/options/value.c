@@ -72,10 +72,8 @@ static int set_stretch(struct lw_option_value *value, const char *text, const ch
     struct lw_stretch stretch;
     const enum lw_parse found = lw_parse_stretch(text, &stretch);
     if (found == LW_PARSE_MALFORMED)
-        return lw_fail(err, LW_EUSAGE,
-                       "%s: '%s' is neither a whole number of samples such as 4096, 2^20 or 10k, nor a time such as "
-                       "20ms, 10s or 2min",
-                       origin, text);
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is neither a whole number of samples such as 4096, 2^20 or 10k, nor a time such "
+                       "as 20ms, 10s or 2min", origin, text);
     value->real = 0;
     if (found != LW_PARSE_OK || !stretch.is_time)
         return set_int(value, text, origin, err);

@@ -39,16 +39,6 @@ struct extent {
     int64_t block;
 };
 
-/* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
-static double row_bytes(const struct lw_plot_subject *subject, const struct extent *slow, const struct extent *fast,
-                        int64_t sample_bytes)
-{
-    enum { PAGE = 4096 };
-    const int64_t all = (lw_subject_is_x_fast(subject) ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
-    const int64_t wanted_bytes = lw_divide_up(fast->length, fast->unit) * fast->unit * sample_bytes;
-    return (double)slow->unit * (double)lw_max64(wanted_bytes, lw_min64(PAGE, all));
-}
-
 static int64_t count_units(const struct extent *e) { return lw_divide_up(e->length, e->unit); }
 
 /* Places that can be told apart in the picture. */
@@ -109,7 +99,10 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : channels->step);
     struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
-    const double row = row_bytes(subject, slow, fast, sample);
+    /* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
+    enum { PAGE = 4096 };
+    const int64_t all = (is_x_fast ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
+    const double row = (double)slow->unit * (double)lw_max64(count_units(fast) * fast->unit * sample, lw_min64(PAGE, all));
     if (row * (double)count_units(slow) <= (double)most_bytes) {
         slow->blocks = slow->block = slow->length;
         fast->blocks = fast->block = fast->length;

@@ -93,11 +93,8 @@ static void write_text(const struct range *range, int axis, double value_s, char
     const bool is_hours = range->per_degree < 3600;
     const int digits = range->step_s < 0.99 ? (int)ceil(-log10(range->step_s) - 1e-6) : 0;
     const long long second = llround(pow(10, digits)), all = llround(fabs(value_s) * (double)second), whole = all / second;
-    int used = snprintf(text, size, "%s%02lld%s",
-                        axis == LONGITUDE ? ""
-                        : value_s < 0     ? "-"
-                                          : "+",
-                        whole / 3600, is_hours ? "h" : "°");
+    const char *const sign = axis == LONGITUDE ? "" : value_s < 0 ? "-" : "+";
+    int used = snprintf(text, size, "%s%02lld%s", sign, whole / 3600, is_hours ? "h" : "°");
     if (range->step_s < 3600)
         used += snprintf(text + used, size - (size_t)used, "%02lld%s", whole / 60 % 60, is_hours ? "m" : "′");
     if (range->step_s < 60 && digits == 0)

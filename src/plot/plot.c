@@ -217,10 +217,8 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
 static void make_title(const struct lw_plot *plot, char *title, size_t size)
 {
     const char *const given = lw_options_text(plot->given, "title");
-    if (given)
-        snprintf(title, size, "%s", given);
-    else
-        snprintf(title, size, "%s", lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path).text);
+    const struct lw_name name = lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path);
+    snprintf(title, size, "%s", given ? given : name.text);
     const size_t length = strlen(title);
     if (!given && plot->n_files > 1)
         snprintf(title + length, size - length, " and %" PRId64 " more files", plot->n_files - 1);

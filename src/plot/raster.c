@@ -111,23 +111,16 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Move what counts to the front. @return  how many there are */
-static int64_t keep(double *values, int64_t n, bool is_log)
+struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
 {
     int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(values[i]) || (is_log && values[i] <= 0))
-            continue;
+    for (int64_t i = 0; i < n; i++) {       /* what counts moves to the front */
         const double value = values[i];
+        if (!isfinite(value) || (is_log && value <= 0))
+            continue;
         values[i] = values[kept];
         values[kept++] = value;
     }
-    return kept;
-}
-
-struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
-{
-    const int64_t kept = keep(values, n, is_log);
     if (kept == 0)
         return (struct lw_colours){.low = is_log ? 0.1 : 0, .high = 1};
     qsort(values, (size_t)kept, sizeof *values, compare);

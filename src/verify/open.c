@@ -91,9 +91,8 @@ static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
         if (was_as_stored(verify, i))
-            return lw_fail(err, LW_EDATA,
-                           "the result was made by an earlier version, which took %.500s as it is stored, and not as "
-                           "its attributes say: make it again, or verify it with that version",
+            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not "
+                           "as its attributes say: make it again, or verify it with that version",
                            lw_dataset_name(&verify->job.inputs[i]).text);
     return LW_OK;
 }
@@ -245,9 +244,8 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
         return rc;
     if ((rc = open_input(verify, err)) == LW_EIO) {
         const size_t used = strlen(err->message);
-        snprintf(err->message + used, sizeof err->message - used,
-                 "; where the result's input, filters or files beside are somewhere else by now, --input, "
-                 "--filters and --beside say where");
+        snprintf(err->message + used, sizeof err->message - used, "; where the result's input, filters or files beside are "
+                 "somewhere else by now, --input, --filters and --beside say where");
     }
     if (rc || (rc = share_notes(verify, err)))
         return rc;

@@ -73,14 +73,12 @@ static double complex value_at(const struct lw_verify *verify, int64_t i)
 }
 
 /* Single precision takes what float32 cannot hold as not finite. */
-static bool is_lost(const struct lw_verify *verify, double value)
-{
-    return !isfinite(value) || (verify->job.op.precision == LW_SINGLE && !isfinite((float)value));
-}
-
 static bool is_bad(const struct lw_verify *verify, double complex value)
 {
-    return is_lost(verify, creal(value)) || is_lost(verify, cimag(value));
+    const bool is_single = verify->job.op.precision == LW_SINGLE;
+    const double re = is_single ? (double)(float)creal(value) : creal(value);
+    const double im = is_single ? (double)(float)cimag(value) : cimag(value);
+    return !isfinite(re) || !isfinite(im);
 }
 
 /* The value that boundary zero puts above and below an image is not in the file. */

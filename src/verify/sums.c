@@ -224,10 +224,8 @@ int lw_verify_sums(struct lw_verify *verify, struct lw_error *err)
     if (!lw_options_flag(verify->request->options, "checksum"))
         return LW_OK;
     if (!lw_hash_is_there())
-        return lw_fail(err, LW_ECONFIG,
-                       "'%.600s' has checksums, and this build of lapwing has none: build it with xxHash (Debian's "
-                       "libxxhash-dev)",
-                       verify->request->file);
+        return lw_fail(err, LW_ECONFIG, "'%.600s' has checksums, and this build of lapwing has none: build it with xxHash "
+                       "(Debian's libxxhash-dev)", verify->request->file);
     if ((rc = lw_list_file(verify->request->file, look_at, &found, err)) || (rc = map_file(verify->request->file, &mapped, err)))
         return rc;
     for (int s = 0; s < found.n_sums && rc == LW_OK; s++)

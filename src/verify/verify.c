@@ -46,10 +46,8 @@ static int fail_incomplete(const char *file, struct lw_error *err)
              file);
     if (lw_journal_progress(result, &progress, &none) == LW_OK)
         snprintf(done, sizeof done, " (%s are done)", progress.done);
-    return lw_fail(err, LW_EDATA,
-                   "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same command "
-                   "again",
-                   file, done);
+    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same "
+                   "command again", file, done);
 }
 
 int lw_verify_check_complete(const char *file, struct lw_error *err)
@@ -67,10 +65,8 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     if (is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
         return fail_incomplete(file, err);
     if (!is_ours)
-        return lw_fail(err, LW_EDATA,
-                       "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; 'lapwing info "
-                       "FILE' shows what it holds",
-                       file);
+        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; "
+                       "'lapwing info FILE' shows what it holds", file);
     return LW_OK;
 }
 
