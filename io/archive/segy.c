@@ -81,15 +81,6 @@ static int find_order(struct segy *file, const char *name, struct lw_error *err)
                    name, (int)count_field(file, 3225));
 }
 
-/* Revision 0 left the bytes free for anything. */
-static int find_revision(const struct segy *file)
-{
-    const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
-    if (major == 0 && minor == 1 && !file->is_big)
-        return 1;
-    return major <= 2 ? major : 0;
-}
-
 /* ---- where traces lie ----------------------------------------------------------------------------------------------------- */
 
 static int find_first(struct segy *file, const char *name, struct lw_error *err)
@@ -172,7 +163,9 @@ static int read_headers(struct segy *file, const char *name, struct lw_error *er
         (rc = lw_bytes_read_file(file->fd, name, file->binary, TEXT_BYTES, BINARY_BYTES, err)) ||
         (rc = find_order(file, name, err)))
         return rc;
-    file->revision = find_revision(file);
+    /* Revision 0 left the bytes free for anything. */
+    const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
+    file->revision = major == 0 && minor == 1 && !file->is_big ? 1 : major <= 2 ? major : 0;
     (void)((rc = find_first(file, name, err)) || (rc = find_length(file, name, err)) || (rc = find_pitch(file, name, err)) ||
            (rc = find_count(file, name, err)));
     return rc;

@@ -106,22 +106,10 @@ static void close_dataset(void *dataset)
     lw_free(opened);
 }
 
-/* The stored type, or for what was described for its numbers and is no type of samples: float64. */
-static hid_t memory_type(hid_t dataset, bool *is_converted)
+static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
     struct lw_type type;
     bool is_complex;
-    const hid_t stored = H5Dget_type(dataset);
-    *is_converted = !lw_hdf5_type_parse(stored, &type);
-    if (!*is_converted)
-        return stored;
-    const hid_t converted = lw_hdf5_type_as_float64(stored, &is_complex);
-    H5Tclose(stored);
-    return converted;
-}
-
-static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
     struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
     if (!opened)
         return LW_ESYSTEM;
@@ -133,7 +121,13 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
         close_dataset(opened);
         return rc;
     }
-    opened->type = memory_type(opened->dataset, &opened->is_converted);
+    opened->type = H5Dget_type(opened->dataset);
+    opened->is_converted = !lw_hdf5_type_parse(opened->type, &type);
+    if (opened->is_converted) {     /* described for its numbers, and no type of samples */
+        const hid_t stored = opened->type;
+        opened->type = lw_hdf5_type_as_float64(stored, &is_complex);
+        H5Tclose(stored);
+    }
     *dataset = opened;
     return LW_OK;
 }
@@ -171,11 +165,13 @@ static int read_block(const struct opened *opened, const struct lw_box *box, int
     return read_stored(opened, &part, 3, err);
 }
 
-/* Block by block. */
-static int read_joined(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
+static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
+    const struct opened *const opened = dataset;
     const struct lw_blocks *const blocks = &opened->info->blocks;
     const int64_t pitch = box->n_runs > 1 ? box->pitch : box->count[1];
+    if (blocks->n == 0)
+        return read_stored(opened, box, opened->info->n_dims, err);
     int rc = LW_OK;
     for (int64_t i = 0, count; i < box->count[0] && rc == LW_OK; i += count) {
         const int64_t in_block = (blocks->skip + box->first[0] + i * box->step[0]) % blocks->period;
@@ -185,27 +181,17 @@ static int read_joined(const struct opened *opened, const struct lw_box *box, st
     return rc;
 }
 
-static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
-{
-    const struct opened *const opened = dataset;
-    return opened->info->blocks.n > 0 ? read_joined(opened, box, err) : read_stored(opened, box, opened->info->n_dims, err);
-}
-
-/* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
-static bool is_being_written(const struct opened *opened)
-{
-    unsigned intent = 0;
-    return H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
-}
-
 /* A damaged file may say of its chunks what was not believed when it was described. Should the finder not open what is open
  * already, HDF5 reads, and says what is wrong. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
+    unsigned intent = 0;
+    /* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
+    const bool is_being_written = H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
     *out = (struct lw_stored){0};
-    if (info->blocks.n > 0 || opened->is_converted || is_being_written(opened) ||
+    if (info->blocks.n > 0 || opened->is_converted || is_being_written ||
         !lw_stored_locate(opened->file, opened->dataset, out))
         return false;
     if (!out->is_chunked)
@@ -222,30 +208,25 @@ static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 
-static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    bool is_complex;
-    LW_CLOSED const hid_t stored = H5Dget_type(dataset);
-    LW_CLOSED const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
-    if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot read %s", lw_dataset_name(info).text);
-    return LW_OK;
-}
-
 /* Should the file have changed since it was described, its shape is no longer that of the memory. */
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_dataset_info now = *info;
     LW_CLOSED hid_t file = -1, dataset = -1;
+    bool is_complex;
     int rc;
     if ((rc = lw_probe_open(&now, &file, &dataset, err)))
         return rc;
     part_blocks(&now);
     if ((rc = check_type(dataset, LW_USE_NUMBERS, &now, err)))
         return rc;
-    if (memcmp(now.dims, info->dims, sizeof info->dims) == 0 && now.type.is_complex == info->type.is_complex)
-        return read_whole(dataset, info, values, err);
-    return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+    if (memcmp(now.dims, info->dims, sizeof info->dims) != 0 || now.type.is_complex != info->type.is_complex)
+        return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+    LW_CLOSED const hid_t stored = H5Dget_type(dataset);
+    LW_CLOSED const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
+    if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %s", lw_dataset_name(info).text);
+    return LW_OK;
 }
 
 static int find_quality(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err)

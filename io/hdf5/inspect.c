@@ -99,14 +99,6 @@ static hid_t open_source_file(const struct node *node, const char *name, char fo
     return open_if_regular(found);
 }
 
-static int check_source(const struct node *node, const char *file_name, const char *path, struct lw_error *err)
-{
-    struct node source = {.above = node, .depth = node->depth + 1};
-    LW_CLOSED const hid_t file = source.file = open_source_file(node, file_name, source.file_name);
-    LW_CLOSED const hid_t dataset = source.dataset = file >= 0 ? H5Dopen2(file, path, H5P_DEFAULT) : -1;
-    return dataset >= 0 ? check_node(&source, err) : LW_OK;
-}
-
 /* Neighbouring parts often come from one dataset. */
 struct source {
     char file[LW_MAX_PATH], path[LW_MAX_PATH];
@@ -121,7 +113,10 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
             H5Pget_virtual_dsetname(creation, i, source.path, sizeof source.path) < 0 ||
             memcmp(&source, &last, sizeof source) == 0)
             continue;
-        rc = check_source(node, source.file, source.path, err);
+        struct node next = {.above = node, .depth = node->depth + 1};
+        LW_CLOSED const hid_t file = next.file = open_source_file(node, source.file, next.file_name);
+        LW_CLOSED const hid_t dataset = next.dataset = file >= 0 ? H5Dopen2(file, source.path, H5P_DEFAULT) : -1;
+        rc = dataset >= 0 ? check_node(&next, err) : LW_OK;
         last = source;
     }
     return rc;
@@ -221,17 +216,6 @@ static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct 
                    lw_dataset_name(info).text, (uint64_t)H5Dget_storage_size(dataset));
 }
 
-/* Shape, storage and sampling of a dataset, not its type. */
-static int describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct lw_error broken;
-    int rc;
-    if ((rc = describe_shape(dataset, info, err)) || (rc = describe_storage(dataset, info, err)))
-        return rc;
-    rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
-    return rc ? lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message) : LW_OK;
-}
-
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
 /* Whether the file is a result of this program, or its synthetic survey, that never became complete. */
@@ -265,10 +249,14 @@ static int open_dataset(hid_t file, struct lw_dataset_info *info, hid_t *dataset
 
 int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err)
 {
+    struct lw_error broken;
     int rc;
-    (void)((rc = lw_probe_file(info->file, file, err)) || (rc = lw_probe_check_complete(*file, info->file, err)) ||
-           (rc = open_dataset(*file, info, dataset, err)) || (rc = describe(*file, *dataset, info, err)));
-    return rc;
+    if ((rc = lw_probe_file(info->file, file, err)) || (rc = lw_probe_check_complete(*file, info->file, err)) ||
+        (rc = open_dataset(*file, info, dataset, err)) || (rc = describe_shape(*dataset, info, err)) ||
+        (rc = describe_storage(*dataset, info, err)))
+        return rc;
+    rc = lw_hdf5_sampling_find(*file, *dataset, info, &broken);
+    return rc ? lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message) : LW_OK;
 }
 
 /* ---- for `lapwing info FILE` ---------------------------------------------------------------------------------------- */

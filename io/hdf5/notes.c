@@ -78,20 +78,6 @@ void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_f
 
 /* ---- dimensions, columns ------------------------------------------------------------------------------------------- */
 
-static void read_columns(hid_t dataset, struct lw_notes *notes)
-{
-    LW_CLOSED const hid_t type = H5Dget_type(dataset);
-    const int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
-    notes->n_columns = n < LW_MOST_COLUMNS ? n : LW_MOST_COLUMNS;
-    for (int c = 0; c < notes->n_columns; c++) {
-        char *const name = H5Tget_member_name(type, (unsigned)c);
-        const H5T_class_t class = H5Tget_member_class(type, (unsigned)c);
-        snprintf(notes->columns[c].name, LW_NOTE_NAME, "%s", name && strlen(name) < LW_NOTE_NAME ? name : "");
-        notes->columns[c].is_number = class == H5T_INTEGER || class == H5T_FLOAT;
-        H5free_memory(name);
-    }
-}
-
 static void read_dataset(hid_t dataset, struct lw_notes *notes)
 {
     struct lw_error broken = {0};
@@ -111,7 +97,16 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     if (n_dims != 1)
         return;
     notes->n_rows = (int64_t)dims[0];
-    read_columns(dataset, notes);
+    LW_CLOSED const hid_t type = H5Dget_type(dataset);
+    const int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+    notes->n_columns = n < LW_MOST_COLUMNS ? n : LW_MOST_COLUMNS;
+    for (int c = 0; c < notes->n_columns; c++) {
+        char *const name = H5Tget_member_name(type, (unsigned)c);
+        const H5T_class_t class = H5Tget_member_class(type, (unsigned)c);
+        snprintf(notes->columns[c].name, LW_NOTE_NAME, "%s", name && strlen(name) < LW_NOTE_NAME ? name : "");
+        notes->columns[c].is_number = class == H5T_INTEGER || class == H5T_FLOAT;
+        H5free_memory(name);
+    }
 }
 
 /* The chunks are counted so that their index is read here, where it may be damaged. */

@@ -8,16 +8,6 @@
 
 /* Fields are lines "what\tvalue\n". */
 
-static bool says_nothing(const char *value)
-{
-    static const char *const words[] = {"",    "*",    "-",    "?",   "NaN",     "N/A",   "NA",
-                                        "nil", "none", "null", "TBD", "unknown", "unset", "undefined"};
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        if (strcasecmp(value, words[w]) == 0)
-            return true;
-    return false;
-}
-
 /* Without blanks around it; what would part fields is a blank. */
 static void clean(const char *value, char out[LW_RECORDER_VALUE])
 {
@@ -39,10 +29,15 @@ static void clean(const char *value, char out[LW_RECORDER_VALUE])
 
 void lw_recorder_add(struct lw_recorder *recorder, const char *what, const char *value)
 {
+    static const char *const nothing[] = {"",    "*",    "-",    "?",   "NaN",     "N/A",   "NA",
+                                          "nil", "none", "null", "TBD", "unknown", "unset", "undefined"};
     char text[LW_RECORDER_VALUE], there[LW_RECORDER_VALUE];
+    bool says_nothing = false;
     clean(value, text);
+    for (size_t w = 0; w < sizeof nothing / sizeof *nothing; w++)
+        says_nothing |= strcasecmp(text, nothing[w]) == 0;
     const size_t used = strlen(recorder->text);
-    if (says_nothing(text) || lw_recorder_find(recorder, what, there) ||
+    if (says_nothing || lw_recorder_find(recorder, what, there) ||
         used + strlen(what) + strlen(text) + 3 > sizeof recorder->text)
         return;
     snprintf(recorder->text + used, sizeof recorder->text - used, "%s\t%s\n", what, text);

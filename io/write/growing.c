@@ -36,17 +36,6 @@ static const char *copy_text(struct copies *copies, const char *text)
     return text ? copy(copies, text, strlen(text) + 1) : NULL;
 }
 
-static struct lw_column *copy_columns(struct copies *copies, const struct lw_column *columns, int n)
-{
-    struct lw_column *const own = copy(copies, columns, (size_t)n * sizeof *columns);
-    for (int c = 0; c < n; c++) {
-        const char *const name = copy_text(copies, columns[c].name);
-        if (own)
-            own[c].name = name;
-    }
-    return own;
-}
-
 static struct lw_attribute *copy_attributes(struct copies *copies, const struct lw_attribute *attributes, int n)
 {
     struct lw_attribute *const own = n > 0 ? copy(copies, attributes, (size_t)n * sizeof *attributes) : NULL;
@@ -67,7 +56,13 @@ static struct lw_writer_dataset copy_dataset(struct copies *copies, const struct
     struct lw_writer_dataset own = *spec;
     own.path = copy_text(copies, spec->path);
     own.dim_names[0] = copy_text(copies, spec->dim_names[0]);
-    own.columns = copy_columns(copies, spec->columns, spec->n_columns);
+    struct lw_column *const columns = copy(copies, spec->columns, (size_t)spec->n_columns * sizeof *columns);
+    for (int c = 0; c < spec->n_columns; c++) {
+        const char *const name = copy_text(copies, spec->columns[c].name);
+        if (columns)
+            columns[c].name = name;
+    }
+    own.columns = columns;
     own.attributes = copy_attributes(copies, spec->attributes, spec->n_attributes);
     return own;
 }

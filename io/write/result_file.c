@@ -226,16 +226,6 @@ static int check_room(const struct lw_result_file *result, int64_t bytes, struct
     return LW_OK;
 }
 
-/* Claim the other name, with what bears the temporary one still locked. */
-static int claim_new(struct lw_result_file *result, struct lw_error *err)
-{
-    result->is_new = true;
-    result->old_fd = result->fd;
-    result->fd = -1;
-    strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
-    return hold_part(result, err);
-}
-
 static void end_new(struct lw_result_file *result)
 {
     result->is_new = false;
@@ -261,10 +251,15 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     if (rc)
         return rc;
     rc = check_name(result, err);       /* taken before we had the lock? */
-    if (rc == LW_OK && result->is_kept)
-        rc = claim_new(result, err);
-    else if (rc == LW_OK)
-        lw_result_file_forget(result);  /* while the file is what they speak of */
+    if (rc == LW_OK && result->is_kept) {       /* claim the other name, with what bears the temporary one still locked */
+        result->is_new = true;
+        result->old_fd = result->fd;
+        result->fd = -1;
+        strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
+        rc = hold_part(result, err);
+    } else if (rc == LW_OK) {
+        lw_result_file_forget(result);          /* while the file is what they speak of */
+    }
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
     rc = rc ? rc : check_room(result, bytes, err);

@@ -312,18 +312,6 @@ struct wanted {
     int64_t first[LW_TILING_MOST_AXES], step[LW_TILING_MOST_AXES], count[LW_TILING_MOST_AXES];
 };
 
-static struct wanted by_axes(const struct lw_fits_tiles *tiles, const struct lw_box *box)
-{
-    struct wanted wanted = {.box = box};
-    for (int a = 0; a < tiles->tiling.n_axes; a++) {
-        const int d = tiles->n_dims - 1 - a;
-        wanted.first[a] = d < 0 ? 0 : box->first[d];
-        wanted.step[a] = d < 0 ? 1 : box->step[d];
-        wanted.count[a] = d < 0 ? 1 : box->count[d];
-    }
-    return wanted;
-}
-
 /* Of a tile its pixels [first, end) of each axis; and the elements [low, high) of a box that lie in it. */
 struct extent {
     int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES], low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES];
@@ -389,9 +377,15 @@ static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wan
 
 static int read_tiles(const struct lw_fits_tiles *tiles, struct place *place, const struct lw_box *box, struct lw_error *err)
 {
-    const struct wanted wanted = by_axes(tiles, box);
+    struct wanted wanted = {.box = box};
     int rc = LW_OK;
     int64_t tile;
+    for (int a = 0; a < tiles->tiling.n_axes; a++) {
+        const int d = tiles->n_dims - 1 - a;
+        wanted.first[a] = d < 0 ? 0 : box->first[d];
+        wanted.step[a] = d < 0 ? 1 : box->step[d];
+        wanted.count[a] = d < 0 ? 1 : box->count[d];
+    }
     for (int64_t i = 0; rc == LW_OK && (tile = tile_number(&tiles->tiling, &wanted, i)) >= 0; i++) {
         const struct extent extent = extent_of(&tiles->tiling, &wanted, tile);
         if (extent.rows == 0)

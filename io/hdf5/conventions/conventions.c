@@ -366,19 +366,6 @@ static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *
     return 0;
 }
 
-static bool find_only(hid_t file, char path[LW_MAX_PATH])
-{
-    struct search search = {0};
-    if (!search_file(file, &search))
-        return false;
-    if (search.n_data == 1)
-        snprintf(path, LW_MAX_PATH, "%s", search.data);
-    else if (search.n_fields == 1 && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_companion, &search) >= 0 &&
-             !search.has_others)
-        snprintf(path, LW_MAX_PATH, "%s", search.field);
-    return path[0] != '\0';
-}
-
 bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH])
 {
     path[0] = '\0';
@@ -390,7 +377,15 @@ bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH])
             snprintf(path, LW_MAX_PATH, "%s", search.data);
         return search.n_data == 1;
     }
-    return find_only(file, path);
+    struct search search = {0};
+    if (!search_file(file, &search))
+        return false;
+    if (search.n_data == 1)
+        snprintf(path, LW_MAX_PATH, "%s", search.data);
+    else if (search.n_fields == 1 && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_companion, &search) >= 0 &&
+             !search.has_others)
+        snprintf(path, LW_MAX_PATH, "%s", search.field);
+    return path[0] != '\0';
 }
 
 int lw_conventions_describe(struct lw_subject *subject)

@@ -11,24 +11,18 @@
 /* ---- AP Sensing: /DAS [time x distance] beside groups whose values are datasets. The distance of a channel is that of the
  * beginning of its gauge. */
 
-static void find_ap_distance(struct lw_subject *subject)
-{
-    double first, last, step;
-    char unit[32] = "";
-    if (!lw_subject_real(subject, "DAQ/PositionStart", &first) || subject->info->n_dims != 2)
-        return;
-    lw_subject_text(subject, "DAQ/PositionStart@Unit", unit, sizeof unit);
-    if (lw_subject_real(subject, "ProcessingServer/SpatialSampling", &step))
-        lw_subject_distance(subject, first, step, unit);
-    else if (lw_subject_real(subject, "DAQ/PositionEnd", &last))
-        lw_subject_distance(subject, first, (last - first) / (double)subject->info->dims[1], unit);
-}
-
 /* A local time is no instant. */
 static int describe_ap(struct lw_subject *subject)
 {
-    char text[64], zone[16] = "UTC";
-    find_ap_distance(subject);
+    double first, last, step;
+    char text[64], zone[16] = "UTC", unit[32] = "";
+    if (lw_subject_real(subject, "DAQ/PositionStart", &first) && subject->info->n_dims == 2) {
+        lw_subject_text(subject, "DAQ/PositionStart@Unit", unit, sizeof unit);
+        if (lw_subject_real(subject, "ProcessingServer/SpatialSampling", &step))
+            lw_subject_distance(subject, first, step, unit);
+        else if (lw_subject_real(subject, "DAQ/PositionEnd", &last))
+            lw_subject_distance(subject, first, (last - first) / (double)subject->info->dims[1], unit);
+    }
     if (!lw_subject_text(subject, "Metadata/Timestamp", text, sizeof text))
         return LW_OK;
     lw_subject_text(subject, "Metadata/Timezone", zone, sizeof zone);
@@ -220,10 +214,13 @@ static void find_optodas_start(struct lw_subject *subject, int time)
     lw_subject_start_at(subject, start);
 }
 
-static void find_optodas_unit(struct lw_subject *subject)
+static int describe_optodas(struct lw_subject *subject)
 {
     double scale;
     char unit[40] = "", scaled[64];
+    const int time = find_optodas_time(subject);
+    find_optodas_distance(subject, time);
+    find_optodas_start(subject, time);
     const bool is_scaled = lw_subject_real(subject, "header/dataScale", &scale) && scale != 0 && scale != 1;
     const bool has_unit = lw_subject_text(subject, "header/unit", unit, sizeof unit);
     if (is_scaled)
@@ -231,14 +228,6 @@ static void find_optodas_unit(struct lw_subject *subject)
     snprintf(scaled, sizeof scaled, "%.9g %s", is_scaled ? scale : 1, unit);
     if (has_unit)
         lw_subject_unit(subject, is_scaled && subject->info->hints.as_stored ? scaled : unit);
-}
-
-static int describe_optodas(struct lw_subject *subject)
-{
-    const int time = find_optodas_time(subject);
-    find_optodas_distance(subject, time);
-    find_optodas_start(subject, time);
-    find_optodas_unit(subject);
     return LW_OK;
 }
 
@@ -278,19 +267,6 @@ static int find_prodml_time(const struct lw_subject *subject)
     return is_known && n_loci != (double)dims[1 - time] && n_loci == (double)dims[time] ? 1 - time : time;
 }
 
-static void find_prodml_distance(struct lw_subject *subject)
-{
-    double step, locus = 0;
-    char unit[32] = "";
-    if (!lw_subject_real(subject, "Acquisition@SpatialSamplingInterval", &step))
-        return;
-    if (!lw_subject_real(subject, "Acquisition@StartLocusIndex", &locus))
-        lw_subject_real(subject, "../@StartLocusIndex", &locus);
-    if (!lw_subject_text(subject, "Acquisition@SpatialSamplingInterval.uom", unit, sizeof unit))
-        lw_subject_text(subject, "Acquisition@SpatialSamplingIntervalUnit", unit, sizeof unit);
-    lw_subject_distance(subject, locus * step, step, unit);
-}
-
 static void find_prodml_start(struct lw_subject *subject)
 {
     char text[64];
@@ -307,12 +283,18 @@ static void find_prodml_start(struct lw_subject *subject)
 /* Should there be neither rate, the times tell. */
 static int describe_prodml(struct lw_subject *subject)
 {
-    double rate;
-    char version[64];
+    double rate, step, locus = 0;
+    char version[64], unit[32] = "";
     lw_place_from(subject->info->path, "../RawDataTime", subject->times);
     if (lw_subject_text(subject, "Acquisition@schemaVersion", version, sizeof version))
         snprintf(subject->info->convention, sizeof subject->info->convention, "PRODML %.8s", version);
-    find_prodml_distance(subject);
+    if (lw_subject_real(subject, "Acquisition@SpatialSamplingInterval", &step)) {
+        if (!lw_subject_real(subject, "Acquisition@StartLocusIndex", &locus))
+            lw_subject_real(subject, "../@StartLocusIndex", &locus);
+        if (!lw_subject_text(subject, "Acquisition@SpatialSamplingInterval.uom", unit, sizeof unit))
+            lw_subject_text(subject, "Acquisition@SpatialSamplingIntervalUnit", unit, sizeof unit);
+        lw_subject_distance(subject, locus * step, step, unit);
+    }
     find_prodml_start(subject);
     if (lw_subject_real(subject, "../@OutputDataRate", &rate))
         lw_subject_rate(subject, rate, "attribute OutputDataRate");

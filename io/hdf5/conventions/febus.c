@@ -32,20 +32,6 @@ static bool read_list(const struct lw_subject *subject, const char *name, double
     return lw_place_reals(subject->file, lw_place_from(subject->info->path, name, place), values, most, subject->err) >= least;
 }
 
-/* Early versions say nothing about versions, give the rate, and wrong extents. */
-static void find_step(const struct lw_subject *subject, struct zone *zone)
-{
-    double rate;
-    zone->step_s = zone->spacing[1] * 1e-3;
-    zone->rows = subject->info->dims[1];
-    if (lw_place_exists(subject->file, subject->info->path, "../@Version")) {
-        const double rows = 1 + zone->extent[3] - zone->extent[2];
-        zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
-    } else if (lw_subject_real(subject, "../@SamplingRate", &rate) && rate > 0 && rate < 1e8) {
-        zone->step_s = 1 / rate;
-    }
-}
-
 /* Rates of blocks are in mHz. */
 static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
@@ -54,7 +40,15 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
     if (!read_list(subject, "../@Extent", zone->extent, 4, 6) || !read_list(subject, "../@Spacing", zone->spacing, 2, 3) ||
         !read_list(subject, "../@Origin", zone->origin, 2, 3))
         return false;
-    find_step(subject, zone);
+    zone->step_s = zone->spacing[1] * 1e-3;
+    zone->rows = subject->info->dims[1];
+    /* Early versions say nothing about versions, give the rate, and wrong extents. */
+    if (lw_place_exists(subject->file, subject->info->path, "../@Version")) {
+        const double rows = 1 + zone->extent[3] - zone->extent[2];
+        zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
+    } else if (lw_subject_real(subject, "../@SamplingRate", &rate) && rate > 0 && rate < 1e8) {
+        zone->step_s = 1 / rate;
+    }
     zone->first_s = times->start;
     if (!(lw_subject_real(subject, "../@BlockRate", &rate) && rate > 0) &&
         !(lw_subject_real(subject, "../@FreqRes", &rate) && rate > 0))

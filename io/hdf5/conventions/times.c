@@ -77,16 +77,6 @@ static double value_of(const struct list *list, int i)
     return list->is_whole ? (double)list->whole[i] : list->real[i];
 }
 
-/* A logger has room for more times than it has written: those behind the last one are zeros. */
-static void leave_out_unwritten(struct list *list)
-{
-    int i = list->count - 1;
-    while (i > 0 && value_of(list, i) == 0 && value_of(list, 0) > 0)
-        i--;
-    list->length = place_of(list, i) + 1;
-    list->count = i + 1;
-}
-
 /* How much later than the first: exact, however long ago that was. */
 static double since_first(const struct list *list, int i)
 {
@@ -110,27 +100,19 @@ static bool is_increasing(const struct list *list)
 
 /* ---- units ---------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of the size of the time since 1970, between 1973 and 5138. */
-static void guess_unit(double first, char unit[64])
-{
-    static const char *const names[] = {"s", "ms", "us", "ns"};
-    double seconds = first;
-    unit[0] = '\0';
-    for (size_t n = 0; n < sizeof names / sizeof *names && !unit[0]; n++, seconds *= 1e-3)
-        if (seconds >= 1e8 && seconds < 1e11)
-            snprintf(unit, 64, "%s since 1970-01-01", names[n]);
-}
-
-/* "us" of large numbers counts from 1970 on. */
+/* "us" of large numbers counts from 1970 on: of the size of the time since then, between 1973 and 5138. */
 static void find_unit(const struct list *list, const char *said, char unit[64], struct lw_error *err)
 {
-    static const char *const names[] = {"units", "unit", "Uom", "Units", NULL};
-    char guess[64];
+    static const char *const names[] = {"units", "unit", "Uom", "Units", NULL}, *const units[] = {"s", "ms", "us", "ns"};
+    char guess[64] = "";
+    double seconds = value_of(list, 0);
     if (said[0])
         snprintf(unit, 64, "%s", said);
     else
         lw_attribute_read_first(list->dataset, names, unit, 64, err);
-    guess_unit(value_of(list, 0), guess);
+    for (size_t u = 0; u < sizeof units / sizeof *units && !guess[0]; u++, seconds *= 1e-3)
+        if (seconds >= 1e8 && seconds < 1e11)
+            snprintf(guess, sizeof guess, "%s since 1970-01-01", units[u]);
     if (!unit[0])
         snprintf(unit, 64, "%s", guess[0] || list->is_whole ? guess : "s");
     else if (!strstr(unit, " since ") && guess[0] &&
@@ -198,16 +180,6 @@ static void choose_step(const struct list *list, double span_ns, double toleranc
         lw_period_make(out->span_ns, denominator, &out->period);
 }
 
-/* How far they are from the line between the first and the last. */
-static double find_jitter(const struct list *list)
-{
-    const double span = since_first(list, list->count - 1);
-    double most = 0;
-    for (int i = 1; i < list->count; i++)
-        most = fmax(most, fabs(since_first(list, i) - span * ((double)place_of(list, i) / (double)(list->length - 1))));
-    return most;
-}
-
 /* No samples are missing, or there twice. Clocks drift by as much as a thousandth. */
 static bool is_regular(const struct list *list)
 {
@@ -250,8 +222,12 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
     const int end = list->count - 1;
     const double resolution = resolution_ns(list, unit_s), span = since_first(list, end) * unit_s;
     const bool is_short = !list->is_whole && resolution < 1;
+    double jitter = 0;          /* how far times are from the line between the first and the last */
+    for (int i = 1; i < list->count; i++)
+        jitter = fmax(jitter, fabs(since_first(list, i) -
+                                   since_first(list, end) * ((double)place_of(list, i) / (double)(list->length - 1))));
     out->span_s = span;
-    out->rounding_s = find_jitter(list) * unit_s + resolution * 1e-9;
+    out->rounding_s = jitter * unit_s + resolution * 1e-9;
     if (!is_short && (!in_nanoseconds(list, 0, unit_s, &first) || !in_nanoseconds(list, end, unit_s, &last) ||
                       __builtin_sub_overflow(last, first, &out->span_ns)))
         return;
@@ -267,7 +243,12 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
 static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
 {
     int64_t first;
-    leave_out_unwritten(list);
+    int last = list->count - 1;
+    /* A logger has room for more times than it has written: those behind the last one are zeros. */
+    while (last > 0 && value_of(list, last) == 0 && value_of(list, 0) > 0)
+        last--;
+    list->length = place_of(list, last) + 1;
+    list->count = last + 1;
     if (!is_increasing(list))
         return false;
     find_unit(list, unit, out->unit, err);

@@ -61,16 +61,6 @@ static void fail_in_mpi(MPI_File *handle, int *code, ...)
     abandon(in_mpi, &err);
 }
 
-/* Files that are opened from now on have the handler of MPI_FILE_NULL. */
-static void handle_failures(struct collective *file)
-{
-    MPI_Errhandler handler;
-    in_mpi = file;
-    MPI_File_create_errhandler(fail_in_mpi, &handler);
-    MPI_File_set_errhandler(MPI_FILE_NULL, handler);
-    MPI_Errhandler_free(&handler);
-}
-
 /* ---- open, close --------------------------------------------------------------------------------------------------- */
 
 /* A table that grows is not there yet. */
@@ -104,8 +94,13 @@ static hid_t parallel_access(const struct lw_comm *comm)
 
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
+    MPI_Errhandler handler;
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
-    handle_failures(file);
+    /* Files that are opened from now on have the handler of MPI_FILE_NULL. */
+    in_mpi = file;
+    MPI_File_create_errhandler(fail_in_mpi, &handler);
+    MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    MPI_Errhandler_free(&handler);
     const hid_t access = parallel_access(file->comm);
     file->file = H5Fopen(file->result->part, H5F_ACC_RDWR, access);
     H5Pclose(access);

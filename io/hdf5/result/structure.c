@@ -87,19 +87,6 @@ static hid_t make_space(const struct lw_writer_dataset *spec)
     return H5Screate_simple(spec->n_dims, dims, NULL);
 }
 
-/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
-static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
-{
-    LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
-    LW_CLOSED const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_layout(creation, H5D_CONTIGUOUS);
-    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    H5Pset_create_intermediate_group(link, 1);
-    return H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
-}
-
 /* @param put  lw_attribute_write or lw_attribute_overwrite */
 static int put_attributes(hid_t object, const struct lw_attribute *attributes, int count,
                           int (*put)(hid_t object, const struct lw_attribute *attribute, struct lw_error *err),
@@ -130,9 +117,17 @@ static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_exten
     return end;
 }
 
+/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
 static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, struct lw_extent *extent, struct lw_error *err)
 {
-    const hid_t dataset = create_contiguous(file, spec);
+    LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
+    LW_CLOSED const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_layout(creation, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    H5Pset_create_intermediate_group(link, 1);
+    const hid_t dataset = H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
     int rc = LW_OK;
