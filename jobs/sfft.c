@@ -93,15 +93,12 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
     if (rc)
         return rc;
     if (request->spec.n > LW_SFFT_MAX_SAMPLES)
-        return lw_fail(err, LW_EDATA,
-                       "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a part "
-                       "of them with --count, or pieces with --window",
-                       lw_dataset_name(input).text, request->spec.n, LW_SFFT_MAX_SAMPLES);
+        return lw_fail(err, LW_EDATA, "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a "
+                       "part of them with --count, or pieces with --window", lw_dataset_name(input).text, request->spec.n,
+                       LW_SFFT_MAX_SAMPLES);
     if (request->n_pieces > MOST_TRANSFORMS / job->op.n_channels)
-        return lw_fail(err, LW_ECONFIG,
-                       "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give a "
-                       "larger --hop, or fewer --channels",
-                       request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
+        return lw_fail(err, LW_ECONFIG, "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give "
+                       "a larger --hop, or fewer --channels", request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
     return LW_OK;
 }
 
@@ -157,10 +154,8 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .refines = lw_options_flag(given, "refine"),
     };
     if (request->refines && request->algorithm > LW_SFFT_DENSE)
-        return lw_fail(err, LW_EUSAGE,
-                       "--refine fits tones to the sparse transform and to the dense one, not to that of --algorithm "
-                       "%s: leave one of the two out",
-                       lw_options_text(given, "algorithm"));
+        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the sparse transform and to the dense one, not to that of "
+                       "--algorithm %s: leave one of the two out", lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;

@@ -147,8 +147,7 @@ static int set_parts(struct lw_options *options, struct lw_option_value *owner, 
     return rc ? rc : set_part(part, owner, value, origin, err);
 }
 
-int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
-                   struct lw_error *err)
+int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin, struct lw_error *err)
 {
     struct lw_option_value *const value = find(options, name);
     if (!value)

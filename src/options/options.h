@@ -72,8 +72,7 @@ void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 /** Set one option from text, and those within it that the text has. LW_EUSAGE: no such option (names the nearest one), or a value
  * that is not legal (says what is).
  * @param origin  "--segment" or "job.ini:12: segment", begins the message */
-int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
-                   struct lw_error *err);
+int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin, struct lw_error *err);
 
 /** Take back what has been set, a default too. */
 void lw_options_clear(struct lw_options *options, const char *name);

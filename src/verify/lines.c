@@ -91,9 +91,8 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
     };
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)
-        return lw_fail(err, LW_EDATA,
-                       "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are not", number,
-                       values[0], (double)line->piece, values[1]);
+        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are "
+                       "not", number, values[0], (double)line->piece, values[1]);
     return LW_OK;
 }
 
@@ -221,8 +220,7 @@ static double allowed_of(const struct lw_verify *verify, const struct channel *c
     return dense + channel->limit + leakage * channel->largest + left + missing;
 }
 
-static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,
-                    struct lw_verify_row *report)
+static void compare(const struct lines *lines, const struct channel *channel, const struct line *line, struct lw_verify_row *report)
 {
     const double complex truth = CMPLX((double)line->re, (double)line->im);
     const double error = cabs(line->value - truth), allowed = allowed_of(lines->verify, channel);

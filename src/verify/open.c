@@ -106,10 +106,8 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
         snprintf(name, sizeof name, "%s_file_bytes", verify->job.input_names[i]);
         const double bytes = lw_said_real(&verify->notes->file, name, -1);
         if (bytes >= 0 && (int64_t)bytes != info->file_bytes)
-            return lw_fail(err, LW_EDATA,
-                           "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f then; "
-                           "--input and --filters name the right ones",
-                           lw_dataset_name(info).text, info->file_bytes, bytes);
+            return lw_fail(err, LW_EDATA, "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f "
+                           "then; --input and --filters name the right ones", lw_dataset_name(info).text, info->file_bytes, bytes);
     }
     return LW_OK;
 }

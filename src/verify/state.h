@@ -218,8 +218,7 @@ const char *lw_verify_number(double complex value, bool is_complex, char text[64
 
 int lw_verify_sums(struct lw_verify *verify, struct lw_error *err); /* before lw_verify_open: from the file alone */
 int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
-int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter,
-                   struct lw_error *err);
+int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter, struct lw_error *err);
 int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);

@@ -42,8 +42,7 @@ static void add_product(const struct lw_verify_shape *shape, const double *h, do
 }
 
 /* Every tap of a series meets a sample: there are no columns. */
-static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter,
-                              int64_t row)
+static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter, int64_t row)
 {
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
     const double *const h = tap(shape, filter, 0, 0);

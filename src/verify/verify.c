@@ -109,14 +109,12 @@ static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
     if (!worst)
         return rc;
     if (worst->is_sums)
-        return lw_fail(err, LW_EDATA,
-                       "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s differ, first "
-                       "%s; run the same command again to make it anew",
-                       verify->request->file, worst->n_wrong, worst->n_checked, worst->name, worst->worst);
-    return lw_fail(err, LW_EDATA,
-                   "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are wrong; the "
-                   "worst is in %s, %s; run the same command again to make it anew",
-                   verify->request->file, n_wrong, worst->name, worst->worst);
+        return lw_fail(err, LW_EDATA, "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s "
+                       "differ, first %s; run the same command again to make it anew", verify->request->file, worst->n_wrong,
+                       worst->n_checked, worst->name, worst->worst);
+    return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are "
+                   "wrong; the worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong,
+                   worst->name, worst->worst);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
