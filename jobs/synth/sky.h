@@ -36,8 +36,7 @@ void lw_sky_line(const struct lw_synth_sky *sky, int64_t image, int64_t row, dou
 /** @param psf  [psf_size x psf_size] */
 void lw_sky_psf(const struct lw_synth_sky *sky, double *psf);
 
-/** What a correlation with the point-spread function, --mode same, gives at a source's brightest pixel; relative to the
- * peak. */
+/** What a correlation with the point-spread function, --mode same, gives at a source's brightest pixel; relative to the peak. */
 double lw_sky_gain(const struct lw_synth_sky *sky);
 
 /** Where a point source is, in words: an attribute of the file. Returns `text`. */

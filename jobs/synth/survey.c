@@ -23,10 +23,7 @@ static int centre_turns(const struct lw_synth *synth, int filter)
     return (int)lrint(TURN * (0.05 + 0.4 * (filter + 0.5) / synth->n_filters));
 }
 
-static double half_width(const struct lw_synth *synth)
-{
-    return fmin(0.04, 0.15 / synth->n_filters);
-}
+static double half_width(const struct lw_synth *synth) { return fmin(0.04, 0.15 / synth->n_filters); }
 
 double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
 {
@@ -118,10 +115,7 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
 /* ---- filters ---- */
 
 /* sin(2 pi w t) / (pi t), the impulse response of a low-pass of half width w */
-static double sinc_lowpass(double w, double t)
-{
-    return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t);
-}
+static double sinc_lowpass(double w, double t) { return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t); }
 
 /* A low-pass moved to the band's centre; divided by its own sum, its gain there is 1. */
 static void band_pass(const struct lw_synth *synth, int filter, double *taps)

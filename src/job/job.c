@@ -39,15 +39,9 @@ void lw_job_note_text(struct lw_job *job, const char *name, const char *text)
     lw_product_note_text(&job->products[0], name, text);
 }
 
-void lw_job_note_int(struct lw_job *job, const char *name, int64_t value)
-{
-    lw_product_note_int(&job->products[0], name, value);
-}
+void lw_job_note_int(struct lw_job *job, const char *name, int64_t value) { lw_product_note_int(&job->products[0], name, value); }
 
-void lw_job_note_real(struct lw_job *job, const char *name, double value)
-{
-    lw_product_note_real(&job->products[0], name, value);
-}
+void lw_job_note_real(struct lw_job *job, const char *name, double value) { lw_product_note_real(&job->products[0], name, value); }
 
 static bool is_same_file(const char *a, const char *b)
 {

@@ -154,10 +154,7 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------- */
 
-int64_t lw_range_length(const struct lw_range *range)
-{
-    return (range->end - range->begin + range->step - 1) / range->step;
-}
+int64_t lw_range_length(const struct lw_range *range) { return (range->end - range->begin + range->step - 1) / range->step; }
 
 /* In one of a unit, so many of the unit that all of its kind are told in. */
 static const struct {

@@ -391,8 +391,7 @@ static bool may_break(const char *value, size_t at)
            !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
 }
 
-/* What a job file would take for a variable or the beginning of a comment, or for an escaped one, is written behind a
- * backslash. */
+/* What a job file would take for a variable or the beginning of a comment, or for an escaped one, is written behind a backslash. */
 static bool needs_escape(const char *value, size_t at)
 {
     if (value[at] == '$')

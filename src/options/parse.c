@@ -247,10 +247,7 @@ enum lw_parse lw_parse_duration(const char *text, double *seconds)
     return parse_quantity(text, durations, seconds, &(bool){false});
 }
 
-enum lw_parse lw_parse_frequency(const char *text, double *hz)
-{
-    return parse_quantity(text, frequencies, hz, &(bool){false});
-}
+enum lw_parse lw_parse_frequency(const char *text, double *hz) { return parse_quantity(text, frequencies, hz, &(bool){false}); }
 
 enum lw_parse lw_parse_stretch(const char *text, struct lw_stretch *stretch)
 {

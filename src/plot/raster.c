@@ -12,10 +12,7 @@ void lw_raster_clear(const struct lw_raster *raster)
 }
 
 /* parts x length / n without overflow: lengths have up to 63 bits. */
-static int64_t share(int64_t length, int64_t part, int64_t n)
-{
-    return length / n * part + length % n * part / n;
-}
+static int64_t share(int64_t length, int64_t part, int64_t n) { return length / n * part + length % n * part / n; }
 
 int64_t lw_raster_begin(const struct lw_raster *raster, int column) { return share(raster->length, column, raster->n_columns); }
 

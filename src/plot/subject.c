@@ -283,8 +283,7 @@ static void label_time(const struct lw_axis_metadata *metadata, double span_s, s
 {
     enum { LEAST_UTC_SPAN_S = 60 };
     const bool has_utc = metadata->scale != LW_TIME_UNKNOWN;
-    const struct lw_instant start =
-        metadata->scale == LW_TIME_GPS ? lw_instant_from_gps(metadata->instant) : metadata->instant;
+    const struct lw_instant start = metadata->scale == LW_TIME_GPS ? lw_instant_from_gps(metadata->instant) : metadata->instant;
     char text[LW_INSTANT_TEXT] = "";
     const char *unit;
     if (has_utc && span_s >= LEAST_UTC_SPAN_S) {

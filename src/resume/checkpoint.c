@@ -76,10 +76,7 @@ static int64_t identity_bytes(const struct lw_setup *setup)
     return visitor.bytes;
 }
 
-static void add(struct visitor *visitor, const char *key, const char *value)
-{
-    lw_journal_add(visitor->journal, key, value);
-}
+static void add(struct visitor *visitor, const char *key, const char *value) { lw_journal_add(visitor->journal, key, value); }
 
 static void add_identity(const struct lw_setup *setup, struct lw_journal *journal)
 {

@@ -6,10 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void lw_plan_row(const char *name, const char *text)
-{
-    printf("%-16s%s\n", name, text);
-}
+void lw_plan_row(const char *name, const char *text) { printf("%-16s%s\n", name, text); }
 
 void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
 {
@@ -24,9 +21,8 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
     char type[40], name[2 * sizeof(struct lw_name)];
     lw_plan_row("job", job->ops->name);
     printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
-           lw_escape(lw_dataset_name(input).text, "", name, sizeof name),
-           lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
-           job->op.n_channels == 1 ? "" : "s");
+           lw_escape(lw_dataset_name(input).text, "", name, sizeof name), lw_type_text(input->type, type), job->n_samples,
+           job->ops->sample, job->op.n_channels, job->ops->channel, job->op.n_channels == 1 ? "" : "s");
     if (width > 1)
         printf(", %" PRId64 " pixels a row\n", width);
     else

@@ -52,10 +52,7 @@ static int find_longest(const struct lw_report *report, const double seconds[LW_
     return longest;
 }
 
-const char *lw_report_longest(const struct lw_report *report)
-{
-    return report->stages[find_longest(report, report->seconds)];
-}
+const char *lw_report_longest(const struct lw_report *report) { return report->stages[find_longest(report, report->seconds)]; }
 
 void lw_report_warning(struct lw_comm *comm, const char *text)
 {

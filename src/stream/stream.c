@@ -28,9 +28,8 @@ static void announce(const struct stream *run)
     const struct lw_rounds *const rounds = &plan->rounds;
     char host[24], limit[24];
     lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
-    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text,
-                rounds->n_rounds, rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks,
-                rounds->n_ranks == 1 ? "" : "s");
+    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text, rounds->n_rounds,
+                rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks, rounds->n_ranks == 1 ? "" : "s");
     lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
                   lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
 }

@@ -31,8 +31,7 @@ static void look_at(const struct lw_listing *dataset, void *context)
 {
     struct datasets *const found = context;
     const bool is_sums = strncmp(dataset->path, LW_SUMS_GROUP "/", sizeof LW_SUMS_GROUP) == 0;
-    const bool is_table =
-        strncmp(dataset->type, "compound {", strlen("compound {")) == 0 && strchr(dataset->path + 1, '/') == NULL;
+    const bool is_table = strncmp(dataset->type, "compound {", strlen("compound {")) == 0 && strchr(dataset->path + 1, '/') == NULL;
     if (is_sums && found->n_sums < MOST)
         snprintf(found->sums[found->n_sums++], LW_NOTE_NAME, "%s", dataset->path);
     else if (is_table && found->n_tables < MOST)
@@ -121,8 +120,7 @@ static bool find_shape(struct array *array)
         .every = number_of(sums, "outputs_per_element"),
         .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
     };
-    const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims),
-                  blocks = sums->dims[array->block];
+    const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims), blocks = sums->dims[array->block];
     if (shape->unit == 0 || shape->channel_unit == 0 || shape->rate == 0 || shape->every == 0 || n == 0 || notes->bytes % n != 0)
         return false;
     array->n_sums = product_of(sums->dims, sums->n_dims);

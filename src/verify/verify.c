@@ -144,8 +144,7 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
 /* Where the files are by now. */
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
-    const char *const input = lw_options_text(request->given, "input"), *const filters =
-                                                                            lw_options_text(request->given, "filters");
+    const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");
     const char *const taps = request->ops->taps;
     const char *const beside = lw_options_text(request->given, "beside");
     int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;

@@ -10,10 +10,7 @@ enum { ALIKE_SIDE = 4 };
 
 /* ---- samples that do not count -------------------------------------------------------------------------------------------- */
 
-static bool zeroes_nan(const struct lw_op_spec *op)
-{
-    return op->nan == LW_NAN_ZERO && !lw_scalar_is_integer(op->input.scalar);
-}
+static bool zeroes_nan(const struct lw_op_spec *op) { return op->nan == LW_NAN_ZERO && !lw_scalar_is_integer(op->input.scalar); }
 
 static bool can_touch(const struct lw_counted *counted) { return counted->mask || zeroes_nan(&counted->job->op); }
 

@@ -192,10 +192,7 @@ struct scratch {
     double *sums, *work;
 };
 
-static int64_t longest_block(const struct clip *clip)
-{
-    return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs);
-}
+static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
 
 /* Channels that are taken together. */
 static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
@@ -343,8 +340,7 @@ static void count_channels(const struct clip *clip, int64_t c, int n, int thread
     const int64_t outputs = slot->block.count * lw_op_width(&clip->pass.job->op);
     char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
     double *const sums = (double *)(marking + marking_bytes(clip));
-    const struct scratch scratch =
-        {(unsigned char *)its, marking, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
+    const struct scratch scratch = {(unsigned char *)its, marking, (uint32_t *)(sums + 2 * clip->bins), sums, sums + clip->bins};
     bool has_marks = false;
     for (int k = 0; k < n; k++)
         if (lw_counted_mark(&clip->counted, slot, clip->number, c + k, scratch.skip + k * marks_bytes(clip), scratch.marking))

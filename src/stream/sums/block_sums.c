@@ -56,9 +56,8 @@ static int64_t count_channels(const struct work *work, int64_t channel_block)
 
 static uint64_t *sum_at(const struct work *work, int64_t plane, int64_t channel_block, int64_t k)
 {
-    return work->shape->layout == LW_TIME_FAST
-               ? work->sums + (plane * work->n_channel_blocks + channel_block) * work->n_blocks + k
-               : work->sums + (plane * work->n_blocks + k) * work->n_channel_blocks + channel_block;
+    return work->shape->layout == LW_TIME_FAST ? work->sums + (plane * work->n_channel_blocks + channel_block) * work->n_blocks + k
+                                               : work->sums + (plane * work->n_blocks + k) * work->n_channel_blocks + channel_block;
 }
 
 /* ---- time fast: the elements of a channel lie side by side ------------------------------------------------------- */

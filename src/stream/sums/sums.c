@@ -172,8 +172,7 @@ void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int produ
         s++;
     const struct lw_product *const its = &job->sums[s].product;
     uint64_t *const values = sums->values[sums->newest] + sums->used;
-    const int64_t blocks = lw_sums_blocks(&shape, block->count),
-                  channel_blocks = lw_sums_channel_blocks(&shape, block->n_channels);
+    const int64_t blocks = lw_sums_blocks(&shape, block->count), channel_blocks = lw_sums_channel_blocks(&shape, block->n_channels);
     *part = (struct lw_sums_part){.values = values, .dataset = job->n_products + job->n_given + s};
     for (int d = 0; d < its->dataset.n_dims; d++)
         part->count[d] = its->dataset.dims[d];
