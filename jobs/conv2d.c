@@ -381,20 +381,6 @@ static void shape_kernel(const struct lw_options *given, struct lw_job *job)
         lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
 }
 
-static void shape_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
-{
-    const unsigned wanted = lw_search_products(&job->op.conv2d.search);
-    if (wanted & LW_FILTERED)
-        shape_image((enum lw_mode)lw_options_choice(given, "mode"), input, job);
-    if (wanted & LW_PEAKS) {
-        struct lw_product *const peaks = &job->products[job->n_products++];
-        lw_search_shape_peaks(job, peaks);
-        lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
-    }
-    lw_search_shape_noise(job);
-    shape_kernel(given, job);
-}
-
 /* The pixel of the input that row 0, column 0 stands for. The table of sources counts rows and columns before --decimate. */
 static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_product *product)
 {
@@ -462,7 +448,16 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
-    shape_result(given, input, job);
+    const unsigned wanted = lw_search_products(&job->op.conv2d.search);
+    if (wanted & LW_FILTERED)
+        shape_image((enum lw_mode)lw_options_choice(given, "mode"), input, job);
+    if (wanted & LW_PEAKS) {
+        struct lw_product *const peaks = &job->products[job->n_products++];
+        lw_search_shape_peaks(job, peaks);
+        lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
+    }
+    lw_search_shape_noise(job);
+    shape_kernel(given, job);
     describe_result(given, &job->inputs[0], job);
     return LW_OK;
 }

@@ -121,20 +121,6 @@ enum {
 static_assert(sizeof(struct lw_sfft_line_row) == 8 * LINE_COLUMNS, "a row is as the file has it");
 static_assert(sizeof(struct lw_sfft_channel_row) == 8 * CHANNEL_COLUMNS, "a row is as the file has it");
 
-static void shape_result(struct lw_job *job)
-{
-    const int extra = ((const struct lw_sfft_request *)job->request)->has_pieces ? 1 : 0;
-    job->products[LW_SFFT_SPECTRUM].dataset = (struct lw_writer_dataset){
-        .path = "/spectrum", .n_dims = 1, .dim_names = {"line"}, .has_scales = true,
-        .columns = line_columns + 1 - extra, .n_columns = LINE_COLUMNS + extra,
-    };
-    job->products[LW_SFFT_CHANNELS].dataset = (struct lw_writer_dataset){
-        .path = "/channels", .n_dims = 1, .dim_names = {"channel"}, .has_scales = true,
-        .columns = channel_columns + 1 - extra, .n_columns = CHANNEL_COLUMNS + extra,
-    };
-    job->n_products = 2;
-}
-
 /* ---- what is asked for ---------------------------------------------------------------------------------------------- */
 
 static int choose_request(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
@@ -195,7 +181,16 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     job->n_samples = job->n_outputs = job->view.count;
     if ((rc = choose_request(given, job, err)))
         return rc;
-    shape_result(job);
+    const int extra = ((const struct lw_sfft_request *)job->request)->has_pieces ? 1 : 0;
+    job->products[LW_SFFT_SPECTRUM].dataset = (struct lw_writer_dataset){
+        .path = "/spectrum", .n_dims = 1, .dim_names = {"line"}, .has_scales = true,
+        .columns = line_columns + 1 - extra, .n_columns = LINE_COLUMNS + extra,
+    };
+    job->products[LW_SFFT_CHANNELS].dataset = (struct lw_writer_dataset){
+        .path = "/channels", .n_dims = 1, .dim_names = {"channel"}, .has_scales = true,
+        .columns = channel_columns + 1 - extra, .n_columns = CHANNEL_COLUMNS + extra,
+    };
+    job->n_products = 2;
     summarize(job);
     return LW_OK;
 }

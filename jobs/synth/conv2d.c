@@ -58,19 +58,6 @@ struct notes {
     char texts[MAX_NOTES][NOTE_SIZE];
 };
 
-static void write_notes(const struct lw_synth_sky *sky, struct notes *notes)
-{
-    notes->attributes[notes->n++] =
-        (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(sky->scalar)};
-    const int64_t all = sky->n_images * sky->n_sources;
-    for (int i = 0; i < all && i < MAX_NOTES; i++) {
-        snprintf(notes->names[i], sizeof notes->names[i], "hidden_%d", i);
-        lw_sky_source_text(sky, i / sky->n_sources, i % sky->n_sources, notes->texts[i], NOTE_SIZE);
-        notes->attributes[notes->n++] =
-            (struct lw_attribute){.name = notes->names[i], .kind = LW_ATTRIBUTE_TEXT, .text = notes->texts[i]};
-    }
-}
-
 /* The last two of [image][row][column], or all three. */
 static struct lw_writer_dataset describe_image(const struct lw_synth_sky *sky, const struct notes *notes)
 {
@@ -136,7 +123,16 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
         !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
         !(work->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
-    write_notes(sky, work->notes);
+    struct notes *const notes = work->notes;
+    notes->attributes[notes->n++] =
+        (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(sky->scalar)};
+    const int64_t all = sky->n_images * sky->n_sources;
+    for (int i = 0; i < all && i < MAX_NOTES; i++) {
+        snprintf(notes->names[i], sizeof notes->names[i], "hidden_%d", i);
+        lw_sky_source_text(sky, i / sky->n_sources, i % sky->n_sources, notes->texts[i], NOTE_SIZE);
+        notes->attributes[notes->n++] =
+            (struct lw_attribute){.name = notes->names[i], .kind = LW_ATTRIBUTE_TEXT, .text = notes->texts[i]};
+    }
     return LW_OK;
 }
 

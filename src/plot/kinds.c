@@ -110,9 +110,16 @@ struct lw_shown *lw_samples_add(struct lw_samples *samples)
     return NULL;
 }
 
-/* What the picture leaves out. */
-static void write_note(struct lw_plot *plot, const struct lw_samples *samples, const char *what, const char *more)
+int lw_samples_draw(struct lw_plot *plot, struct lw_samples *samples, const char *what, const char *more, struct lw_error *err)
 {
+    int rc = LW_OK;
+    plot->part = 1;
+    lw_script_begin(&plot->script);
+    for (int p = 0; p < samples->count && rc == LW_OK; p++)
+        rc = samples->gather(plot, samples, &samples->list[p], err);
+    if (rc)
+        return rc;
+    /* What the picture leaves out. */
     char *const note = plot->script.note;
     const size_t size = sizeof plot->script.note;
     note[0] = '\0';
@@ -125,18 +132,6 @@ static void write_note(struct lw_plot *plot, const struct lw_samples *samples, c
     used = strlen(note);
     if (more[0])
         snprintf(note + used, size - used, "%s%s", used ? "; " : "", more);
-}
-
-int lw_samples_draw(struct lw_plot *plot, struct lw_samples *samples, const char *what, const char *more, struct lw_error *err)
-{
-    int rc = LW_OK;
-    plot->part = 1;
-    lw_script_begin(&plot->script);
-    for (int p = 0; p < samples->count && rc == LW_OK; p++)
-        rc = samples->gather(plot, samples, &samples->list[p], err);
-    if (rc)
-        return rc;
-    write_note(plot, samples, what, more);
     lw_script_panels(&plot->script, &samples->panels);
     for (int p = 0; p < samples->count; p++)
         samples->draw(plot, samples, p);

@@ -212,30 +212,6 @@ static int settle_kind(struct lw_plot *plot, struct lw_error *err)
     return choose_input(plot, err);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------- */
-
-static void make_title(const struct lw_plot *plot, char *title, size_t size)
-{
-    const char *const given = lw_options_text(plot->given, "title");
-    const struct lw_name name = lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path);
-    snprintf(title, size, "%s", given ? given : name.text);
-    const size_t length = strlen(title);
-    if (!given && plot->n_files > 1)
-        snprintf(title + length, size - length, " and %" PRId64 " more files", plot->n_files - 1);
-}
-
-/* survey.h5:/strain/raw gives survey.strain-raw.png. */
-static void make_output(const struct lw_plot *plot, char *output, size_t size)
-{
-    const char *const file = plot->subject.info.file, *const dot = strrchr(base_of(file), '.');
-    const size_t length = dot && dot != base_of(file) ? (size_t)(dot - file) : strlen(file);
-    const char *const path = plot->subject.info.path + strspn(plot->subject.info.path, "/");
-    snprintf(output, size, "%.*s%s%s.png", (int)length, file, path[0] ? "." : "", path);
-    for (char *at = output + length; *at; at++)
-        if (*at == '/' || iscntrl((unsigned char)*at))
-            *at = '-';
-}
-
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
 static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
@@ -259,7 +235,12 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     char title[4 * LW_MAX_PATH];
     struct lw_picture_file file = {.fd = -1};
     int rc;
-    make_title(plot, title, sizeof title);
+    const char *const given = lw_options_text(plot->given, "title");
+    const struct lw_name name = lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path);
+    snprintf(title, sizeof title, "%s", given ? given : name.text);
+    const size_t length = strlen(title);
+    if (!given && plot->n_files > 1)
+        snprintf(title + length, sizeof title - length, " and %" PRId64 " more files", plot->n_files - 1);
     plot->script.title = title;
     if ((rc = settle_kind(plot, err)) ||
         (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
@@ -317,7 +298,14 @@ static int plot_alone(const char *name, const struct lw_subject_hints *hints, co
     int rc;
     if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, hints, &plot.subject, err)))
         goto done;
-    make_output(&plot, made, sizeof made);
+    /* survey.h5:/strain/raw gives survey.strain-raw.png. */
+    const char *const file = plot.subject.info.file, *const dot = strrchr(base_of(file), '.');
+    const size_t length = dot && dot != base_of(file) ? (size_t)(dot - file) : strlen(file);
+    const char *const path = plot.subject.info.path + strspn(plot.subject.info.path, "/");
+    snprintf(made, sizeof made, "%.*s%s%s.png", (int)length, file, path[0] ? "." : "", path);
+    for (char *at = made + length; *at; at++)
+        if (*at == '/' || iscntrl((unsigned char)*at))
+            *at = '-';
     const char *const output = lw_options_given(given, "output") ? lw_options_text(given, "output") : made;
     if ((rc = make(&plot, output, err)) == LW_OK)
         lw_log_info("%s shows %s%s%s", output, plot.subject.name, plot.script.note[0] ? ": " : "", plot.script.note);

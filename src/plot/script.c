@@ -135,20 +135,6 @@ static void write_range(const struct lw_script *script, const char *axis, double
         fprintf(script->file, "set %srange [%.15g:%.15g]\n", axis, low, high);
 }
 
-static void write_x_ticks(const struct lw_script *script, const struct lw_panel *panel)
-{
-    const double span_s = panel->x_high - panel->x_low;
-    if (panel->is_utc)
-        fputs("set xtics time\n", script->file);
-    if (!panel->x_label)
-        fprintf(script->file, "set format x ''%s\n", panel->is_utc ? " timedate" : "");
-    else if (panel->is_utc)
-        fprintf(script->file, "set format x '%s' timedate\n",
-                span_s < 1200 ? "%H:%M:%S" : span_s < 86400 ? "%H:%M" : span_s < 5 * 86400 ? "%m-%d %H:%M" : "%Y-%m-%d");
-    else
-        fputs("set format x '%g'\n", script->file);
-}
-
 void lw_script_panel(const struct lw_script *script, const struct lw_panels *panels, const struct lw_panel *panel)
 {
     const int width = lw_panels_width(script, panels);
@@ -163,7 +149,16 @@ void lw_script_panel(const struct lw_script *script, const struct lw_panels *pan
     write_range(script, "y", panel->y_low, panel->y_high);
     write_label(script, "x", panel->x_label, width);
     write_label(script, "y", panel->y_label, lw_panels_height(script, panels));
-    write_x_ticks(script, panel);
+    const double span_s = panel->x_high - panel->x_low;
+    if (panel->is_utc)
+        fputs("set xtics time\n", script->file);
+    if (!panel->x_label)
+        fprintf(script->file, "set format x ''%s\n", panel->is_utc ? " timedate" : "");
+    else if (panel->is_utc)
+        fprintf(script->file, "set format x '%s' timedate\n",
+                span_s < 1200 ? "%H:%M:%S" : span_s < 86400 ? "%H:%M" : span_s < 5 * 86400 ? "%m-%d %H:%M" : "%Y-%m-%d");
+    else
+        fputs("set format x '%g'\n", script->file);
     fputs("set format y '%g'\nunset label 3\n", script->file);
     if (panel->title) {
         fputs("set label 3 ", script->file);

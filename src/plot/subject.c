@@ -111,18 +111,6 @@ static int find_axis(const struct lw_plot_subject *subject)
     return axis;
 }
 
-static void choose_series(struct lw_plot_subject *subject, int axis)
-{
-    const int filter = find_dimension(subject, "filter");
-    const int known = axis >= 0 ? axis : find_axis(subject);
-    subject->is_axis_known = known >= 0 || subject->info.n_dims == 1;
-    subject->x = known >= 0 ? known : find_longest(&subject->info);
-    subject->z = filter;
-    subject->y = find_other(subject, subject->x, filter);
-    if (filter < 0 && subject->y >= 0)
-        subject->z = find_other(subject, subject->x, subject->y);
-}
-
 /* Samples without a rate and without an axis that anybody has named are pixels. */
 static bool looks_like_image(const struct lw_plot_subject *subject, const struct lw_subject_hints *hints)
 {
@@ -144,7 +132,14 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_plo
         subject->y = subject->x > 0 ? subject->x - 1 : -1;
         subject->z = find_other(subject, subject->x, subject->y);
     } else {
-        choose_series(subject, hints->axis);
+        const int filter = find_dimension(subject, "filter");
+        const int known = hints->axis >= 0 ? hints->axis : find_axis(subject);
+        subject->is_axis_known = known >= 0 || subject->info.n_dims == 1;
+        subject->x = known >= 0 ? known : find_longest(&subject->info);
+        subject->z = filter;
+        subject->y = find_other(subject, subject->x, filter);
+        if (filter < 0 && subject->y >= 0)
+            subject->z = find_other(subject, subject->x, subject->y);
     }
     subject->n_x = info->dims[subject->x];
     subject->n_y = subject->y >= 0 ? info->dims[subject->y] : 1;

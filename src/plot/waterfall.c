@@ -163,15 +163,6 @@ static void draw(const struct lw_plot *plot, const struct lw_samples *images, in
     lw_graticule_plot(&shown->graticule, low, high, image, "", &plot->script);
 }
 
-static int open_sky(const struct lw_plot *plot, struct lw_shown *shown, struct lw_error *err)
-{
-    const struct lw_option_range *const y = &shown->y;
-    const double half_row = 0.5 * (double)y->step, last_row = (double)(y->begin + (y->end - 1 - y->begin) / y->step * y->step);
-    const double low[2] = {(double)shown->x.begin - 0.5, (double)y->begin - half_row};
-    const double high[2] = {(double)shown->x.end - 0.5, last_row + half_row};
-    return lw_plot_open_sky(plot, shown->subject, low, high, &shown->graticule, err);
-}
-
 static int choose_frame(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)
 {
     const bool is_image = plot->kind == LW_PLOT_IMAGE;
@@ -182,8 +173,13 @@ static int choose_frame(struct lw_plot *plot, struct lw_samples *images, struct 
     if (is_image)
         images->panels.aspect = (double)(last->y.end - last->y.begin) / (double)(last->x.end - last->x.begin);
     for (int p = 0; p < images->count && is_image && rc == LW_OK; p++) {
-        rc = open_sky(plot, &images->list[p], err);
-        lw_graticule_make_room(&images->list[p].graticule, &images->panels);
+        struct lw_shown *const shown = &images->list[p];
+        const struct lw_option_range *const y = &shown->y;
+        const double half_row = 0.5 * (double)y->step, last_row = (double)(y->begin + (y->end - 1 - y->begin) / y->step * y->step);
+        const double low[2] = {(double)shown->x.begin - 0.5, (double)y->begin - half_row};
+        const double high[2] = {(double)shown->x.end - 0.5, last_row + half_row};
+        rc = lw_plot_open_sky(plot, shown->subject, low, high, &shown->graticule, err);
+        lw_graticule_make_room(&shown->graticule, &images->panels);
     }
     const int height = is_image ? 640 : images->count == 1 ? 500 : 400;
     lw_plot_frame(plot, is_image ? 900 : 1200, 120 + height * images->count);

@@ -68,21 +68,7 @@ static void count(struct visitor *visitor, const char *key, const char *value)
     visitor->bytes += (int64_t)(strlen(key) + 4 * strlen(value) + sizeof " = \n");
 }
 
-/* Bytes that the identity takes in a journal, at most. */
-static int64_t identity_bytes(const struct lw_setup *setup)
-{
-    struct visitor visitor = {.take = count};
-    visit_all(setup, &visitor);
-    return visitor.bytes;
-}
-
 static void add(struct visitor *visitor, const char *key, const char *value) { lw_journal_add(visitor->journal, key, value); }
-
-static void add_identity(const struct lw_setup *setup, struct lw_journal *journal)
-{
-    struct visitor visitor = {.take = add, .journal = journal};
-    visit_all(setup, &visitor);
-}
 
 static void keep(char into[200], const char *value)
 {
@@ -204,7 +190,10 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
     checkpoint->is_stored = checkpoint->is_resuming;
     if (lw_comm_rank(checkpoint->setup->comm) != 0)
         return LW_OK;
-    return lw_journal_create(identity_bytes(checkpoint->setup) + bytes + REST, &checkpoint->journal, err);
+    /* Bytes that the identity takes in a journal, at most. */
+    struct visitor visitor = {.take = count};
+    visit_all(checkpoint->setup, &visitor);
+    return lw_journal_create(visitor.bytes + bytes + REST, &checkpoint->journal, err);
 }
 
 /* The reserve is what a run may still take once it is told to stop: the rounds that are under way, and the last checkpoint. */
@@ -247,7 +236,8 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
     const double start = lw_now();
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
     lw_journal_clear(journal);
-    add_identity(checkpoint->setup, journal);
+    struct visitor visitor = {.take = add, .journal = journal};
+    visit_all(checkpoint->setup, &visitor);
     lw_journal_add(journal, "time", now);
     lw_journal_add_format(journal, "runs", "%" PRId64, checkpoint->n_runs + 1);
     fill(context, journal);

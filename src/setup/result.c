@@ -79,20 +79,6 @@ static const char *join(struct collector *c, const char *first, const char *seco
     return keep(c, snprintf(c->free, c->room, "%s%s", first, second));
 }
 
-static void add_inputs(struct collector *c, const struct lw_job *job)
-{
-    for (int i = 0; i < job->n_inputs; i++) {
-        const struct lw_dataset_info *const info = &job->inputs[i];
-        const char *const name = job->input_names[i];
-        char modified[32], packing[LW_PACKING_TEXT];
-        add_format(c, name, "%s", lw_dataset_name(info).text);
-        add(c, int_of(join(c, name, "_file_bytes"), info->file_bytes));
-        add_format(c, join(c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
-        if (info->packing.is_on)
-            add_format(c, join(c, name, "_packing"), "%s", lw_packing_text(&info->packing, packing));
-    }
-}
-
 static void add_machine(struct collector *c, const struct lw_setup *setup)
 {
     const struct lw_comm *const comm = setup->comm;
@@ -150,7 +136,16 @@ static int collect_provenance(struct lw_result *result, const char *command_line
     add(&c, text_of("command_line", command_line));
     add(&c, text_of("job", setup->job.ops->name));
     add(&c, text_of("configuration", result->configuration));
-    add_inputs(&c, &setup->job);
+    for (int i = 0; i < setup->job.n_inputs; i++) {
+        const struct lw_dataset_info *const info = &setup->job.inputs[i];
+        const char *const name = setup->job.input_names[i];
+        char modified[32], packing[LW_PACKING_TEXT];
+        add_format(&c, name, "%s", lw_dataset_name(info).text);
+        add(&c, int_of(join(&c, name, "_file_bytes"), info->file_bytes));
+        add_format(&c, join(&c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
+        if (info->packing.is_on)
+            add_format(&c, join(&c, name, "_packing"), "%s", lw_packing_text(&info->packing, packing));
+    }
     add_machine(&c, setup);
     add_format(&c, "start_time_utc", "%s", time_text(time(NULL), start));
     result->n_attributes += list_late(result, "1970-01-01T00:00:00Z", 1, "unfinished", &none,

@@ -273,9 +273,15 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
                    slot->n_not_finite);
 }
 
-/* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
-static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
+/* Wait for the oldest block that the engine has, and begin to write its products. */
+static int begin_write(struct lw_loop *loop, struct lw_error *err)
 {
+    struct lw_slot *slot = NULL;
+    int rc = lw_pipeline_collect(loop->pipeline, &slot, err);
+    rc = rc ? rc : check_finite(loop, slot, err);
+    if ((rc = lw_comm_agree(loop->setup->comm, rc, err)))
+        return rc;
+    /* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
     const struct lw_job *const job = &loop->setup->job;
     const struct lw_window_part part = slice_of(loop, &slot->block, slot);
     const struct lw_samples_view view = view_of(loop, &part);
@@ -287,17 +293,6 @@ static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
     loop->flaws.n_out_of_range += slot->is_out_of_range;
     loop->flaws.loss.n_saturated += slot->loss.n_saturated;
     loop->flaws.loss.n_nan += slot->loss.n_nan;
-}
-
-/* Wait for the oldest block that the engine has, and begin to write its products. */
-static int begin_write(struct lw_loop *loop, struct lw_error *err)
-{
-    struct lw_slot *slot = NULL;
-    int rc = lw_pipeline_collect(loop->pipeline, &slot, err);
-    rc = rc ? rc : check_finite(loop, slot, err);
-    if ((rc = lw_comm_agree(loop->setup->comm, rc, err)))
-        return rc;
-    count_flaws(loop, slot);
     loop->report->seconds[LW_LOOP_COMPUTE] += slot->busy_seconds;
     const double start = own_clock(loop, LW_LANE_WRITE);
     if ((rc = lw_candidates_take(loop->candidates, slot, err)))

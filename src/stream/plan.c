@@ -330,8 +330,10 @@ static void print_rounds(const struct lw_setup *setup, const struct lw_plan *pla
     printf("%-16s%d\n", "slots", plan->depth);
 }
 
-static void print_bytes(const struct lw_plan *plan)
+void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
 {
+    lw_plan_print_input(setup, plan->op.input_width);
+    print_rounds(setup, plan);
     const struct lw_plan_bytes *const b = &plan->bytes;
     char note[256], limit[24];
     snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
@@ -344,13 +346,6 @@ static void print_bytes(const struct lw_plan *plan)
     if (plan->limits.device > 0)
         snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit), plan->limits.device_source);
     lw_plan_bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
-}
-
-void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
-{
-    lw_plan_print_input(setup, plan->op.input_width);
-    print_rounds(setup, plan);
-    print_bytes(plan);
     lw_plan_bytes_row("reads", plan->input_bytes, "");
     lw_plan_bytes_row("writes", plan->output_bytes, "");
     const struct lw_chunk_cost *const cost = &plan->chunk_cost;

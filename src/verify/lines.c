@@ -156,20 +156,6 @@ static void add_block(const double complex *x, int64_t first, int64_t count, int
     }
 }
 
-/* A dense transform has met them all: there is none that is not finite, or it counts as zero. */
-static void add_sample(const struct lines *lines, struct channel *channel, const void *raw, int64_t i, double complex *x)
-{
-    const struct lw_op_spec *const op = &lines->verify->job.op;
-    const struct lw_type type = op->input;
-    const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
-                 im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
-    const bool is_finite = isfinite(re) && isfinite(im);
-    *x = is_finite || (channel->is_dense && op->nan != LW_NAN_ZERO) ? CMPLX(re, im) : 0;
-    channel->n_missing += !is_finite;
-    channel->power += creal(*x) * creal(*x) + cimag(*x) * cimag(*x);
-    channel->most = fmax(channel->most, cabs(*x));
-}
-
 /* Samples of the view that no file has. */
 static int64_t in_gaps(const struct lw_verify *verify, int64_t first, int64_t count)
 {
@@ -193,8 +179,18 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
         };
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
-        for (int64_t i = 0; i < count; i++)
-            add_sample(lines, channel, raw, i, &x[i]);
+        for (int64_t i = 0; i < count; i++) {
+            /* A dense transform has met them all: there is none that is not finite, or it counts as zero. */
+            const struct lw_op_spec *const op = &lines->verify->job.op;
+            const struct lw_type type = op->input;
+            const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
+                         im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
+            const bool is_finite = isfinite(re) && isfinite(im);
+            x[i] = is_finite || (channel->is_dense && op->nan != LW_NAN_ZERO) ? CMPLX(re, im) : 0;
+            channel->n_missing += !is_finite;
+            channel->power += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+            channel->most = fmax(channel->most, cabs(x[i]));
+        }
         channel->n_missing += in_gaps(lines->verify, slab.first, count);
         for (int64_t l = begin; l < end; l++)
             add_block(x, first, count, n, &lines->all[l]);

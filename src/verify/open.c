@@ -172,22 +172,6 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
     };
 }
 
-/* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments. */
-static void find_segments(const struct lw_verify *verify, struct lw_verify_shape *shape)
-{
-    const char *const text = lw_said_text(&verify->notes->file, "algorithm");
-    const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
-    shape->segment_rows = shape->tap_rows;
-    shape->segment_columns = shape->tap_columns;
-    if (!shape->is_image && length)
-        sscanf(length, "N = %" SCNd64, &shape->segment_rows);
-    else if (shape->is_image && tile)
-        sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
-    shape->segment_rows = lw_max64(shape->segment_rows, shape->tap_rows);
-    shape->segment_columns = lw_min64(lw_max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
-    shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
-}
-
 static int find_shape(struct lw_verify *verify, struct lw_error *err)
 {
     const struct lw_job *const job = &verify->job;
@@ -206,7 +190,18 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->n_rows = job->n_samples;
     shape->n_outputs = job->n_outputs;
     shape->boundary = job->boundary;
-    find_segments(verify, shape);
+    /* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments. */
+    const char *const text = lw_said_text(&verify->notes->file, "algorithm");
+    const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
+    shape->segment_rows = shape->tap_rows;
+    shape->segment_columns = shape->tap_columns;
+    if (!shape->is_image && length)
+        sscanf(length, "N = %" SCNd64, &shape->segment_rows);
+    else if (shape->is_image && tile)
+        sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
+    shape->segment_rows = lw_max64(shape->segment_rows, shape->tap_rows);
+    shape->segment_columns = lw_min64(lw_max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
+    shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
     if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
         return LW_ESYSTEM;
     const double n = shape->is_image ? fmax(shape->segment_values, 256) : shape->segment_values;

@@ -108,17 +108,6 @@ struct cells {
     double *repeats;           /* [columns of the input] how often each stands in a continued row */
 };
 
-/* Where a kernel is wider than the image, a segment holds the same columns many times. */
-static void count_repeats(const struct lw_verify_shape *shape, double *repeats)
-{
-    for (int64_t column = 1 - shape->tap_columns; column < shape->columns + shape->tap_columns - 1; column++) {
-        const bool is_inside = column >= 0 && column < shape->columns;
-        const int64_t at = is_inside ? column : lw_boundary_index(shape->boundary, column, shape->columns);
-        if (at >= 0)
-            repeats[at]++;
-    }
-}
-
 /* Add the energy of rows that have been read, of which the first is number `first_row` of the cells'. */
 static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t first_row, struct cells *cells)
 {
@@ -188,8 +177,13 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     cells.repeats = lw_alloc_array(shape->columns, sizeof *cells.repeats, "columns", err);
     samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
     int rc = cells.energy && cells.repeats && samples->levels ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK)
-        count_repeats(shape, cells.repeats);
+    /* Where a kernel is wider than the image, a segment holds the same columns many times. */
+    for (int64_t column = 1 - shape->tap_columns; rc == LW_OK && column < shape->columns + shape->tap_columns - 1; column++) {
+        const bool is_inside = column >= 0 && column < shape->columns;
+        const int64_t at = is_inside ? column : lw_boundary_index(shape->boundary, column, shape->columns);
+        if (at >= 0)
+            cells.repeats[at]++;
+    }
     for (int64_t k = 0; rc == LW_OK && k < samples->n_levels; k++)
         samples->levels[k] = fabs(shape->outside);
     for (int pass = 0; rc == LW_OK && pass <= is_paired; pass++) {

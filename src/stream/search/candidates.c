@@ -182,17 +182,6 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-static void pick(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part)
-{
-    const struct lw_slot_product *const product = &slot->products[candidates->product];
-    const struct lw_peaks_spec spec = peaks_of(candidates, part);
-    const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
-    const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
-    candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
-    candidates->n_crossings = n;
-    candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
-}
-
 /* What the slot has is what `part` asked for: choose its peaks, or cut it.
  * @param has_peaks  set: the part is done */
 static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
@@ -200,9 +189,14 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
 {
     const struct lw_slot_product *const product = &slot->products[candidates->product];
     *has_peaks = product->n_rows <= product->most_rows;
-    if (*has_peaks)
-        pick(candidates, slot, part);
-    else if (!split(candidates, *part))
+    if (*has_peaks) {
+        const struct lw_peaks_spec spec = peaks_of(candidates, part);
+        const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
+        const int64_t n = lw_counted_drop(&candidates->counted, slot, number, product->data, product->n_rows);
+        candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
+        candidates->n_crossings = n;
+        candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
+    } else if (!split(candidates, *part))
         return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, "
                        "half of them beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
                        product->n_rows, part->first, candidates->search->threshold,

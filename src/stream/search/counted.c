@@ -170,17 +170,6 @@ static void mark_touched(const struct line *line, unsigned char *bad, unsigned c
     }
 }
 
-static void mark_signal(const struct line *line, unsigned char *skip, unsigned char *bad)
-{
-    mark_alike(line, skip);
-    mark_touched(line, bad, skip);
-    const struct lw_block *const block = &line->slot->block;
-    const struct inside inside = inside_axis(line->counted->job);
-    for (int64_t i = block->first; line->counted->skips_ends && i < block->first + block->count; i++)
-        if (i < inside.first || i >= inside.end)
-            skip[i - block->first] = 1;
-}
-
 /* ---- an image ------------------------------------------------------------------------------------------------------ */
 
 /* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no
@@ -285,10 +274,17 @@ bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slo
         .length = length, .n_taps = lw_op_taps(&job->op), .begin = begin_of(counted, slot),
     };
     memset(skip, 0, n);
-    if (lw_op_has_pixels(&job->op))
+    if (lw_op_has_pixels(&job->op)) {
         mark_image(counted, slot, c, skip, scratch);
-    else
-        mark_signal(&line, skip, scratch);
+    } else {
+        mark_alike(&line, skip);
+        mark_touched(&line, scratch, skip);
+        const struct lw_block *const block = &slot->block;
+        const struct inside inside = inside_axis(job);
+        for (int64_t i = block->first; counted->skips_ends && i < block->first + block->count; i++)
+            if (i < inside.first || i >= inside.end)
+                skip[i - block->first] = 1;
+    }
     return memchr(skip, 1, n) != NULL;
 }
 

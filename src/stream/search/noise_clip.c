@@ -387,29 +387,24 @@ static int count_block(void *context, const struct lw_slot *slot, int number, st
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
 
-/* Bins [first, end) that some rank has counted in, and one more, so that the sums over all of them have a place. */
-static void find_range(const struct clip *clip, struct lw_comm *comm, int64_t n_pairs, int64_t *first, int64_t *end)
-{
-    int64_t lowest = clip->bins, highest = 0;
-    for (int64_t i = 0; i < n_pairs; i++) {
-        lw_spread_range(clip->counts + i * clip->bins, clip->bins, first, end);
-        if (*first < *end) {
-            lowest = lw_min64(lowest, *first);
-            highest = lw_max64(highest, *end);
-        }
-    }
-    lowest = lw_comm_min(comm, lowest);
-    highest = lw_comm_max(comm, highest);
-    *first = lw_min64(lowest, highest);
-    *end = lw_min64(highest + 1, clip->bins);
-}
-
 static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t channel, int64_t n_channels, struct lw_noise_said *said)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const int64_t its = n_filters(clip), n_pairs = n_channels * its;
     int64_t bin_first, bin_end;
-    find_range(clip, setup->comm, n_pairs, &bin_first, &bin_end);
+    /* Bins that some rank has counted in, and one more, so that the sums over all of them have a place. */
+    int64_t lowest = clip->bins, highest = 0;
+    for (int64_t i = 0; i < n_pairs; i++) {
+        lw_spread_range(clip->counts + i * clip->bins, clip->bins, &bin_first, &bin_end);
+        if (bin_first < bin_end) {
+            lowest = lw_min64(lowest, bin_first);
+            highest = lw_max64(highest, bin_end);
+        }
+    }
+    lowest = lw_comm_min(setup->comm, lowest);
+    highest = lw_comm_max(setup->comm, highest);
+    bin_first = lw_min64(lowest, highest);
+    bin_end = lw_min64(highest + 1, clip->bins);
     const int64_t n = bin_end - bin_first, together = summed_of(clip) / lw_max64(n, 1);
     for (int64_t first = 0; first < n_pairs; first += together) {
         const int64_t end = lw_min64(first + together, n_pairs);
@@ -456,15 +451,6 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
         !(clip->work = lw_alloc_array(summed_of(clip), sizeof *clip->work, "the sums of counts", err)))
         return LW_ESYSTEM;
     return lw_noise_pass_open(&clip->pass, setup, err);
-}
-
-static void close_clip(struct clip *clip)
-{
-    lw_noise_pass_close(&clip->pass);
-    lw_free(clip->counts);
-    lw_free(clip->scratch);
-    lw_free(clip->sums);
-    lw_free(clip->work);
 }
 
 /* "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)" */
@@ -518,7 +504,11 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     rc = rc ? rc : measure_stretches(&clip, setup, said, err);
     *n = (int)n_filters(&clip);
     tell(&clip, said);
-    close_clip(&clip);
+    lw_noise_pass_close(&clip.pass);
+    lw_free(clip.counts);
+    lw_free(clip.scratch);
+    lw_free(clip.sums);
+    lw_free(clip.work);
     return rc;
 }
 
