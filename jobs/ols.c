@@ -369,32 +369,19 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 }
 
 const struct lw_job_ops lw_job_ols = {
-    .name = "ols",
-    .way = LW_WAY_STREAMED,
-    .title = "filter a long signal with a bank of FIR filters (overlap-save)",
-    .description =
-        "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
-        "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be real "
-        "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode. On the way "
-        "there the filtered series can be interpolated and made into power, amplitude or derivative (--interpolate, --post), "
-        "which takes no further pass over the data.",
-    .remedy = "fewer --channels or a shorter --segment",
-    .sample = "sample",
-    .channel = "channel",
-    .least_dims = 1,
-    .most_dims = 2,
-    .join = LW_JOIN_TIME,
-    .taps = "filters",
-    .options = options,
-    .synth_options = lw_ols_synth_options,
+    .name = "ols", .way = LW_WAY_STREAMED, .title = "filter a long signal with a bank of FIR filters (overlap-save)",
+    .description = "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
+                   "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be "
+                   "real or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode. "
+                   "On the way there the filtered series can be interpolated and made into power, amplitude or derivative "
+                   "(--interpolate, --post), which takes no further pass over the data.",
+    .remedy = "fewer --channels or a shorter --segment", .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2,
+    .join = LW_JOIN_TIME, .taps = "filters", .options = options, .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
                "    --filters survey.h5:/filters --output filtered.h5\n"
                "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5\n"
                "lapwing ols --input crab.fil --boxcar 1,2,4,8,baseline=256 \\\n"
                "    --boundary reflect --products peaks --threshold 8 --output pulses.h5",
-    .prepare = prepare,
-    .release = lw_ols_release,
-    .whiten = whiten,
-    .synth = lw_ols_synth,
+    .prepare = prepare, .release = lw_ols_release, .whiten = whiten, .synth = lw_ols_synth,
 };

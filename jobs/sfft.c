@@ -136,8 +136,7 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
             .seed = (uint64_t)lw_options_int(given, "seed"),
         },
         .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
-        .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
-        .refines = lw_options_flag(given, "refine"),
+        .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"), .refines = lw_options_flag(given, "refine"),
     };
     if (request->refines && request->algorithm > LW_SFFT_DENSE)
         return lw_fail(err, LW_EUSAGE, "--refine fits tones to the sparse transform and to the dense one, not to that of "
@@ -205,9 +204,7 @@ static void release(struct lw_job *job)
 }
 
 const struct lw_job_ops lw_job_sfft = {
-    .name = "sfft",
-    .way = LW_WAY_SPARSE,
-    .title = "find the largest Fourier coefficients of a very long signal (sparse FFT)",
+    .name = "sfft", .way = LW_WAY_SPARSE, .title = "find the largest Fourier coefficients of a very long signal (sparse FFT)",
     .description =
         "Finds the K largest Fourier coefficients of each channel of a time series whose spectrum has few strong lines, from "
         "a small part of its samples: 0.1% of 2^27 samples for 1000 lines. What the lines leave unexplained is measured with "
@@ -218,19 +215,10 @@ const struct lw_job_ops lw_job_sfft = {
         "/channels with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are "
         "written. A tone between two frequencies of the transform leaks into all others: with --refine its own frequency is found. "
         "With --window all of this is done for each piece of a long record by itself, and the tables begin with the column piece.",
-    .sample = "sample",
-    .channel = "channel",
-    .least_dims = 1,
-    .most_dims = 2,
-    .join = LW_JOIN_TIME,
-    .needs_all = true,
-    .is_isolated = true,
-    .options = options,
-    .synth_options = lw_sfft_synth_options,
+    .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2, .join = LW_JOIN_TIME, .needs_all = true,
+    .is_isolated = true, .options = options, .synth_options = lw_sfft_synth_options,
     .example = "lapwing synth sfft --output tones.h5\n"
                "mpirun -np 2 lapwing sfft --input tones.h5:/signal --sparsity 100 \\\n"
                "    --output lines.h5",
-    .prepare = prepare,
-    .release = release,
-    .synth = lw_sfft_synth,
+    .prepare = prepare, .release = release, .synth = lw_sfft_synth,
 };

@@ -29,12 +29,9 @@ int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_requ
         return LW_ESYSTEM;
     *choice = (struct lw_published_choice){
         .window = lw_options_choice(given, "flat-window") == 1 ? LW_PUBLISHED_GAUSSIAN : LW_PUBLISHED_DOLPH_CHEBYSHEV,
-        .n_buckets = lw_options_int(given, "buckets"),
-        .location_loops = (int)lw_options_int(given, "location-loops"),
-        .votes = (int)lw_options_int(given, "votes"),
-        .estimation_loops = (int)lw_options_int(given, "estimation-loops"),
-        .comb = lw_options_int(given, "comb"),
-        .comb_loops = (int)lw_options_int(given, "comb-loops"),
+        .n_buckets = lw_options_int(given, "buckets"), .location_loops = (int)lw_options_int(given, "location-loops"),
+        .votes = (int)lw_options_int(given, "votes"), .estimation_loops = (int)lw_options_int(given, "estimation-loops"),
+        .comb = lw_options_int(given, "comb"), .comb_loops = (int)lw_options_int(given, "comb-loops"),
     };
     request->published = choice;
     return LW_OK;

@@ -307,29 +307,23 @@ static int design_highpass(const struct lw_options *given, struct lw_bank *bank,
     "transition; what the filter then does is measured and said."
 
 const struct lw_filter_kind lw_filter_bandpass = {
-    .name = "bandpass",
-    .title = "passes what lies between two frequencies",
+    .name = "bandpass", .title = "passes what lies between two frequencies",
     .description = "A band-pass with linear phase. Gain 1 is that in the middle of the pass band." METHOD,
     .example = "lapwing filters bandpass --rate 500 --from 2 --to 20 \\\n"
                "    --transition 2 --output bank.h5",
-    .options = bandpass_options,
-    .design = design_bandpass,
+    .options = bandpass_options, .design = design_bandpass,
 };
 
 const struct lw_filter_kind lw_filter_lowpass = {
-    .name = "lowpass",
-    .title = "passes what lies below a frequency",
+    .name = "lowpass", .title = "passes what lies below a frequency",
     .description = "A low-pass with linear phase. Gain 1 is that at 0 Hz." METHOD,
     .example = "lapwing filters lowpass --rate 500 --to 20 --taps 513 --output bank.h5",
-    .options = lowpass_options,
-    .design = design_lowpass,
+    .options = lowpass_options, .design = design_lowpass,
 };
 
 const struct lw_filter_kind lw_filter_highpass = {
-    .name = "highpass",
-    .title = "passes what lies above a frequency",
+    .name = "highpass", .title = "passes what lies above a frequency",
     .description = "A high-pass with linear phase, of odd length. Gain 1 is that at half the sampling rate." METHOD,
     .example = "lapwing filters highpass --rate 500 --from 1 --taps 2049 --output bank.h5",
-    .options = highpass_options,
-    .design = design_highpass,
+    .options = highpass_options, .design = design_highpass,
 };

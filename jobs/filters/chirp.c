@@ -42,18 +42,13 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
 }
 
 const struct lw_filter_kind lw_filter_chirp = {
-    .name = "chirp",
-    .title = "the matched filter of a linear chirp, in quadrature",
-    .description =
-        "Complex taps: the chirp with cosine and sine, conjugated and reversed in time, so that convolving is matched filtering "
-        "(do "
-        "not give ols --correlate). The magnitude of the output (--post amplitude) does not depend on the chirp's phase. A chirp "
-        "that begins at sample i of a signal makes its peak at output i + M - 1 with --mode full and i + M / 2, rounded down, with "
-        "--mode same. With --norm energy the mean of |y|^2 in white noise is the noise's power. Gain 1 is that in the middle of "
-        "its "
-        "frequencies.",
+    .name = "chirp", .title = "the matched filter of a linear chirp, in quadrature",
+    .description = "Complex taps: the chirp with cosine and sine, conjugated and reversed in time, so that convolving is matched "
+                   "filtering (do not give ols --correlate). The magnitude of the output (--post amplitude) does not depend on "
+                   "the chirp's phase. A chirp that begins at sample i of a signal makes its peak at output i + M - 1 with --mode "
+                   "full and i + M / 2, rounded down, with --mode same. With --norm energy the mean of |y|^2 in white noise is "
+                   "the noise's power. Gain 1 is that in the middle of its frequencies.",
     .example = "lapwing filters chirp --rate 4096 --from 50 --to 300 --duration 0.25 \\\n"
                "    --output bank.h5",
-    .options = options,
-    .design = design,
+    .options = options, .design = design,
 };

@@ -181,18 +181,14 @@ static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, s
 }
 
 const struct lw_filter_kind lw_filter_boxcar = {
-    .name = "boxcar",
-    .title = "running sums over some widths, as pulsar searches take",
-    .description =
-        "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so that with "
-        "--mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, rounded down. With --norm "
-        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means. With --baseline "
-        "they "
-        "are as long as it, and sum up to 0.",
+    .name = "boxcar", .title = "running sums over some widths, as pulsar searches take",
+    .description = "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so "
+                   "that with --mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, "
+                   "rounded down. With --norm energy white noise keeps its standard deviation for every width; with --norm gain "
+                   "the filters are means. With --baseline they are as long as it, and sum up to 0.",
     .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5\n"
                "lapwing filters boxcar --widths 1,2,4,8 --baseline 256 --output bank.h5",
-    .options = boxcar_options,
-    .design = design_boxcar,
+    .options = boxcar_options, .design = design_boxcar,
 };
 
 /* ---- Gaussian ------------------------------------------------------------------------------------------------------ */
@@ -227,12 +223,10 @@ static int design_gaussian(const struct lw_options *given, struct lw_bank *bank,
 }
 
 const struct lw_filter_kind lw_filter_gaussian = {
-    .name = "gaussian",
-    .title = "Gaussian pulses or smoothing of some widths",
+    .name = "gaussian", .title = "Gaussian pulses or smoothing of some widths",
     .description = "exp(-t^2 / (2 sigma^2)), one filter for each width, symmetric about the middle tap. Gain 1 is that at 0 Hz.",
     .example = "lapwing filters gaussian --rate 500 --fwhm 0.02,0.05,0.1 --output bank.h5",
-    .options = gaussian_options,
-    .design = design_gaussian,
+    .options = gaussian_options, .design = design_gaussian,
 };
 
 /* ---- Ricker -------------------------------------------------------------------------------------------------------- */
@@ -265,12 +259,9 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
 }
 
 const struct lw_filter_kind lw_filter_ricker = {
-    .name = "ricker",
-    .title = "Ricker wavelets of some peak frequencies, as in seismology",
-    .description =
-        "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain 1 is "
-        "that at f.",
+    .name = "ricker", .title = "Ricker wavelets of some peak frequencies, as in seismology",
+    .description = "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain "
+                   "1 is that at f.",
     .example = "lapwing filters ricker --rate 500 --frequency 10,20,40 --output bank.h5",
-    .options = ricker_options,
-    .design = design_ricker,
+    .options = ricker_options, .design = design_ricker,
 };

@@ -21,12 +21,10 @@ const struct lw_option lw_ols_synth_options[] = {
      .help = "Channels. With 1, /signal has one dimension."},
     {.name = "layout", .kind = LW_OPTION_CHOICE, .choices = "time-fast|time-slow", .fallback = "time-fast",
      .help = "Order of /signal: [channel x time] or [time x channel]."},
-    {.name = "type", .kind = LW_OPTION_CHOICE,
-     .choices = LW_FLOATS(LW_SCALAR_TEXT, "|") "|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
+    {.name = "type", .kind = LW_OPTION_CHOICE, .choices = LW_FLOATS(LW_SCALAR_TEXT, "|") "|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
      .fallback = "float32",
      .help = "Type of the samples. The noise has a standard deviation of 1, 16 (8 bits), 256 (16 bits) or 65536 (32 bits)."},
-    {.name = "complex", .kind = LW_OPTION_FLAG,
-     .help = "Complex samples and filters; with a floating-point type."},
+    {.name = "complex", .kind = LW_OPTION_FLAG, .help = "Complex samples and filters; with a floating-point type."},
     {.name = "n-filters", .kind = LW_OPTION_INT, .argument = "F", .fallback = "4", .minimum = 1, .maximum = 4096,
      .help = "Filters: matched filters of chirps and band-passes in turn."},
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .fallback = "513", .minimum = 1, .maximum = 1 << 24,
@@ -114,12 +112,8 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
     const struct lw_writer_dataset datasets[N_DATASETS] = {
         [SIGNAL] = lw_synth_describe(&work->series, work->notes->signal, work->notes->n_signal),
         [FILTERS] = {
-            .path = "/filters",
-            .n_dims = 2,
-            .dims = {synth->n_filters, synth->n_taps},
-            .dim_names = {"filter", "tap"},
-            .type = {.scalar = LW_FLOAT64, .is_complex = synth->is_complex},
-            .attributes = work->notes->filters,
+            .path = "/filters", .n_dims = 2, .dims = {synth->n_filters, synth->n_taps}, .dim_names = {"filter", "tap"},
+            .type = {.scalar = LW_FLOAT64, .is_complex = synth->is_complex}, .attributes = work->notes->filters,
             .n_attributes = work->notes->n_filters,
         },
     };
@@ -168,8 +162,7 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
 {
     const struct lw_synth *const synth = &work->synth;
     work->series = (struct lw_synth_series){
-        .n_samples = synth->n_samples,
-        .n_channels = synth->n_channels,
+        .n_samples = synth->n_samples, .n_channels = synth->n_channels,
         .layout = (enum lw_layout)lw_options_choice(given, "layout"),
         .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
     };

@@ -45,10 +45,7 @@ static int axis_of(const struct lw_synth_series *series)
 struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series, const struct lw_attribute *notes, int n_notes)
 {
     struct lw_writer_dataset signal = {
-        .path = "/signal",
-        .n_dims = series->n_channels > 1 ? 2 : 1,
-        .type = series->type,
-        .attributes = notes,
+        .path = "/signal", .n_dims = series->n_channels > 1 ? 2 : 1, .type = series->type, .attributes = notes,
         .n_attributes = n_notes,
     };
     const int axis = axis_of(series);

@@ -78,8 +78,7 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
     const int64_t origin = is_isolated ? job->window_start : -job->inputs[0].before, begin = job->window_start - origin;
     const struct lw_convolution whole = {
         .n_samples = n, .n_outputs = lw_mode_length(mode, n, n_taps), .n_taps = n_taps, .look_ahead = look_ahead,
-        .reference = job->reference_tap, .boundary = job->boundary,
-        .margin = search->products == LW_PEAKS ? search->cluster : 0,
+        .reference = job->reference_tap, .boundary = job->boundary, .margin = search->products == LW_PEAKS ? search->cluster : 0,
     };
     if (whole.n_outputs < 1)
         return fail_outputs(job, n_taps, n, err);

@@ -17,8 +17,7 @@ static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED =
 static_assert(LW_SIGN_BOTH == 0 && LW_SIGN_POSITIVE == 1 && LW_SIGN_NEGATIVE == 2, "order of --sign");
 
 static const char *const noise_texts[] = {
-    [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured",
-    [LW_NOISE_RMS] = "rms",
+    [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured", [LW_NOISE_RMS] = "rms",
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */

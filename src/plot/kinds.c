@@ -78,8 +78,7 @@ struct lw_input_map lw_plot_map_input(const struct lw_plot *plot)
         .first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0),
         .step = every / lw_said_real(notes, "interpolate", 1),
         .channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0),
-        .channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1),
-        .channels.end = -1,
+        .channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1), .channels.end = -1,
     };
 }
 

@@ -272,8 +272,7 @@ static void draw(struct peaks *p)
     const struct lw_panel panel = {
         .x_label = label, .y_label = filters.label ? filters.label : names[p->by],
         .x_low = low[0] * factor, .x_high = high[0] * factor,
-        .y_low = is_downward ? high[1] : low[1], .y_high = is_downward ? low[1] : high[1],
-        .log_y = p->plot->is_log && p->by == SNR,
+        .y_low = is_downward ? high[1] : low[1], .y_high = is_downward ? low[1] : high[1], .log_y = p->plot->is_log && p->by == SNR,
     };
     lw_script_begin(script);
     const int64_t shown = write_data(p, factor);

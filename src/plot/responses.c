@@ -167,8 +167,7 @@ static void draw_responses(const struct bank *bank, double low, double high, con
     const struct lw_panel panel = {
         .number = 1, .title = "frequency response", .x_label = x_label, .y_label = "gain (dB)",
         .x_low = is_log && low <= 0 ? high / 1000 : low, .x_high = high,
-        .y_low = floor(bank->largest_db / 10) * 10 - RANGE_DB, .y_high = ceil(bank->largest_db / 10) * 10 + 5,
-        .log_x = is_log,
+        .y_low = floor(bank->largest_db / 10) * 10 - RANGE_DB, .y_high = ceil(bank->largest_db / 10) * 10 + 5, .log_x = is_log,
     };
     lw_script_panel(&bank->plot->script, &bank->panels, &panel);
     write_curves(bank, 1, false, "lines");

@@ -152,17 +152,11 @@ static void draw(const struct lw_plot *plot, const struct lw_samples *series, in
     const struct lw_shown *const shown = &series->list[number];
     char label[200];
     const struct lw_panel panel = {
-        .number = number,
-        .title = shown->title[0] ? shown->title : NULL,
-        .is_utc = series->axis.is_utc,
+        .number = number, .title = shown->title[0] ? shown->title : NULL, .is_utc = series->axis.is_utc,
         .x_label = number + 1 == series->count ? series->axis.label : NULL,
-        .y_label = lw_subject_label_values(shown->subject, "", label, sizeof label),
-        .y_low = shown->low,
-        .y_high = shown->high,
+        .y_label = lw_subject_label_values(shown->subject, "", label, sizeof label), .y_low = shown->low, .y_high = shown->high,
         .x_low = lw_plot_axis_at(&series->axis, (double)series->span.begin),
-        .x_high = lw_plot_axis_at(&series->axis, (double)series->span.end),
-        .log_y = plot->is_log,
-        .log_x = is_psd(plot),
+        .x_high = lw_plot_axis_at(&series->axis, (double)series->span.end), .log_y = plot->is_log, .log_x = is_psd(plot),
     };
     lw_script_panel(&plot->script, &series->panels, &panel);
     if (shown->raster.n_columns == shown->raster.length)

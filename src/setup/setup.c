@@ -105,10 +105,8 @@ static void choose_engine(struct lw_setup *setup)
     const struct lw_options *const options = setup->options;
     setup->given_cores = lw_proc_cores();
     setup->engine_spec = (struct lw_engine_spec){
-        .n_threads = (int)lw_options_int(options, "threads"),
-        .node_rank = lw_comm_node_rank(setup->comm),
-        .node_ranks = lw_comm_node_size(setup->comm),
-        .share_device = lw_options_flag(options, "share-gpu"),
+        .n_threads = (int)lw_options_int(options, "threads"), .node_rank = lw_comm_node_rank(setup->comm),
+        .node_ranks = lw_comm_node_size(setup->comm), .share_device = lw_options_flag(options, "share-gpu"),
     };
     const int choice = lw_options_choice(options, "engine");    /* 0: auto */
     if (choice == 0)

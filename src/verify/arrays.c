@@ -171,10 +171,8 @@ int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *
     const struct lw_reach reach = lw_post_reach(shape->post);
     const int64_t rows = lw_verify_piece_rows(shape), rate = lw_post_rate(shape->post);
     const struct lw_verify_choice choice = {
-        .n_channels = shape->n_channels,
-        .n_rows = product->dataset.dims[product->axis_dim],
-        .in_row = shape->n_filters * check.columns,
-        .span = lw_max64(1, rows / lw_post_every(shape->post)) * rate,
+        .n_channels = shape->n_channels, .n_rows = product->dataset.dims[product->axis_dim],
+        .in_row = shape->n_filters * check.columns, .span = lw_max64(1, rows / lw_post_every(shape->post)) * rate,
         .products = n_taps(shape) * (rate > 1 || reach.before > 0 ? 8 : 1),
         .rows_read = lw_verify_rows_read(shape, shape->is_image ? rows : 1),
     };

@@ -84,10 +84,8 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
         return rc;
     *line = (struct line){
         .channel = ((int64_t)values[0] - channels->begin) / channels->step,
-        .piece = request->has_pieces ? (int64_t)values[lines->n_columns - 1] : 0,
-        .index = (int64_t)values[1],
-        .value = CMPLX(values[2], values[3]),
-        .offset = lines->has_fractions ? values[LEAST_COLUMNS] - values[1] : 0,
+        .piece = request->has_pieces ? (int64_t)values[lines->n_columns - 1] : 0, .index = (int64_t)values[1],
+        .value = CMPLX(values[2], values[3]), .offset = lines->has_fractions ? values[LEAST_COLUMNS] - values[1] : 0,
     };
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)

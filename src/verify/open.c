@@ -153,10 +153,8 @@ static struct lw_verify_shape shape_ols(const struct lw_job *job)
     const struct lw_ols_spec *const ols = &job->op.ols;
     return (struct lw_verify_shape){
         .taps = ols->taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1,
-        .tap_rows = ols->n_taps, .tap_columns = 1,
-        .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after,
-        .columns = 1, .output_columns = 1,
-        .post = ols->post, .search = &ols->search,
+        .tap_rows = ols->n_taps, .tap_columns = 1, .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after,
+        .columns = 1, .output_columns = 1, .post = ols->post, .search = &ols->search,
     };
 }
 

@@ -34,13 +34,9 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t lead = verify->job.search.lead;
     *peak = (struct peak){
-        .channel = (int64_t)row[CHANNEL],
-        .filter = shape->is_image ? 0 : (int)row[FILTER],
-        .row = lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
-        .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
-        .value = CMPLX(row[RE], row[IM]),
-        .snr = row[SNR],
-        .cluster_size = (int64_t)row[SIZE],
+        .channel = (int64_t)row[CHANNEL], .filter = shape->is_image ? 0 : (int)row[FILTER],
+        .row = lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]), .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
+        .value = CMPLX(row[RE], row[IM]), .snr = row[SNR], .cluster_size = (int64_t)row[SIZE],
     };
     return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
            peak->row >= lead && peak->row < lead + verify->job.search.n_wanted && peak->column >= 0 &&
@@ -178,8 +174,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps;    /* of one peak with its neighbours */
     const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
     struct table table = {
-        .verify = verify,
-        .name = lw_verify_name(verify, product->dataset.path),
+        .verify = verify, .name = lw_verify_name(verify, product->dataset.path),
         .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
     };
     if (verify->is_fits) {

@@ -35,9 +35,7 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
     lw_free(verify->raw);
     verify->window = NULL;
     verify->plan = (struct lw_plan){
-        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns},
-        .rounds = {.slice = most_rows, .group = 1},
-        .depth = 1,
+        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
         .chunks = LW_CHUNKS_IN_PLACE,
     };
     const struct lw_view_spec view = lw_plan_view(&verify->plan, &verify->job);
@@ -56,8 +54,7 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
 static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {
     const struct lw_window_part part = {
-        .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw,
-        .into_axis = end - begin,
+        .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw, .into_axis = end - begin,
     };
     const int rc = lw_window_read(verify->window, &part, err);
     return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
@@ -203,8 +200,7 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     *samples = (struct lw_verify_samples){
-        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1),
-        .end = end + shape->ahead_rows,
+        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1), .end = end + shape->ahead_rows,
     };
     const int64_t n = (samples->end - samples->begin) * shape->columns;
     samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);

@@ -113,12 +113,9 @@ static bool find_shape(struct array *array)
     *shape = (struct lw_sums_shape){
         .layout = array->channel > array->block ? LW_TIME_SLOW : LW_TIME_FAST,
         .n_planes = array->filter >= 0 ? notes->dims[array->filter] : 1,
-        .n_channels = array->channel >= 0 ? notes->dims[array->channel] : 1,
-        .unit = number_of(sums, "block_outputs"),
-        .channel_unit = number_of(sums, "block_channels"),
-        .rate = (int)number_of(sums, "elements_per_output"),
-        .every = number_of(sums, "outputs_per_element"),
-        .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
+        .n_channels = array->channel >= 0 ? notes->dims[array->channel] : 1, .unit = number_of(sums, "block_outputs"),
+        .channel_unit = number_of(sums, "block_channels"), .rate = (int)number_of(sums, "elements_per_output"),
+        .every = number_of(sums, "outputs_per_element"), .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
     };
     const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims), blocks = sums->dims[array->block];
     if (shape->unit == 0 || shape->channel_unit == 0 || shape->rate == 0 || shape->every == 0 || n == 0 || notes->bytes % n != 0)

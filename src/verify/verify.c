@@ -160,9 +160,7 @@ static int move_files(const struct lw_verify_request *request, struct lw_error *
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err)
 {
     struct lw_verify verify = {
-        .comm = comm,
-        .request = request,
-        .n_wanted = lw_options_int(request->given, "sample"),
+        .comm = comm, .request = request, .n_wanted = lw_options_int(request->given, "sample"),
         .seed = (uint64_t)lw_options_int(request->given, "seed"),
     };
     const bool works = lw_comm_rank(comm) == 0;

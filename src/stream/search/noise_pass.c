@@ -15,11 +15,7 @@ struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_
                                       int n_ranks)
 {
     return (struct lw_noise_pass){
-        .job = job,
-        .engine = engine,
-        .n_ranks = n_ranks,
-        .spec = job->op,
-        .plan = *plan,
+        .job = job, .engine = engine, .n_ranks = n_ranks, .spec = job->op, .plan = *plan,
         .depth = (int)lw_min64(MOST_DEPTH, plan->depth),
     };
 }

@@ -167,13 +167,8 @@ void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *
                       struct lw_pool *pool, uint64_t *sums)
 {
     struct work work = {
-        .shape = shape,
-        .block = block,
-        .data = data,
-        .gather = gather_memory,
-        .sums = sums,
-        .n_elements = count_elements(shape, block->first, block->count),
-        .n_blocks = lw_sums_blocks(shape, block->count),
+        .shape = shape, .block = block, .data = data, .gather = gather_memory, .sums = sums,
+        .n_elements = count_elements(shape, block->first, block->count), .n_blocks = lw_sums_blocks(shape, block->count),
         .n_channel_blocks = lw_sums_channel_blocks(shape, block->n_channels),
     };
     if (block->count == 0)

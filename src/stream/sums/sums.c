@@ -37,16 +37,9 @@ static struct lw_sums_shape shape_of(const struct lw_plan *plan, const struct lw
 {
     const struct lw_op_product *const p = &plan->op.products[product];
     return (struct lw_sums_shape){
-        .layout = job->op.layout,
-        .n_planes = p->n_planes,
-        .n_channels = job->op.n_channels,
-        .n_outputs = job->n_outputs,
-        .unit = plan->rounds.grid.unit,
-        .channel_unit = plan->op.channel_unit,
-        .rate = p->rate,
-        .every = p->every,
-        .width = p->width,
-        .value_bytes = (int64_t)lw_type_bytes(p->type),
+        .layout = job->op.layout, .n_planes = p->n_planes, .n_channels = job->op.n_channels, .n_outputs = job->n_outputs,
+        .unit = plan->rounds.grid.unit, .channel_unit = plan->op.channel_unit, .rate = p->rate, .every = p->every,
+        .width = p->width, .value_bytes = (int64_t)lw_type_bytes(p->type),
     };
 }
 
