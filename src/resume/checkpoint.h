@@ -1,5 +1,5 @@
 /* checkpoint.h - the journal of a run: what an earlier run has left of it, when to write it, and when to stop. What it says of the
- * work is its user's: stream/resume.h for a streamed run, sparse/resume.h for a sparse one.
+ * work is its user's: stream/resume.h for a streamed run, sparse/resume.c for a sparse one.
  *
  *     open    the journal of an earlier run is read, by --resume, and is one of a run like this
  *     start   from now on there can be checkpoints

@@ -1,12 +1,11 @@
 /* collect.c - which samples are read, by whom, and from the file to the rank that needs them: by the format's library, the next
  * read under way while one is worked on, or straight from their place in the file, by the I/O threads side by side
  * (run->is_raw). */
-#include "sparse/collect.h"
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/leave.h"
 #include "io/bytes/transfer.h"
-#include "sparse/pace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -201,14 +200,6 @@ static int read_span(const struct reads *reads, const struct lw_sfft_span *span,
                    lw_dataset_name(&run->setup.job.inputs[0]).text, reason.message);
 }
 
-static void announce(const struct reads *reads, int64_t channel, int64_t begin, int64_t end)
-{
-    for (int64_t s = begin; s < end; s++) {
-        const struct lw_sfft_span *const span = &reads->samples->spans[s];
-        lw_bytes_announce(reads->run->place.fd, offset_of(reads->run, span->first, channel), bytes_of(reads, span->count));
-    }
-}
-
 static int read_piece(void *context, int64_t number, int thread, struct lw_error *err)
 {
     const struct part *const part = context;
@@ -221,8 +212,11 @@ static int read_piece(void *context, int64_t number, int thread, struct lw_error
     const struct block block = {buffer, run->place.axis_bytes, run->place.channel_bytes, reads->width};
     int64_t flaws = 0;
     int rc = lw_leave_check(err);
-    if (rc == LW_OK && reads->samples && run->pace.is_ahead)
-        announce(reads, channel, begin, end);
+    const bool announces = rc == LW_OK && reads->samples && run->pace.is_ahead;
+    for (int64_t s = begin; announces && s < end; s++) {
+        const struct lw_sfft_span *const span = &reads->samples->spans[s];
+        lw_bytes_announce(run->place.fd, offset_of(run, span->first, channel), bytes_of(reads, span->count));
+    }
     for (int64_t s = begin; rc == LW_OK && s < end; s++) {
         const struct lw_sfft_span span = span_of(reads, s);
         rc = read_span(reads, &span, channel, buffer, err);
@@ -233,14 +227,6 @@ static int read_piece(void *context, int64_t number, int thread, struct lw_error
     }
     atomic_fetch_add(&reads->n_not_finite, flaws);
     return rc;
-}
-
-/* Spans of a list in a piece, by their number and by their bytes. */
-static int64_t choose_piece(const struct lw_sparse *run, const struct lw_sfft_samples *samples)
-{
-    const int64_t shares = (int64_t)lw_pool_threads(run->setup.pool) * PIECES_OF_A_THREAD;
-    const int64_t mean_bytes = samples->read * run->place.axis_bytes / samples->n_spans;
-    return lw_max64(1, lw_min64(lw_min64(PIECE_READS, samples->n_spans / shares), PIECE_BYTES / lw_max64(mean_bytes, 1)));
 }
 
 static int read_by_threads(struct reads *reads, struct lw_error *err)
@@ -285,7 +271,11 @@ static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samp
         return LW_OK;
     if (!run->is_raw)
         return read_by_library(&reads, err);
-    reads.piece_size = choose_piece(run, samples);
+    /* spans of a piece, by their number and by their bytes */
+    const int64_t shares = (int64_t)lw_pool_threads(run->setup.pool) * PIECES_OF_A_THREAD;
+    const int64_t mean_bytes = samples->read * run->place.axis_bytes / samples->n_spans;
+    const int64_t most = lw_min64(PIECE_READS, PIECE_BYTES / lw_max64(mean_bytes, 1));
+    reads.piece_size = lw_max64(1, lw_min64(most, samples->n_spans / shares));
     return read_by_threads(&reads, err);
 }
 

@@ -1,12 +1,13 @@
-#include "sparse/memory.h"
+/* memory.c - the memory of a sparse run, known before it starts.
+ *
+ *     base + files + kept | searching: samples of a group of channels, their list, the solver
+ *                         | dense: all samples of a channel, their transform           one after the other, never together */
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
 #include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
-#include "sparse/outcome.h"
-#include "sparse/pace.h"
-#include "sparse/resume.h"
 
 #include <stdio.h>
 
@@ -121,31 +122,16 @@ int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct 
     return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);
 }
 
-static int check(const struct lw_sparse *run, struct lw_error *err)
-{
-    if (!run->method)
-        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
-    if (fits(run, run->bytes.search, run->bytes.search_device))
-        return LW_OK;
-    return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);
-}
-
-/* Each I/O thread reads for itself: where time is fast, of one channel. */
-static void choose_thread_buffers(struct lw_sparse *run)
-{
-    const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
-    const int64_t extent = lw_sparse_extent(run, slow ? run->group : 1);
-    run->n_buffers = lw_pool_threads(run->setup.pool);
-    run->buffer_bytes = lw_max64(extent, lw_max64(LEAST_THREAD_BYTES, lw_min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES)));
-    run->block = lw_min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
-}
-
 /* Read so many channels at a time. */
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
     run->group = group;
-    if (run->is_raw) {
-        choose_thread_buffers(run);
+    if (run->is_raw) {                  /* each I/O thread reads for itself: where time is fast, of one channel */
+        const int64_t extent = lw_sparse_extent(run, run->setup.job.op.layout == LW_TIME_SLOW ? group : 1);
+        run->n_buffers = lw_pool_threads(run->setup.pool);
+        const int64_t share = lw_min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES);
+        run->buffer_bytes = lw_max64(extent, lw_max64(LEAST_THREAD_BYTES, share));
+        run->block = lw_min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
     } else {
         const int64_t width = group * (int64_t)lw_type_bytes(run->setup.job.op.input);
         run->n_buffers = 2;
@@ -180,7 +166,11 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
         run->chunks = LW_CHUNKS_IN_PLACE;
         choose_groups(run);
     }
-    return check(run, err);
+    if (!run->method)
+        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
+    if (fits(run, run->bytes.search, run->bytes.search_device))
+        return LW_OK;
+    return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------------------- */

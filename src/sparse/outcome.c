@@ -1,4 +1,6 @@
-#include "sparse/outcome.h"
+/* outcome.c - what became of the channels: lines and figures, from the rank that has them to all, and to the result: a table of
+ * lines, and one of channels (job/line_rows.h has their rows). */
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
@@ -136,17 +138,6 @@ int64_t lw_sparse_most_written(const struct lw_sparse *run)
                               row_bytes(run, sizeof(struct lw_sfft_channel_row)));
 }
 
-/* Lines are in the order of their index, rows in that of their frequency: where it is negative comes first. */
-static int64_t count_before_negative(const struct lw_sparse *run, int64_t channel)
-{
-    const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
-    const int64_t all = (int64_t)run->mine[channel].lines;
-    int64_t count = 0;
-    while (count < all && frequency(run, lines[count].frequency, 0) >= 0)
-        count++;
-    return count;
-}
-
 /* ---- rows: a run of lines for each channel, and one run of channels ---- */
 
 static int64_t count_lines(const void *context, int64_t channel)
@@ -165,7 +156,10 @@ static void fill_lines(const void *context, int64_t channel, int64_t first, int6
 {
     const struct lw_sparse *const run = context;
     const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
-    const int64_t all = (int64_t)run->mine[channel].lines, turn = count_before_negative(run, channel);
+    const int64_t all = (int64_t)run->mine[channel].lines;
+    int64_t turn = 0;       /* lines are in the order of their index, rows in that of their frequency: negative ones come first */
+    while (turn < all && frequency(run, lines[turn].frequency, 0) >= 0)
+        turn++;
     char *to = into;
     for (int64_t i = 0; i < count; i++) {
         const struct lw_sfft_line *const line = &lines[(turn + first + i) % all];

@@ -1,4 +1,6 @@
-#include "sparse/pace.h"
+/* pace.c - how the samples of a sparse run are read: straight from their place in the file or by the format's library, and
+ * across which gaps reading goes on. Nothing here changes a result. */
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

@@ -131,19 +131,6 @@ static double list_tones(const struct lw_sfft_spec *spec, struct lw_sparse_refin
     return left_out;
 }
 
-static void conclude(const struct lw_sparse *run, struct lw_sparse_refine *refine, const struct verdict *verdict,
-                     struct lw_sfft_result *result)
-{
-    struct lw_sfft_spec spec = run->plan.spec;
-    spec.sparsity = run->request.spec.sparsity;
-    const double left_out = list_tones(&spec, refine, result);
-    result->noise_power = verdict->is_clean ? verdict->left : verdict->rest.noise_power;
-    result->detection_limit = verdict->is_clean ? 0 : verdict->rest.detection_limit;
-    result->residual = verdict->power > 0 ? (verdict->left + left_out) / verdict->power : 0;
-    result->is_noise = verdict->is_clean || (verdict->is_exhausted && verdict->rest.is_noise);
-    result->is_explained = result->is_noise && lw_sfft_is_complete(&spec, verdict->power, result);
-}
-
 int lw_sparse_refine(const struct lw_sparse *run, struct lw_sparse_refine *refine, struct lw_sfft_solver *solver, int attempt,
                      const double *values, struct lw_sfft_result *result, struct lw_error *err)
 {
@@ -152,9 +139,17 @@ int lw_sparse_refine(const struct lw_sparse *run, struct lw_sparse_refine *refin
     struct verdict verdict = {.rest = *result, .power = lw_sfft_tones_power(tones, tones->rest, false)};
     verdict.left = verdict.power;
     const int rc = fit_tones(tones, solver, attempt, &verdict, err);
-    if (rc == LW_OK)
-        conclude(run, refine, &verdict, result);
-    return rc;
+    if (rc)
+        return rc;
+    struct lw_sfft_spec spec = run->plan.spec;
+    spec.sparsity = run->request.spec.sparsity;
+    const double left_out = list_tones(&spec, refine, result);
+    result->noise_power = verdict.is_clean ? verdict.left : verdict.rest.noise_power;
+    result->detection_limit = verdict.is_clean ? 0 : verdict.rest.detection_limit;
+    result->residual = verdict.power > 0 ? (verdict.left + left_out) / verdict.power : 0;
+    result->is_noise = verdict.is_clean || (verdict.is_exhausted && verdict.rest.is_noise);
+    result->is_explained = result->is_noise && lw_sfft_is_complete(&spec, verdict.power, result);
+    return LW_OK;
 }
 
 int lw_sparse_off_grid(const struct lw_sparse_refine *refine, double *values, const struct lw_sfft_result *result)

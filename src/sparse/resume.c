@@ -1,11 +1,14 @@
-#include "sparse/resume.h"
+/* resume.c - checkpoints of a sparse run, which finds the lines of its channels one group after the other. What became of a channel
+ * is kept as a record beside the result, as soon as a checkpoint is due; the journal says how many bytes of records count.
+ *
+ *     record   struct lw_sparse_record, then its lines; of several records of a channel the last counts */
+#include "sparse/state.h"
 
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
 #include "io/write/result_file.h"
-#include "sparse/outcome.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,17 +69,6 @@ static int read_record(struct lw_sparse *run, int64_t all, struct lw_sparse_reco
     return LW_OK;
 }
 
-static void take_record(struct lw_sparse *run, const struct lw_sparse_record *record, const struct lw_sfft_line *lines)
-{
-    const int64_t channel = record->channel;
-    run->all[channel] = record->outcome;
-    run->records.noted[channel] = state_of(&record->outcome);
-    if (lw_sparse_owner(run, channel) != run->rank)
-        return;
-    run->mine[channel] = record->outcome;
-    memcpy(lw_sparse_lines_of(run, channel), lines, (size_t)record->n_lines * sizeof *lines);
-}
-
 static int take_records(struct lw_sparse *run, int64_t all, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
@@ -89,7 +81,13 @@ static int take_records(struct lw_sparse *run, int64_t all, struct lw_error *err
             return rc;
         lw_comm_broadcast(comm, record, sizeof *record);
         lw_comm_broadcast(comm, lines, record->n_lines * (int64_t)sizeof *lines);
-        take_record(run, record, lines);
+        const int64_t channel = record->channel;
+        run->all[channel] = record->outcome;
+        run->records.noted[channel] = state_of(&record->outcome);
+        if (lw_sparse_owner(run, channel) == run->rank) {
+            run->mine[channel] = record->outcome;
+            memcpy(lw_sparse_lines_of(run, channel), lines, (size_t)record->n_lines * sizeof *lines);
+        }
         taken += (int64_t)sizeof *record + record->n_lines * (int64_t)sizeof *lines;
     }
     return LW_OK;

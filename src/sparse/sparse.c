@@ -7,12 +7,8 @@
 #include "resume/stop.h"
 #include "setup/planned.h"
 #include "sfft/tones/dense_fit.h"
-#include "sparse/collect.h"
-#include "sparse/memory.h"
-#include "sparse/outcome.h"
-#include "sparse/pace.h"
 #include "sparse/refine.h"
-#include "sparse/resume.h"
+#include "sparse/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -227,19 +223,6 @@ static void summarize(struct lw_sparse *run)
         run->method->log(run);
 }
 
-/* Work through the channels and write what became of them. */
-static int finish(struct lw_sparse *run, struct lw_error *err)
-{
-    int rc = compute(run, err);
-    lw_stop_end();
-    if (rc)
-        lw_sparse_resume_save(run, rc, err);
-    (void)(rc || (rc = lw_sparse_write(run, err)) ||
-           (rc = lw_result_finish(&run->result, &run->flaws, err)));
-    lw_progress_end(&run->report.progress);
-    return rc;
-}
-
 int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const char *command_line, struct lw_error *err)
 {
@@ -252,7 +235,13 @@ int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_log_info("%s: %s", ops->name, run.setup.job.summary);
     lw_log_info("%s", run.setup.algorithm);
     lw_progress_start(&run.report.progress, (run.method ? run.method->samples(&run) : 0) * run.n_channels, 0);
-    if ((rc = finish(&run, err)) == LW_OK)
+    rc = compute(&run, err);
+    lw_stop_end();
+    if (rc)
+        lw_sparse_resume_save(&run, rc, err);
+    (void)(rc || (rc = lw_sparse_write(&run, err)) || (rc = lw_result_finish(&run.result, &run.flaws, err)));
+    lw_progress_end(&run.report.progress);
+    if (rc == LW_OK)
         summarize(&run);
 done:
     close_run(&run);
@@ -283,29 +272,25 @@ static int measure(struct lw_sparse *run, double started, struct lw_planned *pla
     return LW_OK;
 }
 
-/* Where no method says otherwise, all samples are read. */
-static void keep_numbers(const struct lw_sparse *run, double started, struct lw_planned *planned)
-{
-    planned->is_sparse = true;
-    planned->host_bytes = lw_sparse_host_bytes(run);
-    planned->device_bytes = lw_sparse_device_bytes(run);
-    planned->read_bytes = run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input);
-    planned->seconds = lw_sparse_read_seconds(run, 0, planned->read_bytes);
-    planned->written_bytes = lw_sparse_most_written(run);
-    planned->start_seconds = lw_now() - started;
-}
-
 int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
                    struct lw_error *err)
 {
     struct lw_sparse run = {0};
     const double started = lw_now();
     int rc = open_run(&run, comm, ops, options, err);
-    if (rc == LW_OK)
-        keep_numbers(&run, started, planned);
-    if (rc == LW_OK && planned->prints)
+    if (rc)
+        goto done;
+    planned->is_sparse = true;
+    planned->host_bytes = lw_sparse_host_bytes(&run);
+    planned->device_bytes = lw_sparse_device_bytes(&run);
+    /* all samples are read, unless the method says otherwise */
+    planned->read_bytes = run.request.spec.n * run.n_channels * (int64_t)lw_type_bytes(run.setup.job.op.input);
+    planned->seconds = lw_sparse_read_seconds(&run, 0, planned->read_bytes);
+    planned->written_bytes = lw_sparse_most_written(&run);
+    planned->start_seconds = lw_now() - started;
+    if (planned->prints)
         lw_plan_print_input(&run.setup, 1);
-    if (rc == LW_OK && run.method)
+    if (run.method)
         rc = run.method->print(&run, planned, err);
     if (rc == LW_OK && planned->prints) {
         lw_plan_bytes_row("writes", planned->written_bytes, " at most");
@@ -313,6 +298,7 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     }
     if (rc == LW_OK && lw_options_flag(options, "measure"))
         rc = measure(&run, started, planned, err);
+done:
     close_run(&run);
     return rc;
 }

@@ -7,12 +7,7 @@
 #include "base/memory.h"
 #include "base/select.h"
 #include "sfft/probe.h"
-#include "sparse/collect.h"
-#include "sparse/memory.h"
-#include "sparse/outcome.h"
-#include "sparse/pace.h"
 #include "sparse/refine.h"
-#include "sparse/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -342,16 +337,6 @@ static int search(struct lw_sparse *run, struct lw_error *err)
 
 /* ---- in words ------------------------------------------------------------------------------------------------------ */
 
-static void print_attempts(const struct lw_sparse *run)
-{
-    for (int a = 0; a < run->plan.n_attempts; a++) {
-        const struct lw_sfft_attempt *const attempt = &run->plan.attempts[a];
-        printf("%-16s%d stages of %" PRId64 " buckets, %d shifts: %" PRId64 " samples a channel, %.3g%%\n",
-               a == 0 ? "attempt" : "if not enough", attempt->n_stages, attempt->n_buckets, attempt->n_shifts,
-               attempt->samples, 100 * (double)attempt->samples / (double)run->request.spec.n);
-    }
-}
-
 static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     struct stages *const stages = run->state;
@@ -367,7 +352,12 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
         return LW_OK;
     char combined[24];
     const int64_t values = run->n_ranks > 1 ? lw_sparse_attempt_samples(&run->plan, n_attempts) * 16 * run->n_channels : 0;
-    print_attempts(run);
+    for (int a = 0; a < run->plan.n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &run->plan.attempts[a];
+        printf("%-16s%d stages of %" PRId64 " buckets, %d shifts: %" PRId64 " samples a channel, %.3g%%\n",
+               a == 0 ? "attempt" : "if not enough", attempt->n_stages, attempt->n_buckets, attempt->n_shifts,
+               attempt->samples, 100 * (double)attempt->samples / (double)run->request.spec.n);
+    }
     lw_sparse_print_reads(run, &reads);
     printf("%-16s%s a rank over MPI\n", "combines", lw_bytes_text(values, combined));
     return LW_OK;

@@ -19,7 +19,7 @@
 #include "setup/report.h"
 #include "setup/result.h"
 #include "setup/setup.h"
-#include "sfft/sfft.h"
+#include "sfft/reading.h"
 
 /* What became of a channel; as doubles, so that ranks can add them up: all zero but on the channel's rank. */
 struct lw_sparse_outcome {
@@ -45,7 +45,7 @@ enum { LW_SPARSE_FIRST_ATTEMPTS = 2 };
 
 enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_SPARSE_WRITE };
 
-/* What became of channels, as a file beside the result (resume.h). */
+/* What became of channels, as a file beside the result (resume.c). */
 struct lw_sparse_records {
     char name[LW_MAX_PATH];
     int fd;                         /* of the file, on rank 0; -1: there is none yet */
@@ -157,3 +157,151 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 {
     return run->request.has_pieces ? "pieces of channels" : "channels";
 }
+
+/* ---- how samples are read (pace.c) ----------------------------------------------------------------------------------- */
+
+/** Whether the I/O threads can read the samples where they lie: sets is_raw and place, alike on all ranks. Collective. */
+int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
+
+/** Set run->pace, of rank 0 on all ranks: by a trial where a part of many samples will be read from their place. Collective. */
+int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err);
+
+/** Whether each channel is read by itself; else a read has samples of several, all of one piece. */
+bool lw_sparse_reads_each(const struct lw_sparse *run);
+
+/** Samples of the axis across which reading goes on rather than starting anew. */
+int64_t lw_sparse_gap(const struct lw_sparse *run);
+
+/** Bytes of the file from the first to the last of so many channels of a sample. */
+int64_t lw_sparse_extent(const struct lw_sparse *run, int64_t n_channels);
+
+/* What is read of all channels, by all ranks. */
+struct lw_sparse_reads {
+    int64_t samples;                /* wanted */
+    int64_t reads, bytes;
+};
+
+/** What a list says, of the samples that are this rank's. Collective. */
+struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const struct lw_sfft_samples *samples);
+
+/** Say in the log what is read and why so: one line of rank 0. */
+void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
+
+/** Seconds of so many reads of all ranks. */
+double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes);
+
+/** What is read in rows of the plan command, with the time it will take. */
+void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
+
+/* ---- samples from the file to the ranks (collect.c) ------------------------------------------------------------------ */
+
+/** List the samples that this rank reads for the first n_attempts attempts of a layout, and what is read for them at one go.
+ * `samples` may be released whatever the outcome. Not collective. */
+int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, int n_attempts, struct lw_sfft_samples *samples,
+                   struct lw_error *err);
+
+/** Bring the listed samples of channels [channel, channel + n_channels) to the ranks that own these. Collective.
+ * @param samples  this rank's list
+ * @param values   [n_channels][samples->total](re, im) as stored; that of channel c is complete on the owner of c */
+int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *samples, int64_t channel, int64_t n_channels,
+                      double *values, struct lw_error *err);
+
+/** Read all samples of a channel into run->whole; every rank another channel, or none (-1). Samples that are not finite are zero;
+ * LW_EDATA where --nan does not allow it. Collective. */
+int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err);
+
+/** LW_EDATA if some of the samples taken so far, run->flaws, are not finite, and --nan does not allow it. Collective. */
+int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err);
+
+/** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
+
+/* ---- what became of the channels (outcome.c) ------------------------------------------------------------------------- */
+
+/** Channels that a rank has at most. */
+int64_t lw_sparse_most_own(const struct lw_sparse *run);
+
+/** Room for the lines of a channel of this rank: [sparsity]. */
+struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
+
+/** Take the lines and the figures of a result as what became of a channel of this rank. */
+void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,
+                    struct lw_sparse_outcome outcome);
+
+/** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
+void lw_sparse_share_outcomes(struct lw_sparse *run);
+
+/* What became of all channels together, by run->all. */
+struct lw_sparse_totals {
+    double lines;
+    double residual, detection_limit, samples, attempts;            /* the most of any channel */
+    double unexplained_residual;    /* the most of any that is not explained */
+    int64_t unexplained, dense, off_grid, refined, dense_refined;   /* channels */
+};
+struct lw_sparse_totals lw_sparse_add_up(const struct lw_sparse *run);
+
+/** Whether so many attempts have been made at a channel, or it needs no more. */
+bool lw_sparse_is_tried(const struct lw_sparse *run, int64_t channel, int n_attempts);
+
+/** This rank's next channel from `from` on at which that is not so; -1: none. */
+int64_t lw_sparse_next_untried(const struct lw_sparse *run, int64_t from, int n_attempts);
+
+/** This rank's next channel from `from` on that is neither explained nor dense; -1: none. */
+int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
+
+/** Bytes of rows on their way to the table. */
+int64_t lw_sparse_table_bytes(const struct lw_sparse *run);
+
+/** Bytes of both tables, if each channel has as many lines as are asked for. */
+int64_t lw_sparse_most_written(const struct lw_sparse *run);
+
+/** Create the file and write both tables. Collective. */
+int lw_sparse_write(struct lw_sparse *run, struct lw_error *err);
+
+/* ---- memory (memory.c) ----------------------------------------------------------------------------------------------- */
+
+/** Choose `group`, `block` and `chunks`, and count bytes. LW_ECONFIG: it does not fit. */
+int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err);
+
+/** The most that a rank has at a time, on the host and on its device. */
+int64_t lw_sparse_host_bytes(const struct lw_sparse *run);
+int64_t lw_sparse_device_bytes(const struct lw_sparse *run);
+
+/** For the plan command, on rank 0. */
+void lw_sparse_memory_print(const struct lw_sparse *run);
+
+/** Samples of a channel that the first so many attempts take. */
+int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
+
+/** The reads of a group and block. */
+struct lw_view_spec lw_sparse_view(const struct lw_sparse *run);
+
+/** Whether the dense transform may be begun; and what to say if not, `why` being the reason for one: always LW_ECONFIG. */
+bool lw_sparse_fits_dense(const struct lw_sparse *run);
+int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err);
+
+/** Why all channels are dense from the start. */
+const char *lw_sparse_why_dense(const struct lw_sparse *run);
+
+/* ---- checkpoints (resume.c) ------------------------------------------------------------------------------------------ */
+
+struct lw_sparse_record {
+    int64_t channel, n_lines;
+    struct lw_sparse_outcome outcome;
+};
+
+/** Host bytes that start allocates. */
+int64_t lw_sparse_resume_bytes(const struct lw_sparse *run);
+
+/** Hold the place of the result, a file without tables; take what an earlier run has left as what became of its channels, in
+ * run->mine and run->all. LW_EIO, LW_EDATA, LW_ECONFIG, LW_ESYSTEM. Collective. */
+int lw_sparse_resume_start(struct lw_sparse *run, struct lw_error *err);
+
+/** At the end of a group of channels: a checkpoint, if it is due. LW_ESTOPPED, LW_EIO. Collective. */
+int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err);
+
+/** The search has ended with `rc`, the same on all ranks: keep what was found where a later run can go on. Collective.
+ * @param err  in, out: an error that says that the run was stopped says what can be done */
+void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err);
+
+void lw_sparse_resume_close(struct lw_sparse *run);

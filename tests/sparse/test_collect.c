@@ -5,8 +5,7 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "sfft/number.h"
-#include "sparse/collect.h"
-#include "sparse/pace.h"
+#include "sparse/state.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

@@ -4,9 +4,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "sparse/collect.h"
-#include "sparse/outcome.h"
-#include "sparse/resume.h"
+#include "sparse/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,9 +63,12 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
     return LW_OK;
 }
 
-static void print_plan(const struct lw_sparse *run)
+static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct published *const state = run->state;
+    (void)err;
+    if (!planned->prints)
+        return LW_OK;
     for (int a = 0; a < state->n_plans; a++) {
         const struct lw_published_plan *const plan = &state->plans[a];
         printf("%-16s%d loops that locate, %d more that estimate, 1 that checks; %" PRId64 " buckets, windows of %" PRId64
@@ -81,13 +82,6 @@ static void print_plan(const struct lw_sparse *run)
     char read[24];
     printf("%-16s%s: all samples of a channel, by the rank that computes it\n", "reads",
            lw_bytes_text(run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input), read));
-}
-
-static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
-{
-    (void)err;
-    if (planned->prints)
-        print_plan(run);
     return LW_OK;
 }
 
