@@ -47,17 +47,12 @@ void lw_sfft_model_use(struct lw_sfft_model *model, int n_stages)
     clear_table(model);
 }
 
-static int64_t *find(const struct lw_sfft_model *model, int64_t frequency)
+int64_t lw_sfft_model_line(struct lw_sfft_model *model, int64_t frequency)
 {
     int64_t at = (int64_t)(lw_random_bits(0, (uint64_t)frequency) & (uint64_t)(model->table_size - 1));
     while (model->table[at] >= 0 && model->frequency[model->table[at]] != frequency)
         at = (at + 1) & (model->table_size - 1);
-    return &model->table[at];
-}
-
-int64_t lw_sfft_model_line(struct lw_sfft_model *model, int64_t frequency)
-{
-    int64_t *const entry = find(model, frequency);
+    int64_t *const entry = &model->table[at];
     if (*entry < 0 && model->n_lines < model->capacity) {
         *entry = model->n_lines++;
         model->frequency[*entry] = frequency;
@@ -207,16 +202,6 @@ static double make_image(struct lw_sfft_model *model, int n_planes)
     return total;
 }
 
-static void subtract_image(const struct lw_sfft_model *model, int n_planes, double length, double complex *const *rest)
-{
-    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
-    for (int p = 0; p < n_planes; p++) {
-        const int64_t n_buckets = model->stages[model->planes[p].stage].spec.n_buckets;
-        for (int64_t b = 0; b < n_buckets; b++)
-            rest[p][b] -= length * model->image[p][b];
-    }
-}
-
 void lw_sfft_model_fit(struct lw_sfft_model *model, int n_planes, double complex *const *rest, int steps, double enough)
 {
     const int64_t count = model->n_lines;
@@ -230,7 +215,10 @@ void lw_sfft_model_fit(struct lw_sfft_model *model, int n_planes, double complex
         const double length = before / seen;
         for (int64_t j = 0; j < count; j++)
             model->amplitude[j] += length * model->direction[j];
-        subtract_image(model, n_planes, length, rest);
+        #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+        for (int p = 0; p < n_planes; p++)
+            for (int64_t b = 0; b < model->stages[model->planes[p].stage].spec.n_buckets; b++)
+                rest[p][b] -= length * model->image[p][b];
         project(model, n_planes, rest, model->gradient);
         const double now = energy(model->gradient, count);
         for (int64_t j = 0; j < count; j++)

@@ -22,13 +22,6 @@ static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double
     return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) * 1.25 / 0.8;
 }
 
-/* Buckets that lift equal lines to three deviations of the noise. */
-static double least_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
-{
-    const double load = (double)n_lines / most_lines_per_bucket;
-    return spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
-}
-
 /* Bits that each shift adds to a location: as many as the phase of a single bucket is good for, at four deviations. If that was not
  * enough, the lines are not equal, and the next attempts go as deep as a bucket does. */
 static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
@@ -59,15 +52,6 @@ static struct lw_sfft_attempt attempt_of(const struct lw_sfft_plan *plan, int64_
     return attempt;
 }
 
-/* A later attempt that does not fit into `room` samples is made with fewer shifts, if that helps. */
-static struct lw_sfft_attempt make_attempt(const struct lw_sfft_plan *plan, int64_t n_lines, int number, int64_t room)
-{
-    const struct lw_sfft_spec *const spec = &plan->spec;
-    const int64_t n_buckets = even_size(spec, least_buckets(spec, n_lines)) * growth[number];
-    const struct lw_sfft_attempt attempt = attempt_of(plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, number));
-    return attempt.samples > room && number > 0 ? attempt_of(plan, n_buckets, unknown_bits[number]) : attempt;
-}
-
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
 {
     struct lw_sfft_plan plan = {
@@ -81,11 +65,17 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
     if (spec->sparsity > spec->n / 16)
         return plan;
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
-    int64_t samples = 0;
+    const double load = (double)n_lines / most_lines_per_bucket;
+    /* buckets that lift equal lines to three deviations of the noise */
+    const double least = spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
+    int64_t room = spec->n / 4;             /* samples */
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
-        const struct lw_sfft_attempt attempt = make_attempt(&plan, n_lines, a, spec->n / 4 - samples);
-        samples += attempt.samples;
-        if (samples > spec->n / 4)
+        const int64_t n_buckets = even_size(spec, least) * growth[a];
+        struct lw_sfft_attempt attempt = attempt_of(&plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, a));
+        if (attempt.samples > room && a > 0)        /* fewer shifts may fit */
+            attempt = attempt_of(&plan, n_buckets, unknown_bits[a]);
+        room -= attempt.samples;
+        if (room < 0)
             break;
         plan.attempts[plan.n_attempts++] = attempt;
     }

@@ -39,15 +39,6 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
     return plan;
 }
 
-/* What the stage's window makes of the samples, folded to one period of the buckets. */
-static void fold(const struct lw_sfft_stage *stage, const double complex *x, double complex *folded)
-{
-    const int64_t n_buckets = stage->spec.n_buckets, half = stage->window->half;
-    memset(folded, 0, (size_t)n_buckets * sizeof *folded);
-    for (int64_t i = -half; i <= half; i++)
-        folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
-}
-
 /* exp(-2 pi i k / n) */
 static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
 
@@ -78,18 +69,6 @@ static void split(const double complex *folded, int64_t n_buckets, double comple
     }
 }
 
-/* |U[b]|^2 of the rest of the transform, by its definition: few are looked at. */
-static double bucket_energy(const double complex *part, int64_t length, int64_t b)
-{
-    const double complex step = root(b, length);
-    double complex sum = 0, turn = 1;
-    for (int64_t i = 0; i < length; i++) {
-        turn = next_turn(turn, step, b, i, length);
-        sum += part[i] * turn;
-    }
-    return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
-}
-
 /* Energies of some buckets: of all, or of so many by chance, as lines may lie at equal distances. Those of a real signal come in
  * pairs, of which one is enough. */
 static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *parts, double *energies)
@@ -98,8 +77,14 @@ static int64_t measure_energies(const struct lw_sfft_layout *layout, const doubl
     const int64_t n_buckets = layout->stages[0].spec.n_buckets, room = spec->is_real ? n_buckets / 2 : n_buckets;
     const int64_t count = room < MOST_ENERGIES ? room : MOST_ENERGIES, length = n_buckets / SPLIT;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t b = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room);
-        energies[i] = bucket_energy(parts + b % SPLIT * length, length, b / SPLIT);
+        const int64_t bucket = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room), b = bucket / SPLIT;
+        const double complex *const part = parts + bucket % SPLIT * length, step = root(b, length);
+        double complex sum = 0, turn = 1;
+        for (int64_t t = 0; t < length; t++) {      /* the rest of the transform by its definition: few are looked at */
+            turn = next_turn(turn, step, b, t, length);
+            sum += part[t] * turn;
+        }
+        energies[i] = creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
     }
     return count;
 }
@@ -118,13 +103,15 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
 {
     const struct lw_sfft_stage *const stage = &layout->stages[0];
     const double complex *const x = (const double complex *)samples;
-    const int64_t n_buckets = stage->spec.n_buckets, n_samples = lw_sfft_stage_samples(stage);
+    const int64_t n_buckets = stage->spec.n_buckets, half = stage->window->half, n_samples = lw_sfft_stage_samples(stage);
     double complex *const folded = lw_alloc_array(2 * n_buckets, sizeof *folded, "the buckets of a probe", err);
     if (!folded)
         return LW_ESYSTEM;
     double complex *const parts = folded + n_buckets;
     double energies[MOST_ENERGIES];
-    fold(stage, x, folded);
+    memset(folded, 0, (size_t)n_buckets * sizeof *folded);
+    for (int64_t i = -half; i <= half; i++)         /* what the window makes of the samples, one period of the buckets */
+        folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
     split(folded, n_buckets, parts);
     const int64_t count = measure_energies(layout, parts, energies);
     lw_free(folded);

@@ -111,17 +111,6 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
 
 /* ---- peeling --------------------------------------------------------------------------------------------------------- */
 
-/* Mean over shifts of |rest|^2 in bucket b of a stage. */
-static double bucket_energy(const struct lw_sfft *sfft, int stage, int64_t b)
-{
-    double sum = 0;
-    for (int p = sfft->layout->first_plane[stage]; p < sfft->layout->first_plane[stage + 1]; p++) {
-        const double re = creal(sfft->rest[p][b]), im = cimag(sfft->rest[p][b]);
-        sum += re * re + im * im;
-    }
-    return sum / sfft->layout->stages[stage].spec.n_shifts;
-}
-
 /* Variance that the noise has in a bucket of this stage. */
 static double bucket_noise(const struct lw_sfft *sfft, int stage)
 {
@@ -273,13 +262,19 @@ struct look {
     double least_noise;             /* what leaks between lines counts as noise, per sample */
 };
 
-/* ---- energies ------------------------------------------------------------------------------------------------------- */
-
+/* The energy of each bucket, |rest|^2 on average over the shifts, to `energies`; returns their sum. */
 static double measure_energies(struct lw_sfft *sfft, int stage)
 {
     double sum = 0;
-    for (int64_t b = 0; b < sfft->layout->stages[stage].spec.n_buckets; b++)
-        sum += sfft->energies[b] = bucket_energy(sfft, stage, b);
+    for (int64_t b = 0; b < sfft->layout->stages[stage].spec.n_buckets; b++) {
+        double energy = 0;
+        for (int p = sfft->layout->first_plane[stage]; p < sfft->layout->first_plane[stage + 1]; p++) {
+            const double re = creal(sfft->rest[p][b]), im = cimag(sfft->rest[p][b]);
+            energy += re * re + im * im;
+        }
+        sfft->energies[b] = energy / sfft->layout->stages[stage].spec.n_shifts;
+        sum += sfft->energies[b];
+    }
     return sum;
 }
 
@@ -385,18 +380,6 @@ static void prune(const struct look *look)
     fit(look);
 }
 
-static void find_lines(const struct look *look)
-{
-    struct lw_sfft *const sfft = look->sfft;
-    for (int i = 0; i < LW_SFFT_LOOKS && peel(look, i == 0) > 0; i++) {
-        fit(look);
-        estimate_noise(look, LW_SFFT_QUANTILE_FITTED);
-        prune(look);
-    }
-    subtract_model(sfft);
-    estimate_noise(look, LW_SFFT_QUANTILE_FITTED);
-}
-
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
 /* Energy of lines that were found and are not reported: the weakest, or those below the minimum. */
@@ -442,7 +425,13 @@ void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *r
     look.power = power_left(sfft, check);
     look.least_noise = look.power * pow(LW_SFFT_LEAK * layout->plan.window.tolerance, 2) / layout->stages[0].window->energy;
 
-    find_lines(&look);
+    for (int i = 0; i < LW_SFFT_LOOKS && peel(&look, i == 0) > 0; i++) {
+        fit(&look);
+        estimate_noise(&look, LW_SFFT_QUANTILE_FITTED);
+        prune(&look);
+    }
+    subtract_model(sfft);
+    estimate_noise(&look, LW_SFFT_QUANTILE_FITTED);
     *result = (struct lw_sfft_result){0};
     report_lines(sfft, result);
     struct lw_sfft_figures figures = {

@@ -7,20 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* A Gaussian that has fallen to the tolerance at its ends; so has its transform, at as many deviations, in frequency. */
-static void fill_gaussian(const struct lw_published_plan *plan, int64_t half, double *factor)
-{
-    const double decay = log(plan->window.tolerance) / ((double)half * (double)half);
-    for (int64_t i = 0; i <= half; i++)
-        factor[i] = exp(decay * (double)i * (double)i);
-}
-
-/* Chebyshev's polynomial of even degree m at x. */
-static double chebyshev(double m, double x)
-{
-    return fabs(x) <= 1 ? cos(m * acos(x)) : cosh(m * acosh(fabs(x)));
-}
-
 /* The window whose transform over its 2 h + 1 places is T_2h(beta cos(pi k / (2 h + 1))), beta such that all side lobes are
  * at the tolerance: Dolph, "A current distribution for broadside arrays", 1946. */
 static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t half, double *factor, struct lw_error *err)
@@ -36,8 +22,10 @@ static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t ha
     if (rc == LW_OK && !plan_of_values)
         rc = lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " taps", taps);
     if (rc == LW_OK) {
-        for (int64_t k = 0; k <= half; k++)
-            spectrum[k] = chebyshev(degree, beta * cos(M_PI * (double)k / (double)taps));
+        for (int64_t k = 0; k <= half; k++) {       /* Chebyshev's polynomial, of even degree */
+            const double x = beta * cos(M_PI * (double)k / (double)taps);
+            spectrum[k] = fabs(x) <= 1 ? cos(degree * acos(x)) : cosh(degree * acosh(fabs(x)));
+        }
         fftw_execute(plan_of_values);
         for (int64_t i = 0; i <= half; i++)
             factor[i] = values[i];
@@ -53,10 +41,14 @@ static int create_window(const struct lw_published_plan *plan, struct lw_sfft_wi
     const int64_t half = lw_published_window_half(plan);
     double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     int rc = factor ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN)
-        fill_gaussian(plan, half, factor);
-    else if (rc == LW_OK)
+    if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN) {
+        /* a Gaussian that has fallen to the tolerance at its ends; so has its transform, at as many deviations, in frequency */
+        const double decay = log(plan->window.tolerance) / ((double)half * (double)half);
+        for (int64_t i = 0; i <= half; i++)
+            factor[i] = exp(decay * (double)i * (double)i);
+    } else if (rc == LW_OK) {
         rc = fill_dolph_chebyshev(plan, half, factor, err);
+    }
     if (rc == LW_OK)
         rc = lw_sfft_window_create_of(&plan->window, plan->box_half, factor, out, err);
     lw_free(factor);

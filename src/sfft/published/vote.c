@@ -95,18 +95,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void permute_residues(const struct lw_sfft_stage *loop, const struct lw_published_comb *comb)
-{
-    for (int64_t r = 0; r < comb->count; r++)
-        comb->permuted[r] = lw_mod_multiply(loop->sigma % comb->size, comb->approved[r], comb->size);
-    qsort(comb->permuted, (size_t)comb->count, sizeof *comb->permuted, by_value);
-}
-
 void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_stage *loop,
                        const struct lw_published_comb *comb, const int64_t *places, int64_t n_places)
 {
+    for (int64_t r = 0; comb->size > 0 && r < comb->count; r++)
+        comb->permuted[r] = lw_mod_multiply(loop->sigma % comb->size, comb->approved[r], comb->size);
     if (comb->size > 0)
-        permute_residues(loop, comb);
+        qsort(comb->permuted, (size_t)comb->count, sizeof *comb->permuted, by_value);
     #pragma omp parallel for num_threads(ballot->n_threads) schedule(static)
     for (int64_t i = 0; i < n_places; i++) {
         struct walk walk = {.ballot = ballot};

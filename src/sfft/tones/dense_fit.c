@@ -96,11 +96,6 @@ static double complex slope(int64_t whole, double part, double n)
     return M_PI / n * turn * (turn * (cot - I) - sin(M_PI * part) * (1 + cot * cot) / n);
 }
 
-static void set_front(const struct fit *fit, struct tone *tone)
-{
-    tone->front = tone->value * sin(M_PI * tone->offset) * cexp(M_PI * I * tone->offset) / (double)fit->spec->n;
-}
-
 /* A tone's mirror image in coefficient f; */
 static double complex mirror_at(const struct fit *fit, const struct tone *tone, int64_t f)
 {
@@ -268,7 +263,7 @@ static bool move(const struct fit *fit, struct tone *tone)
     }
     set_value(fit, tone, first, rest, count);
     normalize(fit, tone);
-    set_front(fit, tone);
+    tone->front = tone->value * sin(M_PI * tone->offset) * cexp(M_PI * I * tone->offset) / (double)fit->spec->n;
     return fabs(step) > enough && fabs(step) * cabs(tone->value) > noise_enough * sqrt(fit->noise);
 }
 
@@ -303,8 +298,7 @@ static bool prune(struct fit *fit)
     return fit->n_tones < before;
 }
 
-/* ---- what the tones leave
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- what the tones leave --------------------------------------------------------------------------------------------- */
 
 static double weight_at(const struct fit *fit, int64_t f) { return lw_sfft_multiplicity(fit->spec, f); }
 
@@ -367,29 +361,15 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     return all;
 }
 
-static double energy_of_all(const struct fit *fit)
-{
-    double sum = 0;
-    for (int64_t f = 0; f < lw_sfft_n_frequencies(fit->spec); f++)
-        sum += weight_at(fit, f) * square(coefficient(fit, f));
-    return sum;
-}
-
-/* The tones as lines by frequency, in fit->peaks. */
-static void list_tones(const struct fit *fit)
+/* Whether the tones leave no more than the lines of `result`, of which those that are no tones may be noise.
+ * @param tones  residual and detection_limit are set; the tones' lines, by frequency, are in fit->peaks */
+static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
 {
     for (int64_t j = 0; j < fit->n_tones; j++) {
         const struct tone *const tone = &fit->tones[j];
         fit->peaks[j] = (struct lw_sfft_line){tone->index, creal(tone->value), cimag(tone->value), tone->offset};
     }
     lw_sfft_sort_by_frequency(fit->peaks, fit->n_tones);
-}
-
-/* Whether the tones leave no more than the lines of `result`, of which those that are no tones may be noise.
- * @param tones  residual and detection_limit are set */
-static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
-{
-    list_tones(fit);
     const struct rest rest = look_around(fit, fit->peaks, reach);
     const double of_noise = (double)lw_max64(0, result->n_lines - fit->n_tones) * 2 * significance * fit->noise;
     tones->residual = fit->energy > 0 ? fmax(0, 1 - (model_energy(fit) + 2 * rest.across) / fit->energy) : 0;
@@ -397,8 +377,7 @@ static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sff
     return tones->residual <= result->residual + rounding + (fit->energy > 0 ? of_noise / fit->energy : 0);
 }
 
-/* ---- all together
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- all together ----------------------------------------------------------------------------------------------------- */
 
 static bool move_all(struct fit *fit)
 {
@@ -454,7 +433,8 @@ int lw_sfft_spectrum_refine(const struct lw_sfft_spec *spec, const double *spect
         for (int64_t j = 0; j < n_tones; j++)
             fit.tones[j] = tone_of(&fit, &fit.peaks[j]);
         fit.n_tones = n_tones;
-        fit.energy = energy_of_all(&fit);
+        for (int64_t f = 0; f < lw_sfft_n_frequencies(spec); f++)
+            fit.energy += weight_at(&fit, f) * square(coefficient(&fit, f));
         *is_refined = fit_tones(&fit, result) && conclude(&fit, result);
         rc = LW_OK;
     }

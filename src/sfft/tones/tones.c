@@ -294,12 +294,14 @@ static const double significance = 20;
 
 /* The unknowns of a tone are changes of its amplitude, and of its offset in units that give all the same weight. As parts: flat is
  * that of the amplitude, creal(slope) that of the offset. Their image in the samples, by the derivatives of the wave: */
-static void to_derivatives(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
+static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
 {
+    memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);
     for (int64_t j = 0; j < t->n_tones; j++) {
         parts[j].flat = unknowns[j].flat;
         parts[j].slope = 2 * M_PI * I * t->tones[j].amplitude * t->scale[j] * creal(unknowns[j].slope);
     }
+    lw_sfft_tones_add(t, 0, parts, 1, t->image);
 }
 
 /* and the adjoint of that map, of values over the samples. */
@@ -322,30 +324,6 @@ static double energy(const struct lw_sfft_tone_part *parts, int64_t count)
     return sum;
 }
 
-/* The slopes' weights: a slope of a wave has the mean square 1/12. */
-static void choose_scales(struct lw_sfft_tones *t)
-{
-    for (int64_t j = 0; j < t->n_tones; j++) {
-        const double size = 2 * M_PI * cabs(t->tones[j].amplitude);
-        t->scale[j] = t->tones[j].is_fixed || size == 0 ? 0 : sqrt(12) / size;
-    }
-}
-
-static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *direction, struct lw_sfft_tone_part *parts)
-{
-    memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);
-    to_derivatives(t, direction, parts);
-    lw_sfft_tones_add(t, 0, parts, 1, t->image);
-}
-
-static void combine(struct lw_sfft_tone_part *to, double by, const struct lw_sfft_tone_part *parts, int64_t count)
-{
-    for (int64_t j = 0; j < count; j++) {
-        to[j].flat += by * parts[j].flat;
-        to[j].slope += by * parts[j].slope;
-    }
-}
-
 /* The unknowns that explain the rest best, by CGLS: to `solution`. The rest is used up. */
 static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
 {
@@ -362,7 +340,10 @@ static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
         if (!(seen > 0))
             return;
         const double length = before / seen;
-        combine(solution, length, direction, count);
+        for (int64_t j = 0; j < count; j++) {
+            solution[j].flat += length * direction[j].flat;
+            solution[j].slope += length * direction[j].slope;
+        }
         for (int64_t k = 0; k < t->n_samples; k++)
             t->rest[k] -= length * t->image[k];
         project_all(t, t->rest, gradient);
@@ -421,7 +402,10 @@ static void step_until_still(struct lw_sfft_tones *t)
 {
     subtract_tones(t);
     for (int i = 0; i < STEPS && t->n_tones > 0; i++) {
-        choose_scales(t);
+        for (int64_t j = 0; j < t->n_tones; j++) {          /* a slope of a wave has the mean square 1/12 */
+            const double size = 2 * M_PI * cabs(t->tones[j].amplitude);
+            t->scale[j] = t->tones[j].is_fixed || size == 0 ? 0 : sqrt(12) / size;
+        }
         solve(t, t->part);
         const bool has_moved = move(t, t->part);
         subtract_tones(t);
