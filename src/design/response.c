@@ -5,15 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-
 enum { POINTS_PER_TAP = 16, LEAST_POINTS = 4096 };
 
 double lw_response_at(const double *taps, int64_t n, int parts, double frequency)
 {
     double re = 0, im = 0;
     for (int64_t m = 0; m < n; m++) {
-        const double angle = 2 * PI * fmod(frequency * (double)m, 1), c = cos(angle), s = sin(angle);
+        const double angle = 2 * M_PI * fmod(frequency * (double)m, 1), c = cos(angle), s = sin(angle);
         const double a = taps[m * parts], b = parts == 2 ? taps[m * parts + 1] : 0;
         re += a * c + b * s;
         im += b * c - a * s;
@@ -68,7 +66,7 @@ void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t po
     double *const turns = work + 2 * points;
     load(taps, n, parts, points, work);
     for (int64_t k = 0; k < points / 2; k++) {
-        const double angle = 2 * PI * (double)k / (double)points;
+        const double angle = 2 * M_PI * (double)k / (double)points;
         turns[2 * k] = cos(angle);
         turns[2 * k + 1] = -sin(angle);
     }

@@ -3,16 +3,14 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define PI 3.14159265358979323846
-
 /* Time of tap m, 0 in the middle. */
 static double middle_time(int64_t m, int64_t n) { return (double)m - (double)(n - 1) / 2; }
 
 /* The ideal low-pass of that cut-off at time t. */
-static double low_pass(double cut, double t) { return t == 0 ? 2 * cut : sin(2 * PI * cut * t) / (PI * t); }
+static double low_pass(double cut, double t) { return t == 0 ? 2 * cut : sin(2 * M_PI * cut * t) / (M_PI * t); }
 
 /* The ideal filter that passes everything, exactly: a sine of a multiple of pi would leave rounding errors. */
-static double all_pass(double t) { return t == 0 ? 1 : t == floor(t) ? 0 : sin(PI * t) / (PI * t); }
+static double all_pass(double t) { return t == 0 ? 1 : t == floor(t) ? 0 : sin(M_PI * t) / (M_PI * t); }
 
 void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
 {
@@ -65,7 +63,7 @@ void lw_taps_gaussian(double sigma, int64_t n, double *taps)
 void lw_taps_ricker(double peak, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {
-        const double z = PI * peak * middle_time(m, n), a = z * z;
+        const double z = M_PI * peak * middle_time(m, n), a = z * z;
         taps[m] = (1 - 2 * a) * exp(-a);
     }
 }
@@ -78,17 +76,17 @@ void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, dou
         const double turns = fmod(from * t, 1) + fmod((to - from) * t / (2 * (double)n) * t, 1);
         const double amplitude = lw_window_at(window, t + 0.5, (double)n);
         double *const tap = taps + 2 * (n - 1 - m);
-        tap[0] = amplitude * cos(2 * PI * turns);
-        tap[1] = -amplitude * sin(2 * PI * turns);
+        tap[0] = amplitude * cos(2 * M_PI * turns);
+        tap[1] = -amplitude * sin(2 * M_PI * turns);
     }
 }
 
 double lw_inspiral_time_left(double chirp_mass, double frequency)
 {
-    return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(PI * frequency, -8.0 / 3);
+    return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(M_PI * frequency, -8.0 / 3);
 }
 
-double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * PI * total_mass); }
+double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * M_PI * total_mass); }
 
 /* At tau = 0 the amplitude is infinite: what is used ends before. */
 void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)

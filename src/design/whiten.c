@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-
 int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4; }
 
 /* Everything that filters share. */
@@ -55,16 +53,6 @@ static int open_whitener(const struct lw_whiten_spec *spec, struct whitener *w, 
     return LW_OK;
 }
 
-static void close_whitener(struct whitener *w)
-{
-    lw_transform_destroy(w->forward);
-    lw_transform_destroy(w->backward);
-    lw_transform_destroy(w->of_segment);
-    lw_transform_destroy(w->from_segment);
-    lw_free(w->weight);
-    lw_free(w->work);
-}
-
 /* ---- the inverse spectrum -------------------------------------------------------------------------------------------- */
 
 /* 1 / sqrt(S) at frequencies of both signs. */
@@ -95,7 +83,7 @@ static int find_weight(struct whitener *w, struct lw_error *err)
     /* q, windowed, from n samples about 0 to `points` samples about 0 */
     memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
     for (int64_t t = 1 - n / 2; t < n / 2; t++) {
-        const double c = cos(PI * (double)t / (double)n);
+        const double c = cos(M_PI * (double)t / (double)n);
         numbers[2 * (t < 0 ? t + points : t)] = c * c * q[2 * (t < 0 ? t + n : t)] / (double)n;
     }
     lw_transform_run(w->forward, numbers);
@@ -173,6 +161,11 @@ int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *
     if (bad < spec->n_filters)
         rc = lw_fail(err, LW_EDATA, "filter %d passes nothing of the input's spectrum, so that no scale makes its noise 1", bad);
 done:
-    close_whitener(&w);
+    lw_transform_destroy(w.forward);
+    lw_transform_destroy(w.backward);
+    lw_transform_destroy(w.of_segment);
+    lw_transform_destroy(w.from_segment);
+    lw_free(w.weight);
+    lw_free(w.work);
     return rc;
 }

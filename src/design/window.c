@@ -2,11 +2,9 @@
 
 #include <math.h>
 
-#define PI 3.14159265358979323846
-
 double lw_window_at(enum lw_window window, double x, double n)
 {
-    const double a = PI * x / n;
+    const double a = M_PI * x / n;
     switch (window) {
 #define X(is, name, value) case LW_WINDOW_##is: return value;
         LW_WINDOWS(X)
@@ -38,7 +36,7 @@ double lw_kaiser_beta(double attenuation_db)
 }
 
 /* A transition of one sampling rate takes so many taps: (A - 7.95) / (2.285 x 2 pi), Kaiser's estimate. */
-static double taps_per_rate(double attenuation_db) { return (attenuation_db - 7.95) / (2.285 * 2 * PI); }
+static double taps_per_rate(double attenuation_db) { return (attenuation_db - 7.95) / (2.285 * 2 * M_PI); }
 
 double lw_kaiser_transition(double attenuation_db, int64_t n_taps)
 {

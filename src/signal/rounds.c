@@ -114,27 +114,19 @@ void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, 
 
 int64_t lw_rounds_most_left(const struct lw_rounds *rounds) { return count_stripes(rounds) + 1; }
 
-/* Of a stripe, n_done of whose rounds are done: the rest of the group of channels that has been begun, and those behind it. */
-static int64_t cut_stripe(const struct lw_rounds *rounds, const struct lw_stripe *stripe, int64_t n_done, struct lw_stripe *left)
-{
-    const int64_t along = axis_rounds(rounds, stripe), done = n_done / along * group_span(rounds), steps = n_done % along;
-    const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe->n_channels - done) : 0;
-    int64_t n = 0;
-    if (begun > 0)
-        left[n++] = (struct lw_stripe){stripe->first + steps * round_span(rounds), stripe->channel + done, begun};
-    if (done + begun < stripe->n_channels)
-        left[n++] = (struct lw_stripe){stripe->first, stripe->channel + done + begun, stripe->n_channels - done - begun};
-    return n;
-}
-
 int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left)
 {
     int64_t n = 0;
     for (int64_t s = 0; s < count_stripes(rounds); s++) {
         const struct lw_stripe stripe = stripe_of(rounds, s);
-        const int64_t done = lw_min64(n_done, stripe_rounds(rounds, &stripe));
-        n += cut_stripe(rounds, &stripe, done, left + n);
-        n_done -= done;
+        const int64_t n_its = lw_min64(n_done, stripe_rounds(rounds, &stripe)), along = axis_rounds(rounds, &stripe);
+        const int64_t done = n_its / along * group_span(rounds), steps = n_its % along;
+        const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe.n_channels - done) : 0;
+        if (begun > 0)          /* the rest of the group of channels that has been begun, and those behind it */
+            left[n++] = (struct lw_stripe){stripe.first + steps * round_span(rounds), stripe.channel + done, begun};
+        if (done + begun < stripe.n_channels)
+            left[n++] = (struct lw_stripe){stripe.first, stripe.channel + done + begun, stripe.n_channels - done - begun};
+        n_done -= n_its;
     }
     return n;
 }

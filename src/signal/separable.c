@@ -18,13 +18,6 @@ static double complex get(const double *values, int64_t i, int parts)
     return parts == 2 ? CMPLX(values[2 * i], values[2 * i + 1]) : values[i];
 }
 
-static void put(double *values, int64_t i, int parts, double complex value)
-{
-    values[i * parts] = creal(value);
-    if (parts == 2)
-        values[2 * i + 1] = cimag(value);
-}
-
 static double square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 
 static double energy(const double *values, int64_t n)
@@ -60,17 +53,11 @@ static void fit(const struct matrix *h, int64_t n, int64_t step, const double *o
         double complex sum = 0;
         for (int64_t j = 0; j < n_other; j++)
             sum += get(h->values, i * step + j * other_step, h->parts) * conj(get(other, j, h->parts));
-        put(out, i, h->parts, norm > 0 ? sum / norm : 0);
+        sum = norm > 0 ? sum / norm : 0;
+        out[i * h->parts] = creal(sum);
+        if (h->parts == 2)
+            out[2 * i + 1] = cimag(sum);
     }
-}
-
-static double residual(const struct matrix *h, const double *column, const double *row)
-{
-    double left = 0;
-    for (int64_t m = 0; m < h->rows; m++)
-        for (int64_t n = 0; n < h->columns; n++)
-            left += square(get(h->values, m * h->columns + n, h->parts) - get(column, m, h->parts) * get(row, n, h->parts));
-    return left;
 }
 
 double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_complex, double *column, double *row)
@@ -83,5 +70,9 @@ double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_
             fit(&h, columns, 1, column, rows, columns, row);
         fit(&h, rows, columns, row, columns, 1, column);
     }
-    return all > 0 ? sqrt(residual(&h, column, row) / all) : 0;
+    double left = 0;
+    for (int64_t m = 0; m < rows; m++)
+        for (int64_t n = 0; n < columns; n++)
+            left += square(get(matrix, m * columns + n, h.parts) - get(column, m, h.parts) * get(row, n, h.parts));
+    return all > 0 ? sqrt(left / all) : 0;
 }

@@ -264,20 +264,6 @@ static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *r
     return conv2d->shape.kernels->largest(reals, n);
 }
 
-static void load_window(const struct lw_cpu_tile2d *tile)
-{
-    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
-    const int64_t stride = shape->window_stride;
-    char *const x = tile->lane->x;
-    for (int64_t row = 0; row < tile->needed_rows; row++) {
-        void *const reals = real_at(tile->conv2d, x, row * stride);
-        lw_cpu_window2d_load(tile, row, reals);
-        inspect_row(tile, row, reals);
-    }
-    if (shape->kernel_complex)
-        shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned), tile->needed_rows * stride / 2);
-}
-
 /* Rows of outputs from `row` on; those after the tile's last are made of whatever stands in the window, and dropped. */
 static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
@@ -317,11 +303,20 @@ static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
 
 static void run_window(const struct lw_cpu_tile2d *tile)
 {
+    const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
+    char *const x = tile->lane->x;
     lw_cpu_flaws2d_clear(tile);
-    load_window(tile);
+    for (int64_t row = 0; row < tile->needed_rows; row++) {
+        void *const reals = real_at(tile->conv2d, x, row * shape->window_stride);
+        lw_cpu_window2d_load(tile, row, reals);
+        inspect_row(tile, row, reals);
+    }
+    if (shape->kernel_complex)
+        shape->kernels->quarter_turn(x, real_at(tile->conv2d, x, shape->window_turned),
+                                     tile->needed_rows * shape->window_stride / 2);
     lw_cpu_flaws2d_settle(tile);
-    for (int64_t row = 0; row < tile->n_rows; row += tile->conv2d->shape.has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
-        if (tile->conv2d->shape.has_stencil)
+    for (int64_t row = 0; row < tile->n_rows; row += shape->has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
+        if (shape->has_stencil)
             sum_rows(tile, row);
         else if (is_needed(tile, row))
             sum_row(tile, row);
@@ -353,18 +348,6 @@ static void inspect(struct lw_cpu_tile2d *tile)
         largest = fmax(largest, found);
     }
     tile->exponent = largest > 0 ? ilogb(largest) : 0;
-}
-
-/* Tiles are brought to a magnitude near 1: then a faint one keeps its digits beside a bright one in the same transform, and
- * none leaves the range of numbers. Where neither is far from it and both are alike, nothing is to be done. */
-static void settle_exponents(struct lw_cpu_tile2d *tiles, int n)
-{
-    const int first = tiles[0].exponent;
-    bool are_moderate = abs(first) <= MODERATE_EXPONENT;
-    for (int i = 0; i < n; i++)
-        are_moderate &= tiles[i].exponent == first;
-    for (int i = 0; are_moderate && i < n; i++)
-        tiles[i].exponent = 0;
 }
 
 static bool is_flawed(const struct lw_cpu_tile2d *tile, int64_t row) { return tile->flaws->any && tile->flaws->is_flawed[row]; }
@@ -458,7 +441,14 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     for (int i = 0; i < conv2d->n_tiles; i++)
         inspect(&tiles[i]);
-    settle_exponents(tiles, conv2d->n_tiles);
+    /* Tiles are brought to a magnitude near 1: then a faint one keeps its digits beside a bright one in the same transform, and
+     * none leaves the range of numbers. Where neither is far from it and both are alike, nothing is to be done. */
+    const int first = tiles[0].exponent;
+    bool are_moderate = abs(first) <= MODERATE_EXPONENT;
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        are_moderate &= tiles[i].exponent == first;
+    for (int i = 0; are_moderate && i < conv2d->n_tiles; i++)
+        tiles[i].exponent = 0;
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
         forward_row(tiles, row);
     for (int i = 0; i < conv2d->n_tiles; i++)

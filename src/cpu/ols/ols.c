@@ -177,17 +177,6 @@ static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y
     return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
 }
 
-/* Filter channel c, and search what comes out.
- * @return  its sums */
-static void *apply(const struct lw_cpu_segment *s, int filter, int c)
-{
-    void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
-    lw_cpu_segment_finish(s, filter, c, y);
-    if (s->ols->search)
-        lw_cpu_segment_search(s, filter, c, y);
-    return y;
-}
-
 /* Keep every D-th sample of the axis, in place. */
 static void thin(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
 {
@@ -230,7 +219,10 @@ static void run(const struct lw_cpu_segment *s)
         for (int c = 0; c < s->n_channels; c++) {
             if (!is_bank)
                 prepare(s, c);
-            void *const y = apply(s, filter, c);
+            void *const y = multiply(s, filter, c, lw_cpu_real_at(s->ols, s->lane->y, c * s->ols->strides.y));
+            lw_cpu_segment_finish(s, filter, c, y);
+            if (s->ols->search)
+                lw_cpu_segment_search(s, filter, c, y);
             first = c == 0 ? y : first;
         }
         put(s, filter, first);
