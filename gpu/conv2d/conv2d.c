@@ -131,9 +131,9 @@ static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream
     if (!host)
         return LW_ESYSTEM;
     lw_cuda_scales(search, op->spec.n_channels, op->spec.precision, host);
-    const cudaError_t status = lw_conv2d_send(scales, host, bytes, stream);
+    const int rc = lw_cuda_upload(scales, host, bytes, stream, "copying the noise of the images", err);
     lw_free(host);
-    return lw_cuda_check(status, "copying the noise of the images", err);
+    return rc;
 }
 
 /* The set-up memory is gone again afterwards. */

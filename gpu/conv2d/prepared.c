@@ -92,12 +92,6 @@ static int exponent_of(const double *values, int64_t n)
     return largest > 0 ? ilogb(largest) : 0;
 }
 
-cudaError_t lw_conv2d_send(void *to, const void *from, int64_t bytes, cudaStream_t stream)
-{
-    const cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
-    return status == cudaSuccess ? cudaStreamSynchronize(stream) : status;
-}
-
 /* `n` taps, last first, divided by 2^exponent, in the computing precision, to device memory. */
 static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_t n, int exponent, void *to,
                        cudaStream_t stream, struct lw_error *err)
@@ -113,9 +107,9 @@ static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_
         else
             ((double *)turned)[i] = tap;
     }
-    const cudaError_t status = lw_conv2d_send(to, turned, taps_bytes(spec, n), stream);
+    const int rc = lw_cuda_upload(to, turned, taps_bytes(spec, n), stream, "copying the kernel to the device", err);
     lw_free(turned);
-    return lw_cuda_check(status, "copying the kernel to the device", err);
+    return rc;
 }
 
 static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d)
@@ -190,12 +184,14 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
         taps[i] = ldexp(c->kernel[i], -p->exponent);
-    cudaError_t status = lw_conv2d_send(setup->taps, taps, n * (int64_t)sizeof *taps, stream);
+    const int rc = lw_cuda_upload(setup->taps, taps, n * (int64_t)sizeof *taps, stream, "transforming the kernel", err);
     lw_free(taps);
-    if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
-        status = lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
-    else if (status == cudaSuccess)
-        status = lw_conv2d_bands_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
+    if (rc)
+        return rc;
+    const cudaError_t status =
+        p->plan.method == LW_CONV2D_TILES
+            ? lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream)
+            : lw_conv2d_bands_prepare(p->spec.precision, &p->plan.grid, c, setup->taps, setup->work, p->bank, stream);
     return lw_cuda_check(status, "transforming the kernel", err);
 }
 
@@ -233,9 +229,9 @@ static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *c
             line[n + 1] = line[n] + c->kernel[n_taps(spec) - 1 - (m * c->kernel_columns + n)];
         conv2d->sum += line[c->kernel_columns];
     }
-    const cudaError_t status = lw_conv2d_send(conv2d->sums, sums, sums_bytes(spec), stream);
+    const int rc = lw_cuda_upload(conv2d->sums, sums, sums_bytes(spec), stream, "copying sums of the kernel to the device", err);
     lw_free(sums);
-    return lw_cuda_check(status, "copying sums of the kernel to the device", err);
+    return rc;
 }
 
 int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, void *setup,

@@ -67,9 +67,6 @@ static inline enum lw_scalar lw_conv2d_computed_scalar(const struct lw_op_spec *
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-/** Copy host memory to the device; done at return. */
-cudaError_t lw_conv2d_send(void *to, const void *from, int64_t bytes, cudaStream_t stream);
-
 /** Device bytes of what is kept, and of what only lw_conv2d_prepare needs. */
 int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);
 int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan);

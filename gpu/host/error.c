@@ -76,3 +76,9 @@ int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_e
     const cudaError_t status = bytes > 0 ? cudaMalloc(memory, (size_t)bytes) : cudaSuccess;
     return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
 }
+
+int lw_cuda_upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, const char *what, struct lw_error *err)
+{
+    const cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
+    return lw_cuda_check(status == cudaSuccess ? cudaStreamSynchronize(stream) : status, what, err);
+}

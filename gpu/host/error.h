@@ -24,4 +24,7 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
 /** Take device memory; of 0 bytes none, and *memory stays as it is. */
 int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err);
 
+/** Copy host memory to the device; done at return. */
+int lw_cuda_upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, const char *what, struct lw_error *err);
+
 LW_C_END

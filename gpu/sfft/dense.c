@@ -4,7 +4,6 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 
-#include <assert.h>
 #include <math.h>
 
 struct dense {
@@ -17,11 +16,9 @@ struct dense {
     void *work;                         /* of cuFFT */
     unsigned long long *counts;         /* [LW_SFFT_DENSE_VALUES] */
     double *sums;                       /* [LW_SFFT_DENSE_PARTS] */
-    struct lw_sfft_device_line *lines;  /* [sparsity] */
+    struct lw_sfft_line *lines;         /* [sparsity] */
     void *host;                         /* counts, or sums */
 };
-
-static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft_device_line), "lines are copied as they are");
 
 static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
 

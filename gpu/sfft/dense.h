@@ -5,7 +5,6 @@
 #include "engine/sparse.h"
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
-#include "sfft/sfft.h"
 
 /** Device memory is taken and given back by each transform. Without wants_spectrum `samples` is left as it is. */
 extern const struct lw_dense_ops lw_cuda_dense_ops;
@@ -31,7 +30,7 @@ cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, c
 
 /** The coefficients from a value on, all digits given, in any order; `count` of them, zero before. */
 cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
-                                  struct lw_sfft_device_line *lines, unsigned long long *count, cudaStream_t stream);
+                                  struct lw_sfft_line *lines, unsigned long long *count, cudaStream_t stream);
 
 /** sums[LW_SFFT_DENSE_PARTS] of the energy of the whole spectrum. */
 cudaError_t lw_sfft_dense_energy(const struct lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream);

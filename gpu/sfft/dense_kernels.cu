@@ -39,7 +39,7 @@ count(lw_sfft_dense_spectrum s, Digits digits, int n_digits, unsigned long long 
 }
 
 __global__ void __launch_bounds__(THREADS)
-collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_device_line *lines, unsigned long long *n_lines)
+collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_line *lines, unsigned long long *n_lines)
 {
     for (int64_t f = blockIdx.x * (int64_t)THREADS + threadIdx.x; f < s.n_bins; f += (int64_t)gridDim.x * THREADS) {
         const double2 x = s.values[f];
@@ -98,7 +98,7 @@ cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectrum, const un
 }
 
 cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
-                                  lw_sfft_device_line *lines, unsigned long long *n_lines, cudaStream_t stream)
+                                  lw_sfft_line *lines, unsigned long long *n_lines, cudaStream_t stream)
 {
     if (spectrum->n_bins == 0)
         return cudaSuccess;

@@ -1,13 +1,12 @@
 /* launch.h - the sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
  *
  * Everything is normalised: what is measured is scaled by a power of two that brings the largest bucket to about 1, so
- * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order.
- * */
+ * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order. */
 #pragma once
 
 #include "base/linkage.h"
 #include "base/type.h"
-#include "sfft/stage.h"
+#include "sfft/sfft.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -54,15 +53,9 @@ struct lw_sfft_device_range {
 /* What recovery takes and gives, beside the buckets. */
 struct lw_sfft_device_result {
     int64_t n_lines, n_found;
-    double power, noise_power, check_energy, check_most, energy_left_out;   /* struct lw_sfft_figures */
+    struct lw_sfft_figures figures;
     unsigned long long not_finite;          /* samples of a signal on the device, since the last result */
     int n_rounds, n_steps;                  /* how long it took: of peeling, of the fits */
-};
-
-struct lw_sfft_device_line {
-    int64_t frequency;
-    double re, im;
-    double offset;              /* 0 */
 };
 
 /* What one bucket was found to hold. */
@@ -130,7 +123,7 @@ struct lw_sfft_recovery {
 
     struct lw_sfft_device_control *control;
     struct lw_sfft_device_result *result;
-    struct lw_sfft_device_line *lines;      /* [sparsity] */
+    struct lw_sfft_line *lines;      /* [sparsity] */
 };
 
 LW_C_BEGIN

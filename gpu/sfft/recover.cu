@@ -174,7 +174,7 @@ LW_DEVICE void give_result(const lw_sfft_recovery &r, const SfftLook &look, cons
     if (!SfftTeam::is_leader())
         return;
     *r.result = {
-        n_kept, n_found, power * size, progress.noise * size, check.x * size, check.y * size, left_out * size, not_finite,
+        n_kept, n_found, {power * size, progress.noise * size, check.x * size, check.y * size, left_out * size}, not_finite,
         progress.n_rounds, progress.n_steps,
     };
     r.control->not_finite = 0;
@@ -213,7 +213,7 @@ recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
     if (look.scale == 0) {
         if (SfftTeam::is_leader()) {
             const double nothing = r.control->largest == 0 ? 0 : NAN;
-            *r.result = {0, 0, nothing, nothing, nothing, nothing, nothing, r.control->not_finite, 0, 0};
+            *r.result = {0, 0, {nothing, nothing, nothing, nothing, nothing}, r.control->not_finite, 0, 0};
             r.control->not_finite = 0;
         }
         return;

@@ -6,7 +6,6 @@
 #include "gpu/host/fft.h"
 #include "gpu/sfft/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +22,6 @@ struct solver_cuda {
     struct lw_sfft_device_result *result;           /* pinned */
     struct lw_sfft_line *lines;                     /* [sparsity] pinned */
 };
-
-static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft_device_line), "lines are copied as they are");
 
 static struct solver_cuda *of(struct lw_sfft_solver *solver) { return (struct solver_cuda *)solver; }
 
@@ -94,12 +91,9 @@ static int allocate(struct solver_cuda *solver, const struct lw_device *device, 
 
 /* ---- what the kernels need to know ----------------------------------------------------------------------------------- */
 
-static int upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, struct lw_error *err)
+static int upload(const struct solver_cuda *solver, void *to, const void *from, int64_t bytes, struct lw_error *err)
 {
-    cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(stream);
-    return lw_cuda_check(status, "copying the stages of a sparse transform to the device", err);
+    return lw_cuda_upload(to, from, bytes, solver->stream, "copying the stages of a sparse transform to the device", err);
 }
 
 static int upload_roots(struct solver_cuda *solver, int attempt, struct lw_error *err)
@@ -110,38 +104,28 @@ static int upload_roots(struct solver_cuda *solver, int attempt, struct lw_error
         return LW_ESYSTEM;
     for (int64_t k = 0; k < n; k++)
         roots[k] = (double2){cos(2 * M_PI * (double)k / (double)n), -sin(2 * M_PI * (double)k / (double)n)};
-    const int rc = upload(solver->memory.roots[attempt], roots, n * (int64_t)sizeof *roots, solver->stream, err);
+    const int rc = upload(solver, solver->memory.roots[attempt], roots, n * (int64_t)sizeof *roots, err);
     lw_free(roots);
     return rc;
-}
-
-static int upload_window(struct solver_cuda *solver, int attempt, struct lw_error *err)
-{
-    const struct lw_sfft_window *const window = solver->base.layout->windows[attempt];
-    int rc;
-    if ((rc = upload(solver->memory.taps[attempt], window->taps, (2 * window->half + 1) * (int64_t)sizeof *window->taps,
-                     solver->stream, err)) ||
-        (rc = upload(solver->memory.response[attempt], window->response,
-                     LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof *window->response, solver->stream, err)))
-        return rc;
-    return upload_roots(solver, attempt, err);
 }
 
 static int upload_all(struct solver_cuda *solver, struct lw_error *err)
 {
     const struct lw_sfft_layout *const layout = solver->base.layout;
-    int rc = LW_OK;
-    for (int s = 0; s < layout->n_stages; s++)
-        solver->stages[s] = lw_sfft_memory_stage(&solver->memory, layout, s, s > 0 ? &solver->stages[s - 1] : NULL);
-    for (int a = 0; rc == LW_OK && a < layout->plan.n_attempts; a++)
-        rc = upload_window(solver, a, err);
-    if (rc)
-        return rc;
+    const struct lw_sfft_memory *const memory = &solver->memory;
     const struct lw_sfft_device_control none = {0};
-    if ((rc = upload(solver->memory.recovery.control, &none, sizeof none, solver->stream, err)))
-        return rc;
-    return upload(solver->memory.stages, solver->stages, layout->n_stages * (int64_t)sizeof *solver->stages,
-                  solver->stream, err);
+    int rc;
+    for (int s = 0; s < layout->n_stages; s++)
+        solver->stages[s] = lw_sfft_memory_stage(memory, layout, s, s > 0 ? &solver->stages[s - 1] : NULL);
+    for (int a = 0; a < layout->plan.n_attempts; a++) {
+        const struct lw_sfft_window *const window = layout->windows[a];
+        if ((rc = upload(solver, memory->taps[a], window->taps, (2 * window->half + 1) * (int64_t)sizeof(double), err)) ||
+            (rc = upload(solver, memory->response[a], window->response, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double), err)) ||
+            (rc = upload_roots(solver, a, err)))
+            return rc;
+    }
+    rc = upload(solver, memory->recovery.control, &none, sizeof none, err);
+    return rc ? rc : upload(solver, memory->stages, solver->stages, layout->n_stages * (int64_t)sizeof *solver->stages, err);
 }
 
 /* ---- cuFFT ----------------------------------------------------------------------------------------------------------- */
@@ -161,10 +145,10 @@ static int run_fft(struct solver_cuda *solver, int attempt, const struct lw_sfft
                    struct lw_error *err)
 {
     double2 *const values = solver->memory.values + range->first_value;
+    const cufftHandle fft = solver->fft[attempt].handle;
     int rc;
-    if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt].handle, stream), "transforming the buckets", err)) ||
-        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt].handle, values, values, CUFFT_FORWARD), "transforming the buckets",
-                             err)))
+    if ((rc = lw_cufft_check(cufftSetStream(fft, stream), "transforming the buckets", err)) ||
+        (rc = lw_cufft_check(cufftExecZ2Z(fft, values, values, CUFFT_FORWARD), "transforming the buckets", err)))
         return rc;
     return lw_cuda_check(lw_sfft_largest(range, solver->memory.values, &solver->memory.recovery.control->largest, stream),
                          "finding the largest bucket", err);
@@ -242,12 +226,8 @@ int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t 
         (rc = lw_cuda_check(cudaStreamSynchronize(stream), "recovering lines", err)))
         return rc;
     const struct lw_sfft_device_result *const found = cuda->result;
-    const struct lw_sfft_figures figures = {
-        .power = found->power, .noise_power = found->noise_power, .check_energy = found->check_energy,
-        .check_most = found->check_most, .energy_left_out = found->energy_left_out,
-    };
     *result = (struct lw_sfft_result){.lines = cuda->lines, .n_lines = found->n_lines, .n_found = found->n_found};
-    lw_sfft_judge(solver->layout, attempt, &figures, result);
+    lw_sfft_judge(solver->layout, attempt, &found->figures, result);
     return LW_OK;
 }
 

@@ -274,9 +274,9 @@ static void check_check_stage(const struct lw_sfft_solver *solver, const double 
         power += pow(cabs(bucket(check, x, b)), 2);
     }
     power /= (double)check->spec.n_buckets * check->window->energy;
-    CHECK(fabs(details->check_energy / all - 1) < 1e-5, "energy %g, not %g", details->check_energy, all);
-    CHECK(fabs(details->check_most / most - 1) < 1e-4, "largest %g, not %g", details->check_most, most);
-    CHECK(fabs(details->power / power - 1) < 1e-9, "power %g, not %g", details->power, power);
+    CHECK(fabs(details->figures.check_energy / all - 1) < 1e-5, "energy %g, not %g", details->figures.check_energy, all);
+    CHECK(fabs(details->figures.check_most / most - 1) < 1e-4, "largest %g, not %g", details->figures.check_most, most);
+    CHECK(fabs(details->figures.power / power - 1) < 1e-9, "power %g, not %g", details->figures.power, power);
     lw_free(rest);
 }
 

@@ -15,7 +15,7 @@ constexpr int THREADS = LW_PUBLISHED_SUMMED, ORDER_BLOCKS = 264, REPORT_BLOCKS =
 constexpr int LINES = 2;                                /* of a warp */
 constexpr int BEFORE = 0, AFTER = 1, LARGEST = 2;       /* rows of the sums */
 
-using Line = lw_published_device_line;
+using Line = lw_sfft_line;
 using Key = lw_published_device_key;
 using Share = lw_published_device_share;
 

@@ -80,7 +80,7 @@ LW_DEVICE void rank(const double *values, int own, int count, double2 &middle)
 }
 
 /* A line that stands, by one thread: its number; -1: there is no room. */
-LW_DEVICE int add_line(const lw_published_device &device, const lw_published_device_line &line)
+LW_DEVICE int add_line(const lw_published_device &device, const lw_sfft_line &line)
 {
     const int number = atomicAdd(&device.control->n_lines, 1);
     if (number >= device.capacity)
@@ -119,7 +119,7 @@ template <bool IS_POWER> LW_DEVICE void estimate_strong(const lw_published_devic
             atomicAdd(&candidates.agreeing[group], 1);
         __syncthreads();
         const double n = (double)device.n;
-        const lw_published_device_line line = {f, n * middle.x, n * middle.y, 0};
+        const lw_sfft_line line = {f, n * middle.x, n * middle.y, 0};
         if (l == 0)
             candidates.number[group] = is_there && energy_of(middle) > bar.least &&
                                        3 * candidates.agreeing[group] > device.n_estimates ? add_line(device, line) : -1;

@@ -24,11 +24,6 @@ struct lw_published_device_control {
     int unused;                 /* up to whole 16 bytes, in which it is cleared */
 };
 
-struct lw_published_device_line {
-    int64_t frequency;
-    double re, im, offset;
-};
-
 /* What lines are sorted by. */
 struct lw_published_device_key {
     double energy;
@@ -77,13 +72,13 @@ struct lw_published_device {
     int64_t n_words;                                /* ceil(n_buckets / 32) */
     unsigned *chosen;                               /* [location_loops][n_words] a bit for each bucket that is among the places */
 
-    struct lw_published_device_line *lines;         /* [capacity] */
+    struct lw_sfft_line *lines;                     /* [capacity] */
     struct lw_published_device_key *keys;           /* [capacity] of the lines */
     struct lw_published_device_control *control;
     struct lw_published_device_control *outcome;    /* pinned memory of the host: what `control` is at the end */
-    struct lw_published_device_line *reported;      /* [sparsity] likewise, by frequency */
+    struct lw_sfft_line *reported;                  /* [sparsity] likewise, by frequency */
 
-    struct lw_published_device_line *ordered;       /* [capacity] lines, strongest first, */
+    struct lw_sfft_line *ordered;                   /* [capacity] lines, strongest first, */
     int64_t *frequencies;                           /* [capacity] and theirs */
     struct lw_published_device_share *shares;       /* [capacity][3 or, of a real signal, 6] */
     int *first_shares;                              /* [n_buckets] 1 + the number of a share; 0: none, before the lines are

@@ -65,7 +65,7 @@ LW_DEVICE int parts_of(const lw_published_device &device) { return device.is_rea
 
 /* Part 3 copy + 1 + o of a line: what it, or its mirror image, gives to the bucket o beyond the nearest. */
 template <bool IS_POWER>
-LW_DEVICE void hook_share(const lw_published_device &device, const lw_published_device_line &line, int part, int number)
+LW_DEVICE void hook_share(const lw_published_device &device, const lw_sfft_line &line, int part, int number)
 {
     const bool is_mirrored = part >= 3;
     const int o = part % 3 - 1;

@@ -8,7 +8,7 @@
 #include "sfft/published/steps.h"
 
 #include <assert.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Between the steps of a run. */
@@ -34,7 +34,6 @@ struct solver {
     struct lw_sfft_line *lines;                     /* [sparsity] */
 };
 
-static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
 static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0, "it is cleared by those");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -78,7 +77,7 @@ static int64_t lay_out_pinned(struct solver *solver)
     solver->lines = lw_arena_take(&arena, solver->device.sparsity * (int64_t)sizeof *solver->lines);
     solver->device.asked = solver->asked;
     solver->device.outcome = solver->control;
-    solver->device.reported = (struct lw_published_device_line *)solver->lines;
+    solver->device.reported = solver->lines;
     return arena.used;
 }
 
@@ -171,10 +170,7 @@ static int create_fft(struct solver *solver, int64_t length, int batch, struct l
 
 static int upload(struct solver *solver, const void *to, const void *from, int64_t bytes, struct lw_error *err)
 {
-    cudaError_t status = cudaMemcpyAsync((void *)to, from, (size_t)bytes, cudaMemcpyHostToDevice, solver->stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(solver->stream);
-    return lw_cuda_check(status, "copying to the device", err);
+    return lw_cuda_upload((void *)to, from, bytes, solver->stream, "copying to the device", err);
 }
 
 /* Taps of each bucket side by side, then zeros. */
@@ -295,16 +291,18 @@ static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_fi
 
 static cudaError_t enqueue_check(struct solver *solver) { return lw_published_check_lines(&solver->device, solver->stream); }
 
+/* Votes and estimates are one step. */
 static const struct {
     cudaError_t (*enqueue)(struct solver *solver);
+    size_t seconds;                                 /* where the profile has them, a double */
     const char *what;
 } steps[N_MARKS] = {
-    [COMB] = {enqueue_comb, "combing a signal"},
-    [BIN] = {enqueue_bin, "permuting and folding a signal"},
-    [TRANSFORM] = {enqueue_transform, "transforming buckets"},
-    [CUTOFF] = {enqueue_cutoff, "finding the largest buckets"},
-    [VOTE] = {enqueue_votes, "voting and estimating lines"},
-    [CHECK] = {enqueue_check, "checking lines"},
+    [COMB] = {enqueue_comb, offsetof(struct lw_published_profile, comb), "combing a signal"},
+    [BIN] = {enqueue_bin, offsetof(struct lw_published_profile, bin), "permuting and folding a signal"},
+    [TRANSFORM] = {enqueue_transform, offsetof(struct lw_published_profile, transform), "transforming buckets"},
+    [CUTOFF] = {enqueue_cutoff, offsetof(struct lw_published_profile, cutoff), "finding the largest buckets"},
+    [VOTE] = {enqueue_votes, offsetof(struct lw_published_profile, vote), "voting and estimating lines"},
+    [CHECK] = {enqueue_check, offsetof(struct lw_published_profile, check), "checking lines"},
 };
 
 /* A node of the graph. */
@@ -347,22 +345,13 @@ static int capture(struct solver *solver, struct lw_error *err)
     return rc;
 }
 
-static double seconds_of(const struct solver *solver, enum mark step)
-{
-    float ms = 0;
-    cudaEventElapsedTime(&ms, solver->marks[step - 1], solver->marks[step]);
-    return 1e-3 * (double)ms;
-}
-
-/* Votes and estimates are one step. */
 static void add_times(const struct solver *solver, struct lw_published_profile *profile)
 {
-    profile->comb += seconds_of(solver, COMB);
-    profile->bin += seconds_of(solver, BIN);
-    profile->transform += seconds_of(solver, TRANSFORM);
-    profile->cutoff += seconds_of(solver, CUTOFF);
-    profile->vote += seconds_of(solver, VOTE);
-    profile->check += seconds_of(solver, CHECK);
+    for (int step = COMB; step < N_MARKS; step++) {
+        float ms = 0;
+        cudaEventElapsedTime(&ms, solver->marks[step - 1], solver->marks[step]);
+        *(double *)(void *)((char *)profile + steps[step].seconds) += 1e-3 * (double)ms;
+    }
 }
 
 int lw_cuda_published_run_on(struct lw_published_solver *base, const double *samples, struct lw_sfft_result *result,
