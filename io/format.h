@@ -23,6 +23,7 @@
 #include "io/list.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct lw_notes;
@@ -110,8 +111,10 @@ struct lw_format {
      * lw_free. LW_EDATA if it has others by now. NULL: none has. */
     int (*find_stretches)(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err);
 
-    /** Open what was described for reading samples. @param info  borrowed until close */
-    int (*open)(const struct lw_dataset_info *info, void **dataset, struct lw_error *err);
+    /** Open what was described for reading samples, in memory of `open_bytes` bytes, all zero: lw_format_open calls it. What it has
+     * left half done where it fails is closed. @param info  borrowed until close */
+    int (*open)(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
+    size_t open_bytes;
 
     /** LW_EIO, or LW_EDATA where stored samples cannot be decoded; the message is the reason alone, "" if it is not known. */
     int (*read)(void *dataset, const struct lw_box *box, struct lw_error *err);
@@ -133,6 +136,10 @@ struct lw_format {
     /** lw_notes_read of a file of this format. NULL: it has no attributes. */
     int (*read_notes)(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
 };
+
+/** Open a dataset, and close it. Errors: lw_format.open, LW_ESYSTEM. @param dataset  set on success; NULL is legal for close */
+int lw_format_open(const struct lw_format *format, const struct lw_dataset_info *info, void **dataset, struct lw_error *err);
+void lw_format_close(const struct lw_format *format, void *dataset);
 
 /** lw_format.start of every format. */
 void lw_formats_start(void);

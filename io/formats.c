@@ -1,6 +1,7 @@
 #include "io/format.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "io/dataset.h"
 
 #include <ctype.h>
@@ -107,4 +108,22 @@ int lw_formats_find(const char *file, const struct lw_hints *hints, const struct
         }
     }
     return rc ? rc : fail_unknown(file, err);
+}
+
+int lw_format_open(const struct lw_format *format, const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    void *const opened = lw_alloc(format->open_bytes, "the reader", err);
+    const int rc = opened ? format->open(opened, info, err) : LW_ESYSTEM;
+    if (rc)
+        lw_format_close(format, opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+void lw_format_close(const struct lw_format *format, void *dataset)
+{
+    if (dataset)
+        format->close(dataset);
+    lw_free(dataset);
 }

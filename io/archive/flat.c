@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/integers.h"
-#include "base/memory.h"
 #include "io/archive/field.h"
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
@@ -15,11 +14,6 @@
 
 /* Numbers on their way to samples, on the stack of the thread that reads. */
 enum { BUFFER_BYTES = 64 << 10 };
-
-struct opened {
-    struct lw_flat flat;
-    int fd;
-};
 
 /* ---- describe ---------------------------------------------------------------------------------------------------------- */
 
@@ -85,31 +79,20 @@ void lw_flat_list(const struct lw_flat *flat, const char *path, const char *tile
 
 void lw_flat_close(void *dataset)
 {
-    struct opened *const opened = dataset;
+    const struct lw_flat_opened *const opened = dataset;
     if (opened->fd >= 0)
         close(opened->fd);
-    lw_free(opened);
 }
 
-int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err)
+int lw_flat_open(struct lw_flat_opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    int rc = lw_flat_check_same(flat, info, err);
-    if (rc == LW_OK && fd < 0)
-        rc = lw_file_open_input(info->file, &fd, err);
-    struct opened *const opened = rc ? NULL : lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened) {
-        if (fd >= 0)
-            close(fd);
-        return rc ? rc : LW_ESYSTEM;
-    }
-    *opened = (struct opened){.flat = *flat, .fd = fd};
-    *dataset = opened;
-    return LW_OK;
+    const int rc = lw_flat_check_same(&opened->flat, info, err);
+    return rc || opened->fd >= 0 ? rc : lw_file_open_input(info->file, &opened->fd, err);
 }
 
 bool lw_flat_locate(void *dataset, struct lw_stored *out)
 {
-    const struct opened *const opened = dataset;
+    const struct lw_flat_opened *const opened = dataset;
     *out = (struct lw_stored){.fd = opened->fd, .offset = opened->flat.offset};
     return lw_values_are_flat(&opened->flat.values) && !opened->flat.is_column_major;
 }
@@ -123,13 +106,13 @@ struct piece {
     int64_t to_step;                    /* samples */
 };
 
-static int64_t sample_bytes(const struct opened *opened)
+static int64_t sample_bytes(const struct lw_flat_opened *opened)
 {
     return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
 }
 
 /* With what lies between, where numbers are picked out; one by one where that is too much. */
-static int read_piece(const struct opened *opened, const struct piece *piece, struct lw_error *err)
+static int read_piece(const struct lw_flat_opened *opened, const struct piece *piece, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];
     const struct lw_values *const values = &opened->flat.values;
@@ -176,7 +159,7 @@ static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *bo
  * as all others are long. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
-    const struct opened *const opened = dataset;
+    const struct lw_flat_opened *const opened = dataset;
     const struct lw_flat *const flat = &opened->flat;
     const bool by_columns = flat->is_column_major, is_packed = box->n_runs == 1 || box->pitch == box->run;
     int inner = by_columns ? 0 : flat->n_dims - 1, rc = LW_OK;
@@ -219,14 +202,12 @@ int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_inf
                          struct lw_error *err)
 {
     const struct lw_box box = lw_flat_whole(flat, values);
+    struct lw_flat_opened opened = {.flat = *flat, .fd = fd};
     struct lw_error reason;
-    void *dataset;
-    int rc = lw_flat_open(flat, info, fd, &dataset, err);
-    if (rc)
-        return rc;
-    ((struct opened *)dataset)->flat.values.as_float64 = true;
-    if ((rc = lw_flat_read(dataset, &box, &reason)))
+    int rc = lw_flat_open(&opened, info, err);
+    opened.flat.values.as_float64 = true;
+    if (rc == LW_OK && (rc = lw_flat_read(&opened, &box, &reason)))
         lw_fail(err, (enum lw_code)rc, "cannot read %s: %s", lw_dataset_name(info).text, reason.message);
-    lw_flat_close(dataset);
+    lw_flat_close(&opened);
     return rc;
 }

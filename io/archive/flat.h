@@ -17,13 +17,19 @@ struct lw_flat {
     bool is_column_major;
 };
 
+/* One that is open for reading samples. */
+struct lw_flat_opened {
+    struct lw_flat flat;
+    int fd;
+};
+
 /** Fill dims and type of `info`, and check the array against the file unless it is no one piece. LW_EDATA: the file is shorter than
  * the array, or there is no data. */
 int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_dataset_info *info, struct lw_error *err);
 
-/** lw_format.open of an array that has been described. LW_EDATA: it is no longer as described.
- * @param fd  of the file, closed with the dataset or on failure; -1: it is opened by its name */
-int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err);
+/** Open an array that has been described. LW_EDATA: it is no longer as described.
+ * @param opened  whose array is set; its file is opened by its name where `fd` is -1; to be closed whatever the outcome */
+int lw_flat_open(struct lw_flat_opened *opened, const struct lw_dataset_info *info, struct lw_error *err);
 
 /* lw_format.read, close and locate of what lw_flat_open has opened. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err);
@@ -32,11 +38,12 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out);
 
 /* lw_format.open and read_numbers of a format whose `find(info, &flat, err)` finds the array that was described. */
 #define LW_FLAT_OPERATIONS(find)                                                                                         \
-    static int open_flat(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)                       \
+    static int open_flat(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)                        \
     {                                                                                                                    \
-        struct lw_flat flat;                                                                                             \
-        const int rc = find(info, &flat, err);                                                                           \
-        return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);                                                    \
+        struct lw_flat_opened *const opened = dataset;                                                                   \
+        opened->fd = -1;                                                                                                 \
+        const int rc = find(info, &opened->flat, err);                                                                   \
+        return rc ? rc : lw_flat_open(opened, info, err);                                                                \
     }                                                                                                                    \
     static int read_flat_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)               \
     {                                                                                                                    \
@@ -45,7 +52,7 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out);
         return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);                                             \
     }
 
-/** lw_format.read_numbers. @param fd  as for lw_flat_open */
+/** lw_format.read_numbers. @param fd  of the file, which is closed; -1: it is opened by its name */
 int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values,
                          struct lw_error *err);
 

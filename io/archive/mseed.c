@@ -272,8 +272,9 @@ static int open_choice(struct opened *opened, const struct lw_dataset_info *info
     return rc ? rc : choose(&opened->index, info->file, info->path, &opened->choice, err);
 }
 
-static void close_choice(struct opened *opened)
+static void close_choice(void *dataset)
 {
+    struct opened *const opened = dataset;
     release(&opened->choice);
     lw_mseed_index_close(&opened->index);
 }
@@ -366,12 +367,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- open ------------------------------------------------------------------------------------------------------------ */
 
-static void close_dataset(void *dataset)
-{
-    close_choice(dataset);
-    lw_free(dataset);
-}
-
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;
@@ -382,11 +377,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         return rc;
     set_info(&opened->choice, &now);
     return lw_archive_check_same(&now, info, err);
-}
-
-static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    return lw_archive_open(sizeof(struct opened), open_described, close_dataset, info, dataset, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
@@ -476,9 +466,10 @@ const struct lw_format lw_format_mseed = {
     .list = list,
     .describe = describe,
     .find_stretches = find_stretches,
-    .open = open_dataset,
+    .open = open_described,
+    .open_bytes = sizeof(struct opened),
     .read = read_box,
     .reads_in_threads = true,
-    .close = close_dataset,
+    .close = close_choice,
     .visit_attributes = visit_attributes,
 };

@@ -196,6 +196,7 @@ const struct lw_format lw_format_npy = {
     .list = list,
     .describe = describe,
     .open = open_flat,
+    .open_bytes = sizeof(struct lw_flat_opened),
     .read = lw_flat_read,
     .reads_in_threads = true,
     .close = lw_flat_close,

@@ -251,6 +251,7 @@ const struct lw_format lw_format_presto = {
     .list = list,
     .describe = describe,
     .open = open_flat,
+    .open_bytes = sizeof(struct lw_flat_opened),
     .read = lw_flat_read,
     .reads_in_threads = true,
     .close = lw_flat_close,

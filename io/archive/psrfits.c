@@ -136,8 +136,9 @@ static int open_headers(struct opened *opened, const struct lw_dataset_info *inf
     return rc;
 }
 
-static void release(struct opened *opened)
+static void close_file(void *dataset)
 {
+    struct opened *const opened = dataset;
     if (opened->spectra.fd >= 0)
         close(opened->spectra.fd);
     lw_free(opened->slots);
@@ -346,7 +347,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     int rc = open_headers(&opened, info, err);
     if (rc == LW_OK && (rc = examine_rows(&opened, err)) == LW_OK)
         *info = opened.info;
-    release(&opened);
+    close_file(&opened);
     return rc;
 }
 
@@ -375,12 +376,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-static void close_file(void *dataset)
-{
-    release(dataset);
-    lw_free(dataset);
-}
-
 /* The type that was described tells whether rows are scaled, its shape whether rows are missing. */
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -398,11 +393,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     if (!(opened->slots = lw_alloc_array(table->n_rows, sizeof *opened->slots, "the places of subintegrations", err)))
         return LW_ESYSTEM;
     return find_slots(opened, opened->slots, &n, err);
-}
-
-static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    return lw_archive_open(sizeof(struct opened), open_described, close_file, info, dataset, err);
 }
 
 static void fill_nan(const struct lw_patch *patch)
@@ -476,7 +466,8 @@ const struct lw_format lw_format_psrfits = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
-    .open = open_file,
+    .open = open_described,
+    .open_bytes = sizeof(struct opened),
     .read = read_box,
     .reads_in_threads = true,
     .close = close_file,

@@ -9,7 +9,6 @@
  * standard counts bytes of the binary header from 3201, and those of a trace header from 1, as is done here. */
 #include "base/file.h"
 #include "base/integers.h"
-#include "base/memory.h"
 #include "io/archive/field.h"
 #include "io/archive/segy_codes.h"
 #include "io/archive/shared.h"
@@ -171,8 +170,9 @@ static int read_headers(struct segy *file, const char *name, struct lw_error *er
     return rc;
 }
 
-static void close_file(struct segy *file)
+static void close_file(void *dataset)
 {
+    const struct segy *const file = dataset;
     if (file->fd >= 0)
         close(file->fd);
 }
@@ -486,12 +486,6 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-static void close_dataset(void *dataset)
-{
-    close_file(dataset);
-    lw_free(dataset);
-}
-
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct segy *const file = dataset;
@@ -504,11 +498,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         set_length(file, info->file, length, NULL);        /* what the traces say was taken */
     set_shape(file, &now);
     return lw_archive_check_same(&now, info, err);
-}
-
-static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    return lw_archive_open(sizeof(struct segy), open_described, close_dataset, info, dataset, err);
 }
 
 /* Samples to be converted are read to the end of their row in memory first. */
@@ -565,9 +554,10 @@ const struct lw_format lw_format_segy = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
-    .open = open_dataset,
+    .open = open_described,
+    .open_bytes = sizeof(struct segy),
     .read = read_box,
     .reads_in_threads = true,
-    .close = close_dataset,
+    .close = close_file,
     .visit_attributes = visit_attributes,
 };

@@ -1,7 +1,6 @@
 #include "io/archive/shared.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "io/dataset.h"
 
 #include <errno.h>
@@ -27,20 +26,6 @@ int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, stru
         return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: %s holds one, without a name", info->file, info->path, what);
     info->path[0] = '\0';
     return LW_OK;
-}
-
-int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close_dataset)(void *dataset),
-                    const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    void *const opened = lw_alloc(bytes, "the reader", err);
-    if (!opened)
-        return LW_ESYSTEM;
-    const int rc = open(opened, info, err);
-    if (rc)
-        close_dataset(opened);
-    else
-        *dataset = opened;
-    return rc;
 }
 
 int lw_archive_fail_changed(const char *file, struct lw_error *err)

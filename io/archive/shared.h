@@ -12,13 +12,6 @@ int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_
  * @param what  "a SEG-Y file" */
 int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err);
 
-typedef int lw_archive_open_fn(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
-
-/** lw_format.open: memory of so many bytes, all zero, which `open` fills. `close` is the format's, and takes what `open` has left
- * half done. */
-int lw_archive_open(size_t bytes, lw_archive_open_fn *open, void (*close)(void *dataset), const struct lw_dataset_info *info,
-                    void **dataset, struct lw_error *err);
-
 /** LW_EDATA: the file is no longer as it was described. */
 int lw_archive_fail_changed(const char *file, struct lw_error *err);
 

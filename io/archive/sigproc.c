@@ -482,10 +482,9 @@ struct opened {
 
 static void close_file(void *dataset)
 {
-    struct opened *const opened = dataset;
+    const struct opened *const opened = dataset;
     if (opened->spectra.fd >= 0)
         close(opened->spectra.fd);
-    lw_free(opened);
 }
 
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
@@ -497,11 +496,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         (rc = lw_archive_check_same(&opened->info, info, err)))
         return rc;
     return lw_file_open_input(info->file, &opened->spectra.fd, err);
-}
-
-static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
-{
-    return lw_archive_open(sizeof(struct opened), open_described, close_file, info, dataset, err);
 }
 
 static int read_patch(const void *dataset, const struct lw_patch *patch, struct lw_error *err)
@@ -530,7 +524,8 @@ const struct lw_format lw_format_sigproc = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
-    .open = open_file,
+    .open = open_described,
+    .open_bytes = sizeof(struct opened),
     .read = read_box,
     .reads_in_threads = true,
     .close = close_file,

@@ -2,7 +2,6 @@
 #include "io/format.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/library.h"
@@ -103,24 +102,19 @@ static void close_dataset(void *dataset)
     lw_hdf5_close(opened->type);
     lw_hdf5_close(opened->dataset);
     lw_hdf5_close(opened->file);
-    lw_free(opened);
 }
 
-static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+static int open_dataset(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_type type;
     bool is_complex;
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
-        return LW_ESYSTEM;
+    struct opened *const opened = dataset;
     *opened = (struct opened){.info = info, .file = -1, .dataset = -1, .type = -1};
     int rc = lw_probe_file(info->file, &opened->file, err);
     if (rc == LW_OK && (opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT)) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_dataset_name(info).text);
-    if (rc) {
-        close_dataset(opened);
+    if (rc)
         return rc;
-    }
     opened->type = H5Dget_type(opened->dataset);
     opened->is_converted = !lw_hdf5_type_parse(opened->type, &type);
     if (opened->is_converted) {     /* described for its numbers, and no type of samples */
@@ -128,7 +122,6 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
         opened->type = lw_hdf5_type_as_float64(stored, &is_complex);
         H5Tclose(stored);
     }
-    *dataset = opened;
     return LW_OK;
 }
 
@@ -287,6 +280,7 @@ const struct lw_format lw_format_hdf5 = {
     .find_origin = lw_probe_origin,
     .describe = describe,
     .open = open_dataset,
+    .open_bytes = sizeof(struct opened),
     .read = read_box,
     .close = close_dataset,
     .locate = locate,

@@ -52,7 +52,7 @@ int lw_source_open(const struct lw_dataset_info *described, int least_dims, int 
             rc = lw_fail(err, LW_EDATA, "'%s' has changed since the run began: there is no result; run again when nobody writes it",
                          described->file);
     } else if ((rc = lw_formats_find(described->file, &described->hints, &source->format, err)) == LW_OK) {
-        rc = source->format->open(&source->described, &source->dataset, err);
+        rc = lw_format_open(source->format, &source->described, &source->dataset, err);
     }
     if (rc) {
         lw_source_close(source);
@@ -67,8 +67,7 @@ void lw_source_close(struct lw_source *source)
 {
     if (!source)
         return;
-    if (source->dataset)
-        source->format->close(source->dataset);
+    lw_format_close(source->format, source->dataset);
     if (source->fd >= 0)
         close(source->fd);
     lw_free(source);

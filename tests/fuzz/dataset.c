@@ -86,13 +86,13 @@ static void read_all(const struct lw_format *format, const struct lw_dataset_inf
     struct lw_error err = {0};
     void *dataset;
     size_t n = 0;
-    const int rc = format->open(info, &dataset, &err);
+    const int rc = lw_format_open(format, info, &dataset, &err);
     REQUIRE(rc == LW_OK || may_fail(format, rc), "opening what was described: code %d: %s", rc, err.message);
     if (rc)
         return;
     read_box(format, info, dataset, 1);
     read_box(format, info, dataset, 3);
-    format->close(dataset);
+    lw_format_close(format, dataset);
     if (count <= MOST_SAMPLES)
         read_numbers(format, info, count);
     if (format->visit_attributes)

@@ -108,7 +108,7 @@ static inline void check_boxes(const struct lw_format *format, const struct lw_d
     void *dataset = NULL;
     struct lw_error err = {0};
     uint64_t random = 88172645463325252u;
-    CHECK(format->open(info, &dataset, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_format_open(format, info, &dataset, &err) == LW_OK, "%s", err.message);
     for (int i = 0; dataset && i < 30; i++) {
         struct lw_box box = {0};
         for (int d = 0; d < info->n_dims; d++) {
@@ -121,7 +121,7 @@ static inline void check_boxes(const struct lw_format *format, const struct lw_d
         check_box(format, info, dataset, box, i % 2 * 3, expect, truth);
     }
     if (dataset)
-        format->close(dataset);
+        lw_format_close(format, dataset);
 }
 
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -157,7 +157,7 @@ static inline void read_corners(const struct lw_format *format, const struct lw_
     void *dataset;
     struct lw_error err;
     double samples[64];
-    if (format->open(info, &dataset, &err) != LW_OK)
+    if (lw_format_open(format, info, &dataset, &err) != LW_OK)
         return;
     for (int corner = 0; corner < 2; corner++) {
         struct lw_box box = {.run = 1, .n_runs = 1, .into = samples};
@@ -170,7 +170,7 @@ static inline void read_corners(const struct lw_format *format, const struct lw_
         box.pitch = box.run;
         format->read(dataset, &box, &err);
     }
-    format->close(dataset);
+    lw_format_close(format, dataset);
 }
 
 /* @return  how many of the files were still read */

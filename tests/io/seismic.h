@@ -69,9 +69,9 @@ static inline void *read_all(const struct lw_format *format, const struct lw_dat
     char *const samples = calloc((size_t)n, lw_type_bytes(info->type));
     struct lw_box box = {.step = {1, 1, 1, 1}, .run = n, .pitch = n, .n_runs = 1, .into = samples};
     memcpy(box.count, info->dims, sizeof box.count);
-    if ((*rc = format->open(info, &dataset, err)) == LW_OK) {
+    if ((*rc = lw_format_open(format, info, &dataset, err)) == LW_OK) {
         *rc = format->read(dataset, &box, err);
-        format->close(dataset);
+        lw_format_close(format, dataset);
     }
     if (*rc == LW_OK)
         return samples;
@@ -92,7 +92,7 @@ static inline void check_box(const struct lw_format *format, const struct lw_dat
     struct lw_error err = {0};
     bool is_same = true;
     memset(samples, 0x55, (size_t)(count[0] * pitch) * bytes);
-    CHECK(format->open(info, &dataset, &err) == LW_OK && format->read(dataset, &box, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_format_open(format, info, &dataset, &err) == LW_OK && format->read(dataset, &box, &err) == LW_OK, "%s", err.message);
     for (int64_t c = 0; c < count[0]; c++) {
         const char *const row = samples + (size_t)(c * pitch) * bytes;
         for (int64_t t = 0; t < count[1]; t++) {
@@ -105,7 +105,7 @@ static inline void check_box(const struct lw_format *format, const struct lw_dat
     CHECK(is_same, "%s: box from [%" PRId64 ", %" PRId64 "] on by [%" PRId64 ", %" PRId64 "]", info->file, first[0], first[1],
           step[0], step[1]);
     if (dataset)
-        format->close(dataset);
+        lw_format_close(format, dataset);
     free(samples);
 }
 

@@ -259,10 +259,10 @@ static bool try_file(const char *path, const char *unit, int64_t bytes)
     CHECK(rc == LW_OK || rc == LW_EDATA, "code %d: %s", rc, err.message);
     if (rc)
         return false;
-    CHECK(format->open(&info, &dataset, &err) == LW_OK, "what was described is opened: %s", err.message);
+    CHECK(lw_format_open(format, &info, &dataset, &err) == LW_OK, "what was described is opened: %s", err.message);
     read_all(format, dataset, &info, 1);
     read_all(format, dataset, &info, 2);
-    format->close(dataset);
+    lw_format_close(format, dataset);
     read_numbers(format, &info);
     if (format->visit_attributes)
         format->visit_attributes(&info, count_attribute, &found);

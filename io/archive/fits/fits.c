@@ -20,8 +20,8 @@
 
 /* An image open for reading samples: one of the two. */
 struct opened {
-    void *flat;
-    struct lw_fits_tiles *tiles;
+    struct lw_flat_opened flat;
+    struct lw_fits_tiles *tiles;        /* NULL: it is flat */
 };
 
 /* Go to the unit of a path. */
@@ -191,42 +191,35 @@ static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *
 static void close_image(void *dataset)
 {
     struct opened *const opened = dataset;
-    if (opened->flat)
-        lw_flat_close(opened->flat);
+    lw_flat_close(&opened->flat);
     lw_fits_tiles_close(opened->tiles);
-    lw_free(opened);
 }
 
-static int open_image(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+static int open_image(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
+    struct opened *const opened = dataset;
     struct lw_fits_image image;
-    int fd, rc = find_again(info, &image, &fd, err);
+    const int rc = find_again(info, &image, &opened->flat.fd, err);
     if (rc)
         return rc;
-    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened) {
-        close(fd);
-        return LW_ESYSTEM;
-    }
-    rc = image.is_tiled ? lw_fits_tiles_open(fd, &image, &opened->tiles, err)
-                        : lw_flat_open(&image.flat, info, fd, &opened->flat, err);
-    if (rc)
-        close_image(opened);
-    else
-        *dataset = opened;
-    return rc;
+    opened->flat.flat = image.flat;
+    if (!image.is_tiled)
+        return LW_OK;
+    const int fd = opened->flat.fd;
+    opened->flat.fd = -1;
+    return lw_fits_tiles_open(fd, &image, &opened->tiles, err);
 }
 
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
-    const struct opened *const opened = dataset;
-    return opened->tiles ? lw_fits_tiles_read(opened->tiles, box, err) : lw_flat_read(opened->flat, box, err);
+    struct opened *const opened = dataset;
+    return opened->tiles ? lw_fits_tiles_read(opened->tiles, box, err) : lw_flat_read(&opened->flat, box, err);
 }
 
 static bool locate(void *dataset, struct lw_stored *out)
 {
-    const struct opened *const opened = dataset;
-    return opened->flat && lw_flat_locate(opened->flat, out);
+    struct opened *const opened = dataset;
+    return !opened->tiles && lw_flat_locate(&opened->flat, out);
 }
 
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
@@ -433,6 +426,7 @@ const struct lw_format lw_format_fits = {
     .find_origin = find_origin,
     .describe = describe,
     .open = open_image,
+    .open_bytes = sizeof(struct opened),
     .read = read_box,
     .reads_in_threads = true,
     .close = close_image,

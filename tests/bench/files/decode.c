@@ -133,10 +133,10 @@ static int measure_chunk(struct lw_comm *comm, const char *name, double *rate, s
         return rc;
     const struct lw_dataset_info info = *lw_reader_info(reader);
     lw_reader_close(reader);
-    if ((rc = lw_formats_find(info.file, NULL, &format, err)) || (rc = format->open(&info, &dataset, err)))
+    if ((rc = lw_formats_find(info.file, NULL, &format, err)) || (rc = lw_format_open(format, &info, &dataset, err)))
         return rc;
     rc = measure_first(format, dataset, rate, err);
-    format->close(dataset);
+    lw_format_close(format, dataset);
     return rc;
 }
 
