@@ -14,9 +14,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define POST_CHOICE(kind, name, unit, traits, function, help) "|" name
 #define POST_HELP(kind, name, unit, traits, function, help) help

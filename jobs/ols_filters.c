@@ -169,17 +169,14 @@ int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, str
 static void shape_taps(struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
-    const int n_dims = ols->n_filters > 1 ? 2 : 1;
+    const bool is_one = ols->n_filters == 1;
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->taps;
     product->dataset = (struct lw_writer_dataset){
-        .path = "/filters", .type = {.scalar = LW_FLOAT64, .is_complex = ols->taps_complex}, .n_dims = n_dims,
-        .dims = {ols->n_filters, ols->n_taps}, .dim_names = {"filter", "tap"},
+        .path = "/filters", .type = {.scalar = LW_FLOAT64, .is_complex = ols->taps_complex},
+        .n_dims = is_one ? 1 : 2, .dims = {is_one ? ols->n_taps : ols->n_filters, ols->n_taps},
+        .dim_names = {is_one ? "tap" : "filter", "tap"},
     };
-    if (n_dims == 1) {
-        product->dataset.dims[0] = ols->n_taps;
-        product->dataset.dim_names[0] = "tap";
-    }
     product->axis_dim = product->channel_dim = -1;
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     if (job->whitening) {

@@ -4,7 +4,6 @@
 #include "jobs/filters/band.h"
 #include "options/parse.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,17 +147,6 @@ static bool has_times(const char *text)
     return false;
 }
 
-static int check_rate(const struct lw_options *given, const char *name, const struct lw_dataset_info *input, struct lw_error *err)
-{
-    const char *const baseline = lw_options_text(given, "baseline");
-    const bool is_free = strcmp(name, "boxcar") == 0 && !has_times(lw_options_text(given, name)) &&
-        !(baseline && has_times(baseline));
-    if (is_free || input->axis.sample_rate_hz > 0)
-        return LW_OK;
-    return lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.600s, which the file does not say: give --sample-rate",
-                   name, lw_dataset_name(input).text);
-}
-
 /* By rank 0. */
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
 {
@@ -180,7 +168,13 @@ int lw_asked_design(const struct lw_options *given, const char *name, struct lw_
 {
     const bool is_first = lw_comm_rank(comm) == 0;
     *bank = (struct lw_bank){.rate_hz = input->axis.sample_rate_hz};
-    int rc = check_rate(given, name, input, err);
+    const char *const baseline = lw_options_text(given, "baseline");
+    const bool is_free = strcmp(name, "boxcar") == 0 && !has_times(lw_options_text(given, name)) &&
+                         !(baseline && has_times(baseline));
+    int rc = LW_OK;
+    if (!is_free && input->axis.sample_rate_hz <= 0)
+        rc = lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.600s, which the file does not say: give --sample-rate",
+                     name, lw_dataset_name(input).text);
     if ((rc = lw_comm_agree(comm, rc == LW_OK && is_first ? make(given, name, bank, err) : rc, err)))
         return rc;
     int64_t shape[2] = {bank->n_filters, bank->n_taps};

@@ -263,8 +263,9 @@ int lw_band_design(const struct lw_band *bands, int count, const struct lw_band_
 
 /* ---- lapwing filters ----------------------------------------------------------------------------------------------- */
 
-static int design(const struct lw_options *given, bool has_low, bool has_high, struct lw_bank *bank, struct lw_error *err)
+static int design(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
+    const bool has_low = bank->kind != &lw_filter_lowpass, has_high = bank->kind != &lw_filter_highpass;
     struct lw_band band = {.has_low = has_low, .has_high = has_high, .high_hz = bank->rate_hz / 2};
     struct lw_band_length length;
     int rc = has_low ? lw_bank_read_frequency(bank, given, "from", &band.low_hz, err) : LW_OK;
@@ -287,21 +288,6 @@ static int design(const struct lw_options *given, bool has_low, bool has_high, s
 
 /* ---- the kinds ----------------------------------------------------------------------------------------------------- */
 
-static int design_bandpass(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
-{
-    return design(given, true, true, bank, err);
-}
-
-static int design_lowpass(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
-{
-    return design(given, false, true, bank, err);
-}
-
-static int design_highpass(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
-{
-    return design(given, true, false, bank, err);
-}
-
 #define METHOD                                                                                                               \
     " The taps are those of the ideal filter times a Kaiser window. Give the length, or have it found from the width of the " \
     "transition; what the filter then does is measured and said."
@@ -311,19 +297,19 @@ const struct lw_filter_kind lw_filter_bandpass = {
     .description = "A band-pass with linear phase. Gain 1 is that in the middle of the pass band." METHOD,
     .example = "lapwing filters bandpass --rate 500 --from 2 --to 20 \\\n"
                "    --transition 2 --output bank.h5",
-    .options = bandpass_options, .design = design_bandpass,
+    .options = bandpass_options, .design = design,
 };
 
 const struct lw_filter_kind lw_filter_lowpass = {
     .name = "lowpass", .title = "passes what lies below a frequency",
     .description = "A low-pass with linear phase. Gain 1 is that at 0 Hz." METHOD,
     .example = "lapwing filters lowpass --rate 500 --to 20 --taps 513 --output bank.h5",
-    .options = lowpass_options, .design = design_lowpass,
+    .options = lowpass_options, .design = design,
 };
 
 const struct lw_filter_kind lw_filter_highpass = {
     .name = "highpass", .title = "passes what lies above a frequency",
     .description = "A high-pass with linear phase, of odd length. Gain 1 is that at half the sampling rate." METHOD,
     .example = "lapwing filters highpass --rate 500 --from 1 --taps 2049 --output bank.h5",
-    .options = highpass_options, .design = design_highpass,
+    .options = highpass_options, .design = design,
 };

@@ -49,19 +49,13 @@ static int prepare(const struct lw_bank *bank, const struct lw_options *given, s
 
 static struct lw_writer_dataset describe(const struct lw_bank *bank, const struct lw_options *given, const struct file *file)
 {
-    struct lw_writer_dataset taps = {
-        .path = "/taps", .n_dims = 1, .dims = {bank->n_taps}, .dim_names = {"tap"},
+    const bool is_one = bank->n_filters == 1;
+    return (struct lw_writer_dataset){
+        .path = "/taps", .n_dims = is_one ? 1 : 2, .dims = {is_one ? bank->n_taps : bank->n_filters, bank->n_taps},
+        .dim_names = {is_one ? "tap" : "filter", "tap"},
         .type = {.scalar = lw_options_choice(given, "type") == 0 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = bank->is_complex},
         .attributes = file->notes.list, .n_attributes = file->notes.count,
     };
-    if (bank->n_filters > 1) {
-        taps.n_dims = 2;
-        taps.dims[0] = bank->n_filters;
-        taps.dims[1] = bank->n_taps;
-        taps.dim_names[0] = "filter";
-        taps.dim_names[1] = "tap";
-    }
-    return taps;
 }
 
 static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
@@ -107,10 +101,9 @@ static int make(const struct lw_filter_kind *kind, const struct lw_options *give
     int rc;
     if ((rc = kind->design(given, bank, err)) || (rc = lw_bank_scale(bank, err)))
         return rc;
-    if (lw_options_choice(given, "type") == 1) {
-        for (int64_t i = 0; i < bank->n_filters * lw_bank_values(bank); i++)
-            bank->taps[i] = (double)(float)bank->taps[i];
-    }
+    const bool is_single = lw_options_choice(given, "type") == 1;
+    for (int64_t i = 0; is_single && i < bank->n_filters * lw_bank_values(bank); i++)
+        bank->taps[i] = (double)(float)bank->taps[i];
     return lw_bank_measure(bank, err);
 }
 

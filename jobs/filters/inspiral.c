@@ -5,9 +5,7 @@
 #include "jobs/filters/bank.h"
 #include "signal/convolution.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 /* G M / c^3 of the Sun: the nominal 1.3271244e20 m^3/s^2 (IAU 2015 resolution B3) by c^3. */
 #define SUN_SECONDS (1.3271244e20 / (299792458.0 * 299792458.0 * 299792458.0))

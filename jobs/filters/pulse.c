@@ -1,7 +1,6 @@
 /* pulse.c - banks of pulses: boxcars, Gaussians and Ricker wavelets, each of several widths. All filters of a bank are as long
  * as the longest, with their middles in one place. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
 #include "options/parse.h"

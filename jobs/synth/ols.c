@@ -7,7 +7,6 @@
 #include "jobs/synth/synth.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

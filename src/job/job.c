@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static struct lw_attribute *add(struct lw_product *product, const char *name, enum lw_attribute_kind kind)

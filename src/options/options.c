@@ -204,24 +204,19 @@ static bool is_replaced(const struct lw_option *const *tables, int t, const char
     return false;
 }
 
-static int set_fallback(struct lw_option_value *value, struct lw_error *err)
-{
-    const struct lw_option *const option = value->option;
-    clear(value);
-    if (!option->fallback)
-        return LW_OK;
-    const int rc = set_text(value, option->fallback, option->name, err);
-    assert(rc != LW_EUSAGE && "a default that its own option refuses");
-    return rc;
-}
-
 /* Of all options, or of those within one. @param owner  NULL: all */
 static int set_fallbacks(struct lw_options *options, const struct lw_option_value *owner, struct lw_error *err)
 {
     int rc = LW_OK;
-    for (int i = 0; rc == LW_OK && i < options->n_values; i++)
-        if (!owner || is_within(&options->values[i], owner))
-            rc = set_fallback(&options->values[i], err);
+    for (int i = 0; rc == LW_OK && i < options->n_values; i++) {
+        struct lw_option_value *const value = &options->values[i];
+        if (owner && !is_within(value, owner))
+            continue;
+        clear(value);
+        if (value->option->fallback)
+            rc = set_text(value, value->option->fallback, value->option->name, err);
+        assert(rc != LW_EUSAGE && "a default that its own option refuses");
+    }
     return rc;
 }
 

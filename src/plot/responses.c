@@ -8,7 +8,6 @@
 #include "io/read/box.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_FILTERS = 8 };
 

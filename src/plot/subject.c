@@ -6,7 +6,6 @@
 #include "io/list.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "io/write/result_file.h"
 #include "resume/grant.h"
 #include "resume/stop.h"

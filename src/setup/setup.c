@@ -266,24 +266,7 @@ void lw_setup_close(struct lw_setup *setup)
     lw_pool_destroy(setup->pool);
 }
 
-static bool ends_like_fits(const char *name)
-{
-    static const char *const endings[] = {".fits", ".fit", ".fts"};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        const size_t length = strlen(endings[e]);
-        if (strlen(name) > length && strcasecmp(name + strlen(name) - length, endings[e]) == 0)
-            return true;
-    }
-    return false;
-}
-
-enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
-{
-    const char *const output = lw_options_text(setup->options, "output");
-    return output && ends_like_fits(output) ? LW_RESULT_FITS : LW_RESULT_HDF5;
-}
-
-static const char *const results[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".fits", ".fit", ".fts"};
+static const char *const hdf5[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc"}, *const fits[] = {".fits", ".fit", ".fts"};
 static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif",   ".bmp", ".svg", ".pdf", ".ps",
                                      ".eps", ".tif", ".tiff", ".npy",   ".npz", ".mat", ".csv", ".txt",
                                      ".fil", ".sgy", ".segy", ".mseed", ".wav", ".gz",  ".zip"};
@@ -299,9 +282,16 @@ static bool is_among(const char *const *endings, size_t n, const char *ending)
 const char *lw_setup_ending(const char *name)
 {
     const char *const slash = strrchr(name, '/'), *const base = slash ? slash + 1 : name, *const dot = strrchr(base, '.');
-    const bool is_known = dot && (is_among(results, sizeof results / sizeof *results, dot) ||
-                                  is_among(others, sizeof others / sizeof *others, dot));
+    const bool is_known =
+        dot && (is_among(hdf5, sizeof hdf5 / sizeof *hdf5, dot) || is_among(fits, sizeof fits / sizeof *fits, dot) ||
+                is_among(others, sizeof others / sizeof *others, dot));
     return is_known ? dot : name + strlen(name);
+}
+
+enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
+{
+    const char *const output = lw_options_text(setup->options, "output"), *const ending = output ? lw_setup_ending(output) : "";
+    return ending != output && is_among(fits, sizeof fits / sizeof *fits, ending) ? LW_RESULT_FITS : LW_RESULT_HDF5;
 }
 
 /* By rank 0. */

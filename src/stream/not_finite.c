@@ -28,24 +28,12 @@ static int64_t chunk_of(const struct lw_samples_view *view)
     return lw_max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
 }
 
-/* The last position of [begin, end) with such a sample, of which there is one. */
-static int64_t narrow_last(const struct lw_samples_view *view, int64_t begin, int64_t end)
+/* The first or the last position of [begin, end) with such a sample, of which there is one. */
+static int64_t narrow(const struct lw_samples_view *view, int64_t begin, int64_t end, bool is_first)
 {
     while (end - begin > 1) {
         const int64_t middle = begin + (end - begin) / 2;
-        if (lw_not_finite_count(view, middle, end) > 0)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
-static int64_t narrow_first(const struct lw_samples_view *view, int64_t begin, int64_t end)
-{
-    while (end - begin > 1) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (lw_not_finite_count(view, begin, middle) > 0)
+        if (is_first ? lw_not_finite_count(view, begin, middle) > 0 : lw_not_finite_count(view, middle, end) == 0)
             end = middle;
         else
             begin = middle;
@@ -64,7 +52,7 @@ static int64_t find_end(const struct lw_samples_view *view, int64_t begin, int64
         if (*is_rough)
             return end - chunk;
     }
-    return narrow_last(view, lw_max64(begin, end - chunk), end) + 1;
+    return narrow(view, lw_max64(begin, end - chunk), end, false) + 1;
 }
 
 void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws)
@@ -75,7 +63,7 @@ void lw_not_finite_locate(const struct lw_samples_view *view, int64_t begin, int
     if (begin >= end)
         return;
     bool is_rough;
-    const int64_t first = narrow_first(view, begin, lw_min64(end, begin + chunk));
+    const int64_t first = narrow(view, begin, lw_min64(end, begin + chunk), true);
     const int64_t behind = find_end(view, first, end, &flaws->n_sought, &is_rough);
     lw_flaws_widen(flaws, start + first, start + behind, is_rough);
 }

@@ -1,10 +1,11 @@
 #include "stream/stream.h"
 
+#include "base/integers.h"
 #include "base/leave.h"
 #include "base/memory.h"
 #include "resume/stop.h"
+#include "setup/result.h"
 #include "stream/loop.h"
-#include "stream/measure.h"
 #include "stream/plan.h"
 #include "stream/resume.h"
 #include "stream/search/mask.h"
@@ -12,6 +13,7 @@
 #include "stream/search/power_spectrum.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 struct stream {
     struct lw_setup setup;
@@ -175,18 +177,94 @@ done:
     return rc;
 }
 
-/* ---- plan ---------------------------------------------------------------------------------------------------------- */
+/* ---- how long a run will take: its first rounds, tried as they will be run, into a file beside the output ------------- */
 
-static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
+/* About so long, unless the whole run is shorter. */
+#define MEASURE_SECONDS 4.0
+
+static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int64_t end)
 {
-    struct lw_measure measured;
-    const int rc = lw_measure(&run->setup, &run->plan, &run->report, &measured, err);
-    if (rc == LW_OK && planned->prints)
-        lw_measure_print(&measured, &run->plan, &run->report);
-    planned->start_seconds = measured.start_seconds;
-    planned->measured_seconds = measured.rounds_seconds + measured.disk_seconds;
+    int64_t outputs = 0;
+    for (int64_t round = begin; round < end; round++)
+        outputs += lw_rounds_outputs(rounds, round);
+    return outputs;
+}
+
+/* Rank 0's clock counts. */
+static double agreed_seconds(struct lw_comm *comm, double start)
+{
+    double seconds = lw_now() - start;
+    lw_comm_broadcast(comm, &seconds, sizeof seconds);
+    return seconds;
+}
+
+static int try_rounds(struct stream *run, int64_t begin, int64_t end, double *seconds, struct lw_error *err)
+{
+    lw_comm_barrier(run->setup.comm);
+    const double start = lw_now();
+    const int rc = lw_loop_run(run->loop, begin, end, err);
+    *seconds = agreed_seconds(run->setup.comm, start);
     return rc;
 }
+
+/* The first rounds say how many fit the time; those are measured, so that pages and tables that are touched for the first time do
+ * not count for all rounds. @param n_rounds  set: how many were tried; @param seconds  set: what all will take */
+static int try_all(struct stream *run, int64_t *n_rounds, double *seconds, struct lw_error *err)
+{
+    const struct lw_rounds *const rounds = &run->plan.rounds;
+    const int64_t all = rounds->n_rounds, few = lw_min64(2 * run->plan.depth, all);
+    double first_seconds;
+    int rc = try_rounds(run, 0, few, &first_seconds, err);
+    const double per_round = first_seconds / (double)few;
+    const int64_t more = lw_min64(all - few, (int64_t)(MEASURE_SECONDS / per_round));
+    *n_rounds = few + more;
+    double last_seconds = first_seconds;
+    if (rc == LW_OK && more > 0)
+        rc = try_rounds(run, few, few + more, &last_seconds, err);
+    const int64_t last_outputs = count_outputs(rounds, more > 0 ? few : 0, few + more);
+    const double left = (double)(count_outputs(rounds, 0, all) - count_outputs(rounds, 0, few));
+    *seconds = first_seconds + left * last_seconds / (double)lw_max64(last_outputs, 1);
+    return rc;
+}
+
+static int open_trial(struct stream *run, struct lw_error *err)
+{
+    struct lw_setup *const setup = &run->setup;
+    char file[LW_MAX_PATH];
+    int rc;
+    snprintf(file, sizeof file, "%.*s.measure", LW_MAX_PATH - 20, lw_options_text(setup->options, "output"));
+    if ((rc = lw_result_begin(setup, "", &run->result, err)) || (rc = lw_spectrum_whiten(setup, err)) ||
+        (rc = lw_result_create(&run->result, file, err)) ||
+        (rc = lw_noise_is_measured(&setup->job) ? lw_noise_measure(setup, &run->plan, err) : LW_OK))
+        return rc;
+    const struct lw_loop_spec spec = {.setup = setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report};
+    return lw_comm_agree(setup->comm, lw_loop_create(&spec, &run->loop, err), err);
+}
+
+/* Errors are those of the run, but that no final name is given. Collective. */
+static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
+{
+    const struct lw_rounds *const rounds = &run->plan.rounds;
+    int64_t n_rounds;
+    double rounds_seconds;
+    int rc = open_trial(run, err);
+    planned->start_seconds = lw_report_elapsed(&run->report);
+    if (rc || (rc = try_all(run, &n_rounds, &rounds_seconds, err)))
+        return rc;
+    /* On its way to the disk after the last round is at most what was written in the trial: systems hold back only so much. */
+    const double start = lw_now();
+    rc = lw_writer_sync(run->result.writer, err);
+    const double share = (double)count_outputs(rounds, 0, rounds->n_rounds) / (double)count_outputs(rounds, 0, n_rounds);
+    const double disk_seconds = agreed_seconds(run->setup.comm, start) * share;
+    planned->measured_seconds = rounds_seconds + disk_seconds;
+    if (rc == LW_OK && planned->prints)
+        printf("%-16sabout %.3g s: start %.3g s, rounds %.3g s (of %" PRId64 ", %" PRId64 " were tried), until all is on the disk "
+               "%.3g s; %s is busy longest\n", "measured", planned->start_seconds + rounds_seconds + disk_seconds,
+               planned->start_seconds, rounds_seconds, rounds->n_rounds, n_rounds, disk_seconds, lw_report_longest(&run->report));
+    return rc;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
 int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
                    struct lw_error *err)

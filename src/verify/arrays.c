@@ -3,7 +3,6 @@
 #include "verify/state.h"
 
 #include "base/integers.h"
-#include "base/memory.h"
 #include "io/format.h"
 #include "io/read/box.h"
 

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/proc.h"
 #include "io/format.h"
-#include "io/names.h"
 #include "sfft/number.h"
 #include "stream/search/noise.h"
 

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "io/codecs/hash.h"
 #include "io/list.h"
 #include "stream/sums/sums.h"

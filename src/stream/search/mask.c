@@ -83,16 +83,6 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
-static struct lw_view_spec view_of(const struct lw_mask *mask, const struct lw_job *job)
-{
-    struct lw_view_spec view = job->view;
-    if (mask->shape == BY_SAMPLE) {
-        view.axis = 0;
-        view.channels = (struct lw_range){0, 1, 1};
-    }
-    return view;
-}
-
 /* Bit i of bytes: numpy.packbits puts the first into the highest place. */
 static bool bit_of(const unsigned char *bytes, int64_t i) { return bytes[i / 8] >> (7 - i % 8) & 1; }
 
@@ -320,7 +310,11 @@ static struct lw_window_spec window_of(const struct lw_mask *mask, const struct 
 static struct lw_view_spec planned_view(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan)
 {
     const struct lw_window_spec window = window_of(mask, job, plan);
-    struct lw_view_spec view = view_of(mask, job);
+    struct lw_view_spec view = job->view;
+    if (mask->shape == BY_SAMPLE) {
+        view.axis = 0;
+        view.channels = (struct lw_range){0, 1, 1};
+    }
     view.max_axis = lw_max64(plan->rounds.slice + plan->op.halo, lw_window_max_read(&window));
     view.max_channels = window.max_channels;
     view.chunks = LW_CHUNKS_WHOLE;

@@ -32,14 +32,6 @@ struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_
     return spec->job->search.noise == LW_NOISE_RMS ? lw_noise_rms_bytes(spec, plan) : lw_noise_clip_bytes(spec, plan);
 }
 
-static const char *why_none(const struct lw_noise_said *said, int64_t i)
-{
-    if (!said->n_finite)
-        return "no segment that was looked at is finite, or they are 0";
-    return said->n_finite[i] > 0 ? "more than half of its outputs are 0"
-                                 : "none of its outputs is finite and made of samples that differ";
-}
-
 /* By rank 0. */
 static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *said)
 {
@@ -57,6 +49,9 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     }
     if (n_none == 0)
         return;
+    const char *const why = !said->n_finite ? "no segment that was looked at is finite, or they are 0"
+        : said->n_finite[first] > 0 ? "more than half of its outputs are 0"
+        : "none of its outputs is finite and made of samples that differ";
     if (n_none > 1)
         snprintf(more, sizeof more, ", and so are %" PRId64 " others", n_none - 1);
     if (search->stretch > 0)
@@ -65,7 +60,7 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: nothing is found there; with --noise given "
                 "--threshold is a value of |y|, and searches it, too", job->ops->channel,
                 job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,
-                why_none(said, first), more);
+                why, more);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)

@@ -332,10 +332,14 @@ static void count_cell(const struct clip *clip, const struct values *v, int64_t 
             take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
 }
 
-/* Channels [c, c + n) of the slot, behind all filters. */
-static void count_channels(const struct clip *clip, int64_t c, int n, int thread)
+/* Some channels of the slot, those from c on, behind all filters. */
+static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
+    const struct clip *const clip = context;
     const struct lw_slot *const slot = clip->slot;
+    const int64_t c = piece * n_together(clip);
+    const int n = (int)lw_min64(n_together(clip), slot->block.n_channels - c);
+    (void)err;
     const bool is_slow = clip->pass.spec.layout == LW_TIME_SLOW;
     const int64_t outputs = slot->block.count * lw_op_width(&clip->pass.job->op);
     char *const its = clip->scratch + thread * scratch_bytes(clip), *const marking = its + n_together(clip) * marks_bytes(clip);
@@ -346,7 +350,7 @@ static void count_channels(const struct clip *clip, int64_t c, int n, int thread
         if (lw_counted_mark(&clip->counted, slot, clip->number, c + k, scratch.skip + k * marks_bytes(clip), scratch.marking))
             has_marks = true;
     const int64_t rows[2] = {0, slot->block.count}, columns[2] = {0, lw_op_width(&clip->pass.job->op)};
-    const int64_t piece = clip->n_blocks * n_cells(clip) * lw_noise_pass_pairs(&clip->pass, slot->block.n_channels);
+    const int64_t sigmas = clip->n_blocks * n_cells(clip) * lw_noise_pass_pairs(&clip->pass, slot->block.n_channels);
     for (int f = 0; f < n_filters(clip); f++) {
         const int64_t first = f * slot->block.n_channels * outputs + (is_slow ? c : c * outputs);
         const char *const numbers = (const char *)slot->products[0].data + (size_t)first * lw_type_bytes(clip->pass.spec.output);
@@ -354,16 +358,8 @@ static void count_channels(const struct clip *clip, int64_t c, int n, int thread
         if (n_cells(clip) == 0)
             count_values(clip, &values, rows, columns, counts_of(clip, &values, 0), n_filters(clip) * clip->bins);
         for (int64_t cell = 0; cell < n_cells(clip); cell++)
-            count_cell(clip, &values, cell, &scratch, clip->pass.mine + piece + c * n_filters(clip) + f);
+            count_cell(clip, &values, cell, &scratch, clip->pass.mine + sigmas + c * n_filters(clip) + f);
     }
-}
-
-static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
-{
-    const struct clip *const clip = context;
-    const int64_t first = piece * n_together(clip);
-    (void)err;
-    count_channels(clip, first, (int)lw_min64(n_together(clip), clip->slot->block.n_channels - first), thread);
     return LW_OK;
 }
 

@@ -6,7 +6,6 @@
 #include "stream/pipeline.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct lw_sums {
     const struct lw_setup *setup;
