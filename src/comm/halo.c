@@ -107,8 +107,7 @@ static int find_source(const struct lw_halo *halo, int64_t round, int rank)
 
 bool lw_halo_needs_prologue(const struct lw_halo *halo, int64_t round)
 {
-    return lw_rounds_starts_axis(halo->rounds, round) &&
-           find_source(halo, round, lw_comm_rank(halo->comm)) == FROM_CARRY;
+    return lw_rounds_starts_axis(halo->rounds, round) && find_source(halo, round, lw_comm_rank(halo->comm)) == FROM_CARRY;
 }
 
 /* Rows of the slot's buffer that are contiguous: one per channel (time fast), or one in all (time slow). */

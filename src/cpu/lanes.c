@@ -3,6 +3,7 @@
 #include "base/leave.h"
 
 #include <omp.h>
+#include <string.h>
 
 void lw_cpu_lanes_close(struct lw_cpu_lanes *lanes)
 {
@@ -81,4 +82,22 @@ void lw_cpu_lanes_warm_up(const struct lw_cpu_lanes *lanes)
 #pragma omp parallel for num_threads(lanes->n) schedule(dynamic, 1)
     for (int i = 0; i < lanes->n; i++)
         ((struct lw_cpu_lane *)lw_cpu_lane_at(lanes, i))->loss.n_nan = 0;
+}
+
+/* ---- every so-many-th of working samples ------------------------------------------------------------------------------ */
+
+/* The lengths are spelled out, so that no call is made per sample. */
+void lw_cpu_pick(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count, size_t bytes)
+{
+#define X(size)                                                                                             \
+    case size:                                                                                              \
+        for (int64_t i = 0; i < count; i++)                                                                 \
+            memmove(to + (size_t)(i * to_stride) * size, from + (size_t)(i * from_stride) * size, size);    \
+        break;
+    switch (bytes) {
+        X(4)
+        X(8)
+        X(16)
+    }
+#undef X
 }

@@ -134,18 +134,6 @@ static double output_power(const struct whitener *w, const double *taps, double 
     return power;
 }
 
-/* @return  whether the filter passes anything */
-static bool whiten_one(const struct whitener *w, int f, double *work, double *taps)
-{
-    const struct lw_whiten_spec *const spec = w->spec;
-    const int64_t values = lw_whitened_taps(spec->n_taps, spec->n) * spec->parts;
-    convolve(w, spec->filters + f * spec->n_taps * spec->parts, work, taps);
-    const double scale = 1 / sqrt(output_power(w, taps, work) / spec->parts);
-    for (int64_t i = 0; i < values; i++)
-        taps[i] *= scale;
-    return isfinite(scale) && scale > 0;
-}
-
 int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *err)
 {
     const int64_t values = lw_whitened_taps(spec->n_taps, spec->n) * spec->parts;
@@ -155,9 +143,15 @@ int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *
     if ((rc = open_whitener(spec, &w, err)) || (rc = find_weight(&w, err)))
         goto done;
     #pragma omp parallel for num_threads(spec->n_threads) schedule(static) reduction(min : bad)
-    for (int f = 0; f < spec->n_filters; f++)
-        if (!whiten_one(&w, f, w.work + omp_get_thread_num() * w.doubles, taps + f * values))
+    for (int f = 0; f < spec->n_filters; f++) {
+        double *const work = w.work + omp_get_thread_num() * w.doubles, *const its = taps + f * values;
+        convolve(&w, spec->filters + f * spec->n_taps * spec->parts, work, its);
+        const double scale = 1 / sqrt(output_power(&w, its, work) / spec->parts);
+        for (int64_t i = 0; i < values; i++)
+            its[i] *= scale;
+        if (!isfinite(scale) || scale <= 0)
             bad = f < bad ? f : bad;
+    }
     if (bad < spec->n_filters)
         rc = lw_fail(err, LW_EDATA, "filter %d passes nothing of the input's spectrum, so that no scale makes its noise 1", bad);
 done:

@@ -3,11 +3,10 @@
  *     type->create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create x depth
  *                                         then, per round:  fill slot->input, submit ... wait, take slot->products
  *
- * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
- * the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that
- * slot's output is there. Slots are served in the order of submission. Nothing is allocated by submit and wait.
- * Everything is called by the main thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size,
- * the slots or the threads. */
+ * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of the
+ * pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that slot's output is
+ * there. Slots are served in the order of submission. Nothing is allocated by submit and wait. Everything is called by the main
+ * thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size, the slots or the threads. */
 #pragma once
 
 #include "base/error.h"
@@ -276,8 +275,7 @@ struct lw_engine_ops {
     void (*architecture)(const struct lw_engine *engine, char *text, size_t size);
 
     /** Resolve a spec. LW_ECONFIG if it asks for what the engine cannot do (a segment shorter than the filter). */
-    int (*op_plan)(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                   struct lw_error *err);
+    int (*op_plan)(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
     /** Bytes of op_create plus `depth` slots for blocks of at most `count` x `n_channels`. Exact within a page each. */
     struct lw_bytes (*op_bytes)(const struct lw_engine *engine, const struct lw_op_spec *spec,

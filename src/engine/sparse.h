@@ -21,8 +21,7 @@ struct lw_sparse_ops {
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_plan *plan);
 
     /** A solver by a layout, which is borrowed for its life. */
-    int (*create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                  struct lw_error *err);
+    int (*create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out, struct lw_error *err);
 };
 
 /* What an engine has for the transform of all samples. */

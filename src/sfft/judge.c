@@ -79,8 +79,7 @@ static bool are_strong(const struct lw_sfft_result *result)
     return weak <= weak_part * all;
 }
 
-/* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles
- * it. */
+/* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles it. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)

@@ -143,8 +143,7 @@ void lw_sfft_model_add(const struct lw_sfft_model *model, const struct lw_sfft_s
         add_to_plane(model, sum, p, planes[p]);
 }
 
-static double complex project_line(const struct lw_sfft_model *model, int64_t j, int n_planes,
-                                   double complex *const *planes)
+static double complex project_line(const struct lw_sfft_model *model, int64_t j, int n_planes, double complex *const *planes)
 {
     double complex sum = 0;
     for (int p = 0; p < n_planes; p++) {
@@ -158,8 +157,7 @@ static double complex project_line(const struct lw_sfft_model *model, int64_t j,
     return sum;
 }
 
-static void project(const struct lw_sfft_model *model, int n_planes, double complex *const *planes,
-                    double complex *projected)
+static void project(const struct lw_sfft_model *model, int n_planes, double complex *const *planes, double complex *projected)
 {
     #pragma omp parallel for num_threads(model->n_threads) schedule(static)
     for (int64_t j = 0; j < model->n_lines; j++)

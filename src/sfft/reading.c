@@ -5,14 +5,6 @@
 
 #include <assert.h>
 
-int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage)
-{
-    int64_t total = 0;
-    for (int s = first_stage; s < end_stage; s++)
-        total += lw_sfft_stage_samples(&layout->stages[s]);
-    return total;
-}
-
 /* A rank's part of the axis. */
 static int64_t cut(const struct lw_sfft_samples_spec *spec, int rank)
 {
@@ -52,17 +44,6 @@ static int digit(const struct lw_sfft_wanted *wanted, int64_t first, int shift)
     return (int)((wanted->sample - first) >> shift & (DIGITS - 1));
 }
 
-static void sort_by_digit(const struct lw_sfft_wanted *from, int64_t count, int64_t first, int shift, struct lw_sfft_wanted *to)
-{
-    int64_t ends[DIGITS] = {0};
-    for (int64_t i = 0; i < count; i++)
-        ends[digit(&from[i], first, shift)]++;
-    for (int d = 1; d < DIGITS; d++)
-        ends[d] += ends[d - 1];
-    for (int64_t i = count - 1; i >= 0; i--)
-        to[--ends[digit(&from[i], first, shift)]] = from[i];
-}
-
 /* Samples lie in [first, end). */
 static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, struct lw_error *err)
 {
@@ -71,7 +52,13 @@ static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, str
     if (!to)
         return LW_ESYSTEM;
     for (int shift = 0; (end - first - 1) >> shift > 0; shift += DIGIT_BITS) {
-        sort_by_digit(from, samples->count, first, shift, to);
+        int64_t ends[DIGITS] = {0};
+        for (int64_t i = 0; i < samples->count; i++)
+            ends[digit(&from[i], first, shift)]++;
+        for (int d = 1; d < DIGITS; d++)
+            ends[d] += ends[d - 1];
+        for (int64_t i = samples->count - 1; i >= 0; i--)
+            to[--ends[digit(&from[i], first, shift)]] = from[i];
         struct lw_sfft_wanted *const sorted = to;
         to = from;
         from = sorted;
@@ -112,7 +99,9 @@ int64_t lw_sfft_samples_bytes(int64_t count)
 
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err)
 {
-    *samples = (struct lw_sfft_samples){.total = lw_sfft_samples_total(spec->layout, spec->first_stage, spec->end_stage)};
+    *samples = (struct lw_sfft_samples){0};
+    for (int s = spec->first_stage; s < spec->end_stage; s++)
+        samples->total += lw_sfft_stage_samples(&spec->layout->stages[s]);
     samples->count = spec->n_ranks == 1 ? samples->total : list_wanted(spec, NULL);
     samples->wanted = lw_alloc_array(samples->count, sizeof *samples->wanted, "the list of samples", err);
     if (!samples->wanted)

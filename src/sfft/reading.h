@@ -41,6 +41,3 @@ struct lw_sfft_samples_spec {
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err);
 int64_t lw_sfft_samples_bytes(int64_t count);               /* at most, for a list of so many, sorting included */
 void lw_sfft_samples_release(struct lw_sfft_samples *samples);
-
-/** Samples that stages [first_stage, end_stage) take together, over all ranks. */
-int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage);

@@ -1,6 +1,5 @@
-/* recover.c - lines from buckets: peel until nothing more comes out, fit all amplitudes at once, look again; then check against
- * the stage that was not used. To peel is to tell the line that a bucket holds, if it holds just one, and to take it out of all
- * stages.
+/* recover.c - lines from buckets: peel until nothing more comes out, fit all amplitudes at once, look again; then check against the
+ * stage that was not used. To peel is to tell the line that a bucket holds, if it holds just one, and to take it out of all stages.
  *
  * While lines are missing, fitting would spread their energy over those that are known: so peeling takes each line's amplitude
  * from one stage alone, and the fit comes when peeling is stuck. */

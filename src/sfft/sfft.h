@@ -1,5 +1,4 @@
-/* sfft.h - the sparse Fourier transform of one signal: the few strong lines of its spectrum, from a small part of its
- * samples.
+/* sfft.h - the sparse Fourier transform of one signal: the few strong lines of its spectrum, from a small part of its samples.
  *
  *     lw_sfft_plan_make (pure) -> lw_sfft_layout_create -> lw_sfft_create -> for each channel and attempt:
  *         fill the planes of the attempt's stages from their samples -> lw_sfft_recover -> explained, or next attempt

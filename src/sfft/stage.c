@@ -97,7 +97,6 @@ double lw_sfft_stage_least_amplitude(const struct lw_sfft_stage *stage)
 double lw_sfft_stage_turns(const struct lw_sfft_stage *stage, int d, int64_t frequency, int64_t permuted)
 {
     const int64_t n = stage->spec.n;
-    const int64_t turns = lw_mod_add(lw_mod_multiply(permuted, stage->shift[d], n),
-                                     lw_mod_multiply(frequency, stage->tau, n), n);
+    const int64_t turns = lw_mod_add(lw_mod_multiply(permuted, stage->shift[d], n), lw_mod_multiply(frequency, stage->tau, n), n);
     return (double)turns / (double)n;
 }

@@ -1,5 +1,4 @@
-/* stage.h - a stage of the sparse transform: one random permutation of the spectrum, seen through buckets. Pure
- * arithmetic.
+/* stage.h - a stage of the sparse transform: one random permutation of the spectrum, seen through buckets. Pure arithmetic.
  *
  * A stage permutes the frequencies, f' = sigma f mod n, and divides the permuted spectrum into B buckets; bucket b is
  * centred on n b / B. It does so for D shifts s[d] of the signal:

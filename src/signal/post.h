@@ -129,8 +129,7 @@ static inline int lw_post_place(int64_t n, int64_t i)
     return i < 2 ? (int)i : i < n - 2 ? 2 : (int)(i - n) + LW_POST_PLACES;
 }
 
-/* Weights of y[i + k - LW_POST_REACH] for the phases of a sample, and the stencils, as values of k: all phases but 0
- * share one. */
+/* Weights of y[i + k - LW_POST_REACH] for the phases of a sample, and the stencils, as values of k: all phases but 0 share one. */
 struct lw_post_weights {
     double weights[LW_POST_SPAN][LW_POST_MOST_RATE];    /* [k][r] */
     int begin[2], end[2];       /* of phase 0, and of the others */

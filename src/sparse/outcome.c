@@ -22,8 +22,7 @@ struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t cha
     return run->lines + place * run->request.spec.sparsity;
 }
 
-void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,
-                    struct lw_sparse_outcome outcome)
+void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result, struct lw_sparse_outcome outcome)
 {
     outcome.lines = (double)result->n_lines;
     outcome.residual = result->residual;

@@ -274,8 +274,7 @@ static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, doubl
     return LW_OK;
 }
 
-static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t channel, int64_t n_channels,
-                               struct lw_error *err)
+static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
     const struct stages *const stages = run->state;
     int rc;

@@ -225,8 +225,7 @@ int64_t lw_sparse_most_own(const struct lw_sparse *run);
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
 
 /** Take the lines and the figures of a result as what became of a channel of this rank. */
-void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,
-                    struct lw_sparse_outcome outcome);
+void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result, struct lw_sparse_outcome outcome);
 
 /** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
 void lw_sparse_share_outcomes(struct lw_sparse *run);

@@ -1,5 +1,4 @@
-/* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of
- * its own.
+/* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of its own.
  *
  *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per some rows: sum, or a pass along the columns
  *                       and one along the row -> finish -> store
@@ -10,7 +9,6 @@
  * rows. Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/conv2d/conv2d.h"
 
-#include "cpu/pick.h"
 #include "signal/convolution.h"
 
 #include <math.h>
@@ -42,8 +40,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_shape2
     lane->x = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.pitch * 2 : turned) * real));
     lane->between = lw_cpu_take(&arena, lw_cpu_padded((is_tiled ? shape->rows * fft.strip * 2 : passes) * real));
     lane->row = lw_cpu_take(&arena, lw_cpu_padded(is_tiled ? shape->columns * 2 * real : 0));
-    lane->repeated_row =
-        lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
+    lane->repeated_row = lw_cpu_take(&arena, lw_cpu_padded(is_repeated ? shape->columns * (int64_t)lw_type_bytes(spec->input) : 0));
     for (int i = 0; i < shape->pair_rows * shape->pair_columns; i++) {
         lane->y[i] = lw_cpu_take(&arena, lw_cpu_padded(outputs * real));
         const int64_t flaws = lw_cpu_flaws2d_lay_out(spec, shape, lw_cpu_take(&arena, 0), &lane->flaws[i]);

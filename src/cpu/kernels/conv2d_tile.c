@@ -1,10 +1,9 @@
 /* conv2d_tile.c - convolution of a tile by FFTW. Compiled per precision and instruction set.
  *
- * Rows are transformed one by one, out of a row's buffer into the tile. Columns are taken in strips as wide as two cache
- * lines: transformed out of the tile into a strip, multiplied there and transformed back into the tile, so that the strip
- * never leaves the near caches. Rows of the tile are a cache line longer than what they hold: if the elements of a column lay
- * a power of two apart, they would share few cache sets. Every transform is planned with FFTW_ESTIMATE, for the reason that
- * cpu/kernels/fft.c gives. */
+ * Rows are transformed one by one, out of a row's buffer into the tile. Columns are taken in strips as wide as two cache lines:
+ * transformed out of the tile into a strip, multiplied there and transformed back into the tile, so that the strip never leaves the
+ * near caches. Rows of the tile are a cache line longer than what they hold: if the elements of a column lay a power of two apart,
+ * they would share few cache sets. Every transform is planned with FFTW_ESTIMATE, for the reason that cpu/kernels/fft.c gives. */
 #include "cpu/kernels/real.h"
 
 #include "base/memory.h"
@@ -21,8 +20,7 @@ struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns)
     return (struct lw_cpu_fft2d){.rows = rows, .columns = columns, .pitch = columns + line, .strip = 2 * line};
 }
 
-static FFTW(plan) plan_strip(const struct lw_cpu_fft2d *shape, void *in, int64_t in_stride, void *out, int64_t out_stride,
-                             int sign)
+static FFTW(plan) plan_strip(const struct lw_cpu_fft2d *shape, void *in, int64_t in_stride, void *out, int64_t out_stride, int sign)
 {
     const FFTW(iodim64) points = {.n = shape->rows, .is = in_stride, .os = out_stride};
     const FFTW(iodim64) columns = {.n = shape->strip, .is = 1, .os = 1};

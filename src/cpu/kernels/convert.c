@@ -132,8 +132,7 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
 
 /* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------ */
 
-/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per
- * row. */
+/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per row. */
 static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
 {
 #define X(size)                                                                 \

@@ -86,8 +86,7 @@ int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_
     fft->forward = plan_row(&fft->shape, has_rows ? work : in, out, FFTW_FORWARD);
     fft->inverse = plan_row(&fft->shape, in, has_rows ? work : out, FFTW_BACKWARD);
 
-    const bool is_planned =
-        fft->forward && fft->inverse && (!has_rows || (fft->forward_columns && fft->inverse_columns));
+    const bool is_planned = fft->forward && fft->inverse && (!has_rows || (fft->forward_columns && fft->inverse_columns));
     if (!is_planned || (has_rows && !fft->twiddles)) {
         KERNEL(lw_fft_destroy)(&fft->shape);
         return is_planned ? LW_ESYSTEM : lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for %lld points", (long long)n);

@@ -1,9 +1,8 @@
 /* kernels.h - the inner loops of the cpu engine, one table per precision and instruction set.
  *
- * A "real" is a float or a double, by the table's precision. A working sample is `width` reals: 1 in real arithmetic, 2
- * (re, im) in complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's
- * plans and the loops' results must not depend on where a buffer lies. No function allocates unless it is called
- * create. */
+ * A "real" is a float or a double, by the table's precision. A working sample is `width` reals: 1 in real arithmetic, 2 (re, im) in
+ * complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's plans and the loops'
+ * results must not depend on where a buffer lies. No function allocates unless it is called create. */
 #pragma once
 
 #include "base/error.h"
@@ -14,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars
- * each. */
+/* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars each. */
 struct lw_cpu_panel {
     enum lw_scalar scalar;
     bool is_swapped;
@@ -100,8 +98,7 @@ struct lw_cpu_kernels {
      * Less than 2^31. */
     void (*store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss);
     /* out[c][r] = in[r][c]: working samples of `width` reals; strides in reals between the rows of each. */
-    void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width,
-                      void *out, int64_t out_stride);
+    void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width, void *out, int64_t out_stride);
     /* n reals that stand at x + n become n complex numbers at x; and back: the real parts of n to the front. */
     void (*widen)(void *x, int64_t n);
     void (*narrow)(void *x, int64_t n);

@@ -117,8 +117,7 @@ static void add_run(const struct lw_cpu_phases *phases, const real *y, int64_t n
     }
 }
 
-void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width,
-                            void *out)
+void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width, void *out)
 {
     const real *const in = y;
     real *const to = out;

@@ -101,8 +101,7 @@ static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_o
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     char *const to = data_of(shape, filters, filter);
     for (int64_t part = 0; part < step; part++)
-        transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan,
-                       scratch + part * shape->points);
+        transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan, scratch + part * shape->points);
     if (shape->method == LW_CPU_OLS_PACKED)
         combine_halves(shape->points, scratch, scratch + shape->points);
     for (int64_t i = 0; i < step * shape->points; i++) {
@@ -123,8 +122,7 @@ static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *
         return LW_ESYSTEM;
     fftw_plan plan = NULL;
     if (!is_direct)
-        plan = fftw_plan_dft_1d((int)shape->points, (fftw_complex *)scratch, (fftw_complex *)scratch, FFTW_FORWARD,
-                                FFTW_ESTIMATE);
+        plan = fftw_plan_dft_1d((int)shape->points, (fftw_complex *)scratch, (fftw_complex *)scratch, FFTW_FORWARD, FFTW_ESTIMATE);
     for (int filter = 0; filter < ols->n_filters; filter++) {
         filters->exponents[filter] = filter_exponent(ols, filter, shape->kernels->safe_exponent);
         if (is_direct)
@@ -135,8 +133,7 @@ static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *
     if (!is_direct)
         fftw_destroy_plan(plan);
     for (int64_t t = 0; t < filters->n_terms; t++)
-        filters->offsets[t] = (shape->n_taps - 1 - t % shape->n_taps) * shape->width +
-                              (t < shape->n_taps ? 0 : shape->turned);
+        filters->offsets[t] = (shape->n_taps - 1 - t % shape->n_taps) * shape->width + (t < shape->n_taps ? 0 : shape->turned);
     lw_free(scratch);
     return LW_OK;
 }

@@ -7,7 +7,6 @@
  * Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/ols/ols.h"
 
-#include "cpu/pick.h"
 
 #include <assert.h>
 

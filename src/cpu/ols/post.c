@@ -26,8 +26,7 @@ int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols
 {
     if (!lw_post_is_needed(spec->ols.post))
         return 0;
-    return (int64_t)sizeof(struct lw_cpu_post) +
-           (n_weights(shape) + end_reals(spec)) * (int64_t)shape->kernels->real_bytes;
+    return (int64_t)sizeof(struct lw_cpu_post) + (n_weights(shape) + end_reals(spec)) * (int64_t)shape->kernels->real_bytes;
 }
 
 static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post *post)
@@ -116,8 +115,7 @@ static void interpolate(const struct lw_cpu_segment *s, int filter, void *y)
     for (int64_t i = begin, next; i < end; i = next) {
         const int64_t place_end = lw_post_place(n, i) == 2 ? n - 2 : i + 1;     /* of the samples from i on that are at i's place */
         next = lw_min64(lw_min64(i + at_a_time, end), place_end);
-        interpolate_outputs(s, filter, i, next,
-                            lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * ols->shape.series_width));
+        interpolate_outputs(s, filter, i, next, lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * ols->shape.series_width));
     }
 }
 

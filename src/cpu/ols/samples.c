@@ -89,8 +89,7 @@ void lw_cpu_segment_condition(const struct lw_cpu_segment *s, int c)
         s->lane->is_blanked[c] = s->ols->spec.nan != LW_NAN_ZERO;
         largest = k->largest(x, n);
     }
-    const bool is_safe =
-        largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
+    const bool is_safe = largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
     if (is_safe || shape->method == LW_CPU_OLS_DIRECT)
         return;
     s->lane->exponents[c] = ilogb(largest);

@@ -1,7 +1,6 @@
 /* search.c - what signal/search.h makes of a segment's sums. */
 #include "cpu/ols/ols.h"
 
-#include "cpu/pick.h"
 
 #include <math.h>
 

@@ -74,8 +74,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sff
     return (struct lw_bytes){.host = host};
 }
 
-static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                  struct lw_error *err)
+static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out, struct lw_error *err)
 {
     struct solver_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)

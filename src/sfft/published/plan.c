@@ -11,15 +11,6 @@ static const double lobe = 0.5, box_half = 0.66;
 enum { LOCATION_LOOPS = 4, VOTES = 3, ESTIMATION_LOOPS = 10, COMB_LOOPS = 2 };
 enum { LEAST_BUCKETS = 64, BUCKETS_PER_LINE = 16 };
 
-/* Taps per bucket at which what is outside the main lobe, or the Gaussian's tail in time and in frequency, has fallen to the
- * tolerance. */
-static double window_length(enum lw_published_window window, double tolerance)
-{
-    if (window == LW_PUBLISHED_GAUSSIAN)
-        return 2 * log(1 / tolerance) / (M_PI * lobe);
-    return acosh(1 / tolerance) / (M_PI * lobe);
-}
-
 /* The power of two next to the papers' sqrt(n k / log2 n), at which binning and voting cost about the same. */
 static int64_t default_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
 {
@@ -91,13 +82,16 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
 {
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double tolerance = spec->precision == LW_DOUBLE ? 1e-8 : 1e-6;
+    /* Taps per bucket at which what is outside the main lobe, or the Gaussian's tail in time and in frequency, has fallen to the
+     * tolerance. */
+    const double length = (choice->window == LW_PUBLISHED_GAUSSIAN ? 2 * log(1 / tolerance) : acosh(1 / tolerance)) / (M_PI * lobe);
     *plan = (struct lw_published_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
     complete(spec, n_lines, attempt, &plan->choice);
     plan->n_selected = (2 << attempt) * n_lines;
     plan->n_residues = plan->n_selected < plan->choice.comb ? plan->n_selected : plan->choice.comb;
     plan->window = (struct lw_sfft_window_spec){
         .n_buckets = plan->choice.n_buckets, .tolerance = tolerance, .reach = box_half + lobe,
-        .length = window_length(choice->window, tolerance),
+        .length = length,
     };
     const int64_t taps = 2 * lw_published_window_half(plan) + 1;
     plan->samples = (lw_published_count_loops(plan) + 1) * taps;

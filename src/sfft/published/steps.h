@@ -4,7 +4,7 @@
 
 #include "sfft/published/published.h"
 
-/* ---- cutoff.c ------------------------------------------------------------------------------------------------------ */
+/* ---- the largest buckets --------------------------------------------------------------------------------------------- */
 
 /** The places of the `most` largest of values[0 .. count-1], none negative, in ascending order; of equal ones those of the
  * lower places.
@@ -12,7 +12,7 @@
  * @return        how many: `most`, or `count` if that is less */
 int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int64_t *places);
 
-/* ---- vote.c -------------------------------------------------------------------------------------------------------- */
+/* ---- votes ----------------------------------------------------------------------------------------------------------- */
 
 /* Residues of frequencies modulo `size`; only frequencies with one of these are voted for. */
 struct lw_published_comb {
@@ -37,7 +37,7 @@ struct lw_published_ballot {
 void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_stage *loop,
                        const struct lw_published_comb *comb, const int64_t *places, int64_t n_places);
 
-/* ---- lines.c ------------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------------------------------- */
 
 /* The transformed buckets of all loops. */
 struct lw_published_buckets {

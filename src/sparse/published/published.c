@@ -87,8 +87,7 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
 
 /* ---- run ----------------------------------------------------------------------------------------------------------- */
 
-static int transform(struct lw_sparse *run, struct lw_published_solver *solver, int attempt, int64_t channel,
-                     struct lw_error *err)
+static int transform(struct lw_sparse *run, struct lw_published_solver *solver, int attempt, int64_t channel, struct lw_error *err)
 {
     struct published *const state = run->state;
     const struct lw_published_signal signal = {run->whole, run->request.spec.is_real};

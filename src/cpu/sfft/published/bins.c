@@ -10,53 +10,30 @@ enum {
     AHEAD = 32,                     /* samples between the one that is read and the one that is asked for */
 };
 
-/* Samples lo .. hi-1 of the window, which belong to adjacent buckets. */
-struct run {
-    const struct lw_sfft_stage *loop;
-    const struct lw_published_signal *signal;
-    double complex *plane;          /* at lo's bucket */
-    int64_t lo, hi;
-    int64_t at;                     /* the sample of lo */
-};
-
-static inline void ask_for(const struct lw_published_signal *signal, int64_t i)
-{
-    __builtin_prefetch(signal->samples + (signal->is_real ? i : 2 * i));
-}
-
-/* The samples lie far apart: all of a run are asked for ahead, brought together, and folded as vectors. */
-static void gather_and_fold(const struct run *run)
-{
-    double complex x[RUN];
-    const int64_t n = run->loop->spec.n, sigma = run->loop->sigma, count = run->hi - run->lo;
-    int64_t at = run->at, ahead = lw_mod_add(at, lw_mod_multiply(sigma, AHEAD % n, n), n);
-    for (int64_t i = 0; i < count; i++) {
-        ask_for(run->signal, ahead);
-        x[i] = lw_cpu_published_sample(run->signal, at);
-        at = lw_mod_add(at, sigma, n);
-        ahead = lw_mod_add(ahead, sigma, n);
-    }
-    const double *const taps = run->loop->window->taps + run->loop->window->half + run->lo;
-    for (int64_t i = 0; i < count; i++)
-        run->plane[i] += taps[i] * x[i];
-}
-
-/* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. */
+/* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. The samples lie far
+ * apart: all of a piece are asked for ahead, brought together, and folded as vectors. */
 static void bin_buckets(const struct lw_published_bins *bins, const struct lw_published_signal *signal, int l, int64_t begin,
                         int64_t end)
 {
     const struct lw_sfft_stage *const loop = &bins->loops[l];
-    const int64_t half = loop->window->half, n_buckets = loop->spec.n_buckets;
+    const int64_t half = loop->window->half, n_buckets = loop->spec.n_buckets, n = loop->spec.n, sigma = loop->sigma;
     memset(bins->planes[l] + begin, 0, (size_t)(end - begin) * sizeof(double complex));
     for (int64_t first = -(half / n_buckets + 1) * n_buckets; first + begin <= half; first += n_buckets) {
         const int64_t lo = first + begin > -half ? first + begin : -half;
         const int64_t hi = first + end < half + 1 ? first + end : half + 1;
         if (lo >= hi)
             continue;
-        const struct run run = {
-            loop, signal, bins->planes[l] + (lo - first), lo, hi, lw_sfft_stage_sample(loop, 0, lo + half),
-        };
-        gather_and_fold(&run);
+        double complex x[RUN], *const plane = bins->planes[l] + (lo - first);
+        int64_t at = lw_sfft_stage_sample(loop, 0, lo + half), ahead = lw_mod_add(at, lw_mod_multiply(sigma, AHEAD % n, n), n);
+        for (int64_t i = 0; i < hi - lo; i++) {
+            __builtin_prefetch(signal->samples + (signal->is_real ? ahead : 2 * ahead));
+            x[i] = lw_cpu_published_sample(signal, at);
+            at = lw_mod_add(at, sigma, n);
+            ahead = lw_mod_add(ahead, sigma, n);
+        }
+        const double *const taps = loop->window->taps + half + lo;
+        for (int64_t i = 0; i < hi - lo; i++)
+            plane[i] += taps[i] * x[i];
     }
 }
 

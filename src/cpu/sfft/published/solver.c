@@ -114,8 +114,7 @@ static void approve(struct solver *cpu, const struct lw_published_signal *signal
     fftw_execute(cpu->comb_transform);
     for (int64_t r = 0; r < size; r++)
         cpu->tooth_energies[r] = creal(cpu->teeth[r]) * creal(cpu->teeth[r]) + cimag(cpu->teeth[r]) * cimag(cpu->teeth[r]);
-    const int64_t count = lw_published_cut(cpu->tooth_energies, size, plan_of(cpu)->n_residues,
-                                           cpu->tooth_places);
+    const int64_t count = lw_published_cut(cpu->tooth_energies, size, plan_of(cpu)->n_residues, cpu->tooth_places);
     for (int64_t i = 0; i < count; i++)
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
