@@ -4,7 +4,7 @@
 
 #include "base/integers.h"
 #include "gpu/conv2d/spectrum.cuh"
-#include "gpu/device/dependent.cuh"
+#include "gpu/device/launch.cuh"
 
 #include <algorithm>
 
@@ -155,19 +155,11 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* dependent: on the kernel before it, see gpu/device/dependent.cuh. */
+/* dependent: on the kernel before it, see gpu/device/launch.cuh. */
 static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
                           const BandArgs &args, cudaStream_t stream)
 {
-    cudaLaunchAttribute attribute = dependent_attribute();
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = dim3(k->threads);
-    config.dynamicSmemBytes = k->shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = dependent ? 1 : 0;
-    return cudaLaunchKernelEx(&config, kernel, args);
+    return launch_kernel(Launch{grid, k->threads, (int64_t)k->shared_bytes, stream, 1, dependent}, kernel, args);
 }
 
 static unsigned blocks_of(const BandKernel *k, int64_t lines)

@@ -5,7 +5,7 @@
  * each wait for the last: a barrier of a team takes a fraction of what a launch does, and lets the data decide how many
  * there are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in order
  * already. */
-#include "gpu/device/dependent.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/fit.cuh"
 
 namespace {
@@ -231,36 +231,18 @@ recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
     report(r, look, progress, power);
 }
 
-}  // namespace
-
-namespace {
-
 int shared_bytes(int n_windows)
 {
     return (int)(sizeof(SfftShared) + (size_t)n_windows * LW_SFFT_RESPONSE_SIZE * sizeof(double));
 }
 
 /* A launch of one team: a cluster, or (beyond its size) a grid of which all blocks run at a time. It starts while the
- * kernel before it ends. The two attributes are the caller's, for the launch's life. */
-cudaLaunchConfig_t launch_of(int n_blocks, int n_windows, cudaLaunchAttribute *attributes)
+ * kernel before it ends. */
+Launch launch_of(int n_blocks, int n_windows, cudaStream_t stream)
 {
-    const int first = has_dependents() ? 0 : 1;
-    attributes[0] = dependent_attribute();
-    attributes[1] = {};
-    if (n_blocks > LW_SFFT_DEVICE_CLUSTER) {
-        attributes[1].id = cudaLaunchAttributeCooperative;
-        attributes[1].val.cooperative = 1;
-    } else {
-        attributes[1].id = cudaLaunchAttributeClusterDimension;
-        attributes[1].val.clusterDim = {(unsigned)n_blocks, 1, 1};
-    }
-    cudaLaunchConfig_t where = {};
-    where.gridDim = dim3((unsigned)n_blocks);
-    where.blockDim = dim3(SfftTeam::THREADS);
-    where.dynamicSmemBytes = (size_t)shared_bytes(n_windows);
-    where.attrs = attributes + first;
-    where.numAttrs = (unsigned)((n_blocks > 1 ? 2 : 1) - first);
-    return where;
+    const bool is_cluster = n_blocks <= LW_SFFT_DEVICE_CLUSTER;
+    return {dim3((unsigned)n_blocks), SfftTeam::THREADS, shared_bytes(n_windows), stream, is_cluster ? n_blocks : 1,
+            has_dependents(), !is_cluster};
 }
 
 /* Blocks of the largest cluster that is possible; 1: none is. */
@@ -269,8 +251,8 @@ int cluster_blocks(int most_windows)
     cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     for (int blocks = LW_SFFT_DEVICE_CLUSTER; blocks > 1; blocks /= 2) {
         int clusters = 0;
-        cudaLaunchAttribute attributes[2];
-        const cudaLaunchConfig_t where = launch_of(blocks, most_windows, attributes);
+        cudaLaunchAttribute attributes[3];
+        const cudaLaunchConfig_t where = config_of(launch_of(blocks, most_windows, nullptr), attributes);
         if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0)
             return blocks;
     }
@@ -320,9 +302,6 @@ lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessor
 cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int64_t n_buckets,
                                  const lw_sfft_recovery_shape *shape, cudaStream_t stream)
 {
-    cudaLaunchAttribute attributes[2];
-    const int n_blocks = blocks_for(n_buckets, shape);
-    cudaLaunchConfig_t where = launch_of(n_blocks, shape->most_windows, attributes);
-    where.stream = stream;
-    return cudaLaunchKernelEx(&where, recover, *recovery, check, shape->most_windows);
+    const Launch launch = launch_of(blocks_for(n_buckets, shape), shape->most_windows, stream);
+    return launch_kernel(launch, recover, *recovery, check, shape->most_windows);
 }

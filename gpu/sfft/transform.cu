@@ -2,7 +2,7 @@
  * there are such. */
 #include "gpu/sfft/transform.cuh"
 
-#include "gpu/device/dependent.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/launch.h"
 
 namespace {
@@ -86,37 +86,14 @@ int points_of(int64_t n_buckets)
     return is_power && n_buckets % points == 0 && n_buckets / points >= 1 && n_buckets / points <= 1024 ? points : 0;
 }
 
-/* Of `parts` blocks a plane, while the kernel before it ends; the two attributes are the caller's. */
-cudaLaunchConfig_t launch_of(int n_planes, int parts, int64_t threads, int bytes, cudaLaunchAttribute *attributes)
-{
-    const int first = has_dependents() ? 0 : 1;
-    attributes[0] = dependent_attribute();
-    attributes[1] = {};
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim = {(unsigned)parts, 1, 1};
-    cudaLaunchConfig_t where = {};
-    where.gridDim = dim3((unsigned)(n_planes * parts));
-    where.blockDim = dim3((unsigned)(threads < 32 ? 32 : threads));
-    where.dynamicSmemBytes = (size_t)bytes;
-    where.attrs = attributes + first;
-    where.numAttrs = (unsigned)((parts > 1 ? 2 : 1) - first);
-    return where;
-}
-
 template <int E, int MOST_THREADS>
 cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
     constexpr int LEAST_SHARED = 99 << 10;      /* that a block may have anywhere */
     const bool has_room = 2 * transform_bytes(range->n_buckets) <= LEAST_SHARED;
-    const int bytes = transform_bytes(range->n_buckets) * (has_room ? 2 : 1);
-    const cudaError_t status = cudaFuncSetAttribute(transform<E, MOST_THREADS>,
-                                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (status != cudaSuccess)
-        return status;
-    cudaLaunchAttribute attributes[2];
-    cudaLaunchConfig_t where = launch_of(range->n_planes, 1, range->n_buckets / E, bytes, attributes);
-    where.stream = stream;
-    return cudaLaunchKernelEx(&where, transform<E, MOST_THREADS>, *range, values, largest, has_room);
+    const int bytes = transform_bytes(range->n_buckets) * (has_room ? 2 : 1), threads = (int)(range->n_buckets / E);
+    const Launch launch = {dim3((unsigned)range->n_planes), threads < 32 ? 32 : threads, bytes, stream, 1, has_dependents()};
+    return allow_and_launch(launch, transform<E, MOST_THREADS>, *range, values, largest, has_room);
 }
 
 /* Whether planes are long enough to be divided, and come out in whole warps. */
@@ -129,15 +106,9 @@ template <int E, int PARTS> bool has_parts(const lw_sfft_device_range *range)
 template <int E, int PARTS>
 cudaError_t launch_parts(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
-    const int bytes = 2 * transform_bytes(range->n_buckets / PARTS);
-    const cudaError_t status = cudaFuncSetAttribute(transform_parts<E, PARTS>,
-                                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (status != cudaSuccess)
-        return status;
-    cudaLaunchAttribute attributes[2];
-    cudaLaunchConfig_t where = launch_of(range->n_planes, PARTS, range->n_buckets / PARTS / E, bytes, attributes);
-    where.stream = stream;
-    return cudaLaunchKernelEx(&where, transform_parts<E, PARTS>, *range, values, largest);
+    const int bytes = 2 * transform_bytes(range->n_buckets / PARTS), threads = (int)(range->n_buckets / PARTS / E);
+    const Launch launch = {dim3((unsigned)(range->n_planes * PARTS)), threads, bytes, stream, PARTS, has_dependents()};
+    return allow_and_launch(launch, transform_parts<E, PARTS>, *range, values, largest);
 }
 
 /* Few threads may have the registers that two radix-8 or radix-4 butterflies ask for. */

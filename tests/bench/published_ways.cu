@@ -7,7 +7,6 @@
  * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
 #include "published_ways.h"
 
-#include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/window.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
 /* kernels.cu - the launcher of the overlap-save kernels, and their filter banks: twiddle powers and the filters' spectra, in the
  * threads' order, made once, in double. */
 #include "base/integers.h"
-#include "gpu/device/dependent.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/device/fft.cuh"
 #include "gpu/ols/direct/direct.h"
 #include "gpu/ols/kernels/launch.h"
@@ -238,17 +238,9 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
 
 static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t stream)
 {
-    cudaLaunchAttribute attributes[2] = {dependent_attribute(), {}};
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim = {(unsigned)k->cluster, 1, 1};
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(a->n_blocks * k->cluster);
-    config.blockDim = dim3(k->threads);
-    config.dynamicSmemBytes = k->shared_bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = !has_dependents() ? 0 : k->cluster > 1 ? 2 : 1;     /* devices have both or neither */
-    const cudaError_t failed = cudaLaunchKernelEx(&config, k->kernel, *a);
+    const dim3 grid(a->n_blocks * k->cluster);
+    const Launch launch = {grid, k->threads, (int64_t)k->shared_bytes, stream, k->cluster, has_dependents()};
+    const cudaError_t failed = launch_kernel(launch, k->kernel, *a);
     return failed ? failed : cudaGetLastError();
 }
 

@@ -13,6 +13,7 @@
  * which hardly anyone waits, as a transform lies between its halves.
  *
  * Shared memory: Transform's, the inbox (L values), the warps' barriers. */
+#include "gpu/device/launch.cuh"
 #include "gpu/device/ptx.cuh"
 #include "gpu/host/error.h"
 #include "gpu/ols/kernels/time_fast.cuh"
@@ -330,27 +331,16 @@ static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
     return bytes;
 }
 
-/* A launch of `n_clusters` clusters; the attribute is the caller's, for the launch's life. */
-template <class S> static cudaLaunchConfig_t launch_of(int n_clusters, cudaLaunchAttribute *attribute, cudaStream_t stream)
+template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
 {
-    *attribute = {};
-    attribute->id = cudaLaunchAttributeClusterDimension;
-    attribute->val.clusterDim = {S::WIDTH, 1, 1};
-    cudaLaunchConfig_t where = {};
-    where.gridDim = dim3((unsigned)(n_clusters * S::WIDTH));
-    where.blockDim = dim3(S::F::T);
-    where.dynamicSmemBytes = S::SHARED_BYTES;
-    where.stream = stream;
-    where.attrs = attribute;
-    where.numAttrs = 1;
-    return where;
+    return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
 /* More than eight blocks are not to be had on every device. resident: clusters that the device runs at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
-    cudaLaunchAttribute attribute;
-    const cudaLaunchConfig_t where = launch_of<S>(1, &attribute, 0);
+    cudaLaunchAttribute attributes[3];
+    const cudaLaunchConfig_t where = config_of(launch_of<S>(1, 0), attributes);
     cudaError_t failed =
         cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
     if (!failed && S::WIDTH > 8)
@@ -420,9 +410,7 @@ static cudaError_t launch(const ClusterArgs &a, int resident, cudaStream_t strea
     const int n_pairs = a.n * a.n_filters, n_clusters = resident < n_pairs ? resident : n_pairs;
     return with_cluster(a.geometry.precision, a.geometry.segment, [&](auto cluster) {
         using S = decltype(cluster);
-        cudaLaunchAttribute attribute;
-        const cudaLaunchConfig_t where = launch_of<S>(n_clusters, &attribute, stream);
-        const cudaError_t failed = cudaLaunchKernelEx(&where, cluster_segments<S>, a);
+        const cudaError_t failed = launch_kernel(launch_of<S>(n_clusters, stream), cluster_segments<S>, a);
         return failed ? failed : cudaGetLastError();
     });
 }

@@ -9,7 +9,7 @@
  * signal is read twice, and nothing in pieces. The taps of a bucket are fetched side by side, too, since threads that are
  * neighbours have buckets far apart. The reads of samples by a quarter of a warp are of as many columns, so no bank has two. It
  * pays where the loops take much of the signal. */
-#include "gpu/sfft/published/launch.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/window.cuh"
 
 namespace {
@@ -152,7 +152,7 @@ cudaError_t lw_published_begin(const lw_published_device *device, cudaStream_t s
 cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {
     const Launch launch = {dim3(blocks_for(device->n_buckets), (unsigned)device->n_loops), THREADS, 0, stream};
-    return launch_kernel(*device, launch, device->is_real ? bin<true> : bin<false>);
+    return allow_and_launch(launch, device->is_real ? bin<true> : bin<false>, *device);
 }
 
 static int64_t shared_bytes(const lw_published_device *device, int bytes)
@@ -176,6 +176,6 @@ cudaError_t lw_published_bin_columns(const lw_published_device *device, cudaStre
     const Launch launch = {dim3((unsigned)(device->n_buckets / columns)), THREADS,
                            shared_bytes(device, device->column_bytes), stream};
     if (device->column_bytes == 128)
-        return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 128> : bin_columns<false, 128>);
-    return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 64> : bin_columns<false, 64>);
+        return allow_and_launch(launch, device->is_real ? bin_columns<true, 128> : bin_columns<false, 128>, *device);
+    return allow_and_launch(launch, device->is_real ? bin_columns<true, 64> : bin_columns<false, 64>, *device);
 }

@@ -5,7 +5,7 @@
  * these, a warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the
  * median of the energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place
  * that it has among them, to memory of the host. */
-#include "gpu/sfft/published/launch.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
 
@@ -203,6 +203,6 @@ cudaError_t lw_published_check_lines(const lw_published_device *device, cudaStre
     const int64_t bytes = select_bytes(device->n_buckets, device->most_shared_bytes);
     const Launch first = {dim3((unsigned)device->n_sums + ORDER_BLOCKS), THREADS, 0, stream};
     const Launch last = {dim3(2 + REPORT_BLOCKS), SELECT_THREADS, bytes, stream};
-    const cudaError_t status = launch_kernel(*device, first, settle);
-    return status != cudaSuccess ? status : launch_kernel(*device, last, bytes > 0 ? finish<true> : finish<false>);
+    const cudaError_t status = allow_and_launch(first, settle, *device);
+    return status != cudaSuccess ? status : allow_and_launch(last, bytes > 0 ? finish<true> : finish<false>, *device);
 }

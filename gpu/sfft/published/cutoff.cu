@@ -2,7 +2,7 @@
  *
  * A block has a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the places and
  * the bits of those beyond. */
-#include "gpu/sfft/published/launch.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
 
@@ -107,7 +107,7 @@ cudaError_t lw_published_select(const lw_published_device *device, int first_loo
 {
     const int64_t bytes = select_bytes(device->n_buckets, device->most_shared_bytes);
     const Launch launch = {dim3((unsigned)(device->location_loops + 1 - first_loop)), THREADS, bytes, stream};
-    return launch_kernel(*device, launch, bytes > 0 ? select_buckets<true> : select_buckets<false>, first_loop);
+    return allow_and_launch(launch, bytes > 0 ? select_buckets<true> : select_buckets<false>, *device, first_loop);
 }
 
 cudaError_t lw_published_comb(const lw_published_device *device, int64_t first, cudaStream_t stream)

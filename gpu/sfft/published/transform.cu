@@ -1,6 +1,6 @@
 /* transform.cu - the transforms of all loops, each by the 8 blocks of a cluster (gpu/sfft/transform.cuh), with the energies of
  * those that locate. */
-#include "gpu/sfft/published/launch.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/transform.cuh"
 
@@ -51,5 +51,5 @@ cudaError_t lw_published_transform(const lw_published_device *device, cudaStream
     const int64_t points = device->n_buckets / PARTS;
     const Launch launch = {dim3((unsigned)(device->n_loops * PARTS)), (int)(points / POINTS), 2 * transform_bytes(points), stream,
                            PARTS};
-    return launch_kernel(*device, launch, transform);
+    return allow_and_launch(launch, transform, *device);
 }

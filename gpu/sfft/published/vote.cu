@@ -8,8 +8,8 @@
  * A loop sends permuted frequency p of another one to ratio p mod n, where ratio is sigma of the one times the inverse of the
  * other's: the frequency itself is only computed once it is elected. A block lists what it elects in shared memory, and makes lines
  * of it (estimate.cuh) once the list may overflow, and at the end. */
+#include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/estimate.cuh"
-#include "gpu/sfft/published/launch.cuh"
 
 namespace {
 
@@ -216,6 +216,6 @@ cudaError_t lw_published_find_lines(const lw_published_device *device, cudaStrea
     const bool is_shared = bytes <= MOST_SHARED;
     const Launch launch = {grid, THREADS, is_shared ? bytes : 0, stream};
     if (device->is_power)
-        return launch_kernel(*device, launch, is_shared ? find_lines<true, true> : find_lines<true, false>, (unsigned)pieces);
-    return launch_kernel(*device, launch, is_shared ? find_lines<false, true> : find_lines<false, false>, (unsigned)pieces);
+        return allow_and_launch(launch, is_shared ? find_lines<true, true> : find_lines<true, false>, *device, (unsigned)pieces);
+    return allow_and_launch(launch, is_shared ? find_lines<false, true> : find_lines<false, false>, *device, (unsigned)pieces);
 }

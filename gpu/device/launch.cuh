@@ -1,0 +1,69 @@
+/* launch.cuh - launches of kernels that ask for more than a grid: as clusters, as programmatic dependents, or cooperative.
+ *
+ * The blocks of a programmatic dependent may start while the kernel before it in the stream ends, and wait for its end before they
+ * touch memory (wait_for_predecessor in gpu/device/ptx.cuh). */
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+/* Whether the current device knows programmatic dependents; it knows clusters then, too. */
+static inline bool has_dependents()
+{
+    int device, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+}
+
+struct Launch {
+    dim3 grid;
+    int threads;
+    int64_t shared_bytes;
+    cudaStream_t stream;
+    int cluster_blocks = 1;
+    bool is_dependent = false;          /* on a device that knows such */
+    bool is_cooperative = false;        /* all blocks run at a time */
+};
+
+/* What the runtime is told; the attributes are the caller's, for the launch's life. */
+static inline cudaLaunchConfig_t config_of(const Launch &launch, cudaLaunchAttribute (&attributes)[3])
+{
+    cudaLaunchConfig_t where = {};
+    where.gridDim = launch.grid;
+    where.blockDim = dim3((unsigned)launch.threads);
+    where.dynamicSmemBytes = (size_t)launch.shared_bytes;
+    where.stream = launch.stream;
+    where.attrs = attributes;
+    const auto next = [&](cudaLaunchAttributeID id) -> cudaLaunchAttributeValue & {
+        cudaLaunchAttribute &attribute = attributes[where.numAttrs++];
+        attribute = {};
+        attribute.id = id;
+        return attribute.val;
+    };
+    if (launch.is_dependent)
+        next(cudaLaunchAttributeProgrammaticStreamSerialization).programmaticStreamSerializationAllowed = 1;
+    if (launch.is_cooperative)
+        next(cudaLaunchAttributeCooperative).cooperative = 1;
+    if (launch.cluster_blocks > 1)
+        next(cudaLaunchAttributeClusterDimension).clusterDim = {(unsigned)launch.cluster_blocks, 1, 1};
+    return where;
+}
+
+template <class Kernel, class... Arguments>
+cudaError_t launch_kernel(const Launch &launch, Kernel *kernel, const Arguments &...arguments)
+{
+    cudaLaunchAttribute attributes[3];
+    const cudaLaunchConfig_t where = config_of(launch, attributes);
+    return cudaLaunchKernelEx(&where, kernel, arguments...);
+}
+
+/* The same for a kernel that has not been allowed so much shared memory yet. */
+template <class Kernel, class... Arguments>
+cudaError_t allow_and_launch(const Launch &launch, Kernel *kernel, const Arguments &...arguments)
+{
+    cudaError_t status = cudaSuccess;
+    if (launch.shared_bytes > 0)
+        status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.shared_bytes);
+    return status != cudaSuccess ? status : launch_kernel(launch, kernel, arguments...);
+}
