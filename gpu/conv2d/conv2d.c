@@ -180,18 +180,6 @@ static void destroy(struct lw_op *op)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *block, cudaStream_t stream,
-                    struct lw_error *err)
-{
-    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* the work area */
-    int rc = LW_OK;
-    if (is_shared)
-        rc = lw_cuda_check(cudaStreamWaitEvent(stream, conv2d->idle, 0), "waiting for the work area", err);
-    if (rc || (rc = lw_conv2d_run(&conv2d->prepared, block, stream, err)) || !is_shared)
-        return rc;
-    return lw_cuda_check(cudaEventRecord(conv2d->idle, stream), "releasing the work area", err);
-}
-
 /* @param begin, end  rows of the axis that may have crossings */
 static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                           int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
@@ -256,8 +244,11 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     block->input = from->input;
     block->output = converts_output(&op->spec) ? work.computed : from->products[0];
     block->not_finite = &from->report->flag;
-    const int rc = convolve(conv2d, block, from->stream, err);
-    if (rc)
+    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* the work area */
+    int rc;
+    if ((is_shared && (rc = lw_cuda_check(cudaStreamWaitEvent(from->stream, conv2d->idle, 0), "waiting for the work area", err))) ||
+        (rc = lw_conv2d_run(&conv2d->prepared, block, from->stream, err)) ||
+        (is_shared && (rc = lw_cuda_check(cudaEventRecord(conv2d->idle, from->stream), "releasing the work area", err))))
         return rc;
     struct lw_conv2d_flaws flaws = {
         .report = from->report,

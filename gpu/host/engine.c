@@ -62,17 +62,6 @@ static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_me
     return arena.used;
 }
 
-/* Pinned host bytes and device bytes of one slot. */
-static struct lw_bytes slot_bytes(const struct lw_cuda_op_memory *memory)
-{
-    struct slot_cuda counted = {0};
-    return (struct lw_bytes){
-        .host = sizeof counted,
-        .pinned = lay_out_pinned(&counted, memory),
-        .device = lw_device_bytes(lay_out_device(&counted, memory)),
-    };
-}
-
 static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_cuda_op_memory *const memory = &op->memory;
@@ -360,14 +349,14 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
     const struct lw_cuda_op_memory memory = memory_of(engine, spec, plan, count, n_channels);
-    struct lw_bytes bytes = slot_bytes(&memory);
-    bytes.host = bytes.host * depth + memory.host_bytes;
-    bytes.pinned *= depth;
+    struct slot_cuda counted = {0};
     /* What is needed only for the set-up is gone before the slots are made. */
-    const int64_t setup = lw_device_bytes(memory.setup_bytes);
-    bytes.device *= depth;
-    bytes.device = lw_device_bytes(memory.op_bytes) + (bytes.device > setup ? bytes.device : setup);
-    return bytes;
+    const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
+    return (struct lw_bytes){
+        .host = (int64_t)sizeof counted * depth + memory.host_bytes,
+        .pinned = lay_out_pinned(&counted, &memory) * depth,
+        .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
+    };
 }
 
 static void op_destroy(struct lw_op *op)

@@ -22,16 +22,6 @@ int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
     return lw_pool_create((int)lw_min64(lw_proc_cores(), MOST_THREADS), out, err);
 }
 
-/* The runtime keeps a current device for each thread. */
-static int register_all(struct lw_pinned *pinned, struct lw_error *err)
-{
-    cudaError_t status = cudaSetDevice(pinned->device);
-    if (status == cudaSuccess)
-        status = cudaHostRegister(pinned->memory, (size_t)pinned->bytes, cudaHostRegisterDefault);
-    pinned->is_registered = status == cudaSuccess;
-    return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "a slot", pinned->bytes, 0, err);
-}
-
 /* A piece's pages, and the registration after the last piece. Where the kernel cannot make pages ahead, registering makes them. */
 static int make_pages(void *context, int64_t piece, int thread, struct lw_error *err)
 {
@@ -39,7 +29,13 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     const int64_t first = piece * PIECE_BYTES;
     (void)thread;
     madvise((char *)pinned->memory + first, (size_t)lw_min64(PIECE_BYTES, pinned->bytes - first), MADV_POPULATE_WRITE);
-    return __atomic_sub_fetch(&pinned->n_left, 1, __ATOMIC_ACQ_REL) == 0 ? register_all(pinned, err) : LW_OK;
+    if (__atomic_sub_fetch(&pinned->n_left, 1, __ATOMIC_ACQ_REL) > 0)
+        return LW_OK;
+    cudaError_t status = cudaSetDevice(pinned->device);         /* the runtime keeps a current device for each thread */
+    if (status == cudaSuccess)
+        status = cudaHostRegister(pinned->memory, (size_t)pinned->bytes, cudaHostRegisterDefault);
+    pinned->is_registered = status == cudaSuccess;
+    return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "a slot", pinned->bytes, 0, err);
 }
 
 /* Memory that begins at a huge page; a child process has no part in it, whose copy would take the pages from the device. */

@@ -278,14 +278,6 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct setup *set
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
-static int transform_filters(struct lw_ols_state *ols, const struct setup *setup, cudaStream_t stream, struct lw_error *err)
-{
-    if (ols->resolved.is_long)
-        return lw_long_ols_create(&ols->resolved.long_plan, setup->taps, ols->memory, setup->work, stream, &ols->long_ols, err);
-    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
-                         "transforming the filters", err);
-}
-
 /* Everything that needs the set-up memory, which is gone again afterwards. */
 static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
@@ -303,8 +295,13 @@ static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_
         [FOLDED] = {NULL, setup.taps, lw_post_folds(spec->ols.post) ? taps_bytes(spec) : 0, "the filters' derivatives"},
         [ENDS] = {NULL, ols->ends, ends_bytes(spec), "the filters for the ends"},
     };
-    if (!(rc = make_arrays(spec, arrays, err)) && !(rc = copy_to_device(spec, &setup, arrays, stream, err)))
-        rc = transform_filters(ols, &setup, stream, err);
+    if (!(rc = make_arrays(spec, arrays, err)))
+        rc = copy_to_device(spec, &setup, arrays, stream, err);
+    if (!rc && ols->resolved.is_long)
+        rc = lw_long_ols_create(&ols->resolved.long_plan, setup.taps, ols->memory, setup.work, stream, &ols->long_ols, err);
+    else if (!rc)
+        rc = lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup.taps, ols->memory, stream),
+                           "transforming the filters", err);
     const cudaError_t status = cudaStreamSynchronize(stream);
     cudaFree(memory);
     for (int i = 0; i < N_ARRAYS; i++)

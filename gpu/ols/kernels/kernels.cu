@@ -1,8 +1,8 @@
 /* kernels.cu - the launcher of the overlap-save kernels, and their filter banks: twiddle powers and the filters' spectra, in the
  * threads' order, made once, in double. */
 #include "base/integers.h"
-#include "gpu/device/launch.cuh"
 #include "gpu/device/fft.cuh"
+#include "gpu/device/launch.cuh"
 #include "gpu/ols/direct/direct.h"
 #include "gpu/ols/kernels/launch.h"
 
@@ -60,20 +60,6 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
                                               spec->n_taps, k->reversed ? 1 : 0, k->radix, k->outer_radix);
 }
 
-/* What a kernel, or one of those that find something, needs beyond what every kernel has. */
-static cudaError_t allow_shared(const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
-{
-    const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    cudaError_t failed = cudaGetLastError();
-    if (!failed)
-        failed = cudaFuncSetAttribute(k->kernel, attribute, k->shared_bytes);
-    if (!failed && plan->finds)
-        failed = cudaFuncSetAttribute(k->find, attribute, k->shared_bytes);
-    if (!failed && plan->finds)
-        failed = cudaFuncSetAttribute(k->keep, attribute, k->keep_bytes);
-    return failed;
-}
-
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
                         struct CUstream_st *stream)
 {
@@ -85,7 +71,16 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
         fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
     else
         fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
-    return allow_shared(plan, k);
+    /* What a kernel, or one of those that find something, needs beyond what every kernel has. */
+    const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    cudaError_t failed = cudaGetLastError();
+    if (!failed)
+        failed = cudaFuncSetAttribute(k->kernel, attribute, k->shared_bytes);
+    if (!failed && plan->finds)
+        failed = cudaFuncSetAttribute(k->find, attribute, k->shared_bytes);
+    if (!failed && plan->finds)
+        failed = cudaFuncSetAttribute(k->keep, attribute, k->keep_bytes);
+    return failed;
 }
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */

@@ -42,15 +42,6 @@ static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_output
            lw_divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
 }
 
-/* What whole items hold, as a multiple of the outputs: much where a signal is short. */
-static double rounded_up(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
-{
-    if (n_outputs <= 0)
-        return 1;
-    const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
-    return held / ((double)n_outputs * (double)spec->n_channels);
-}
-
 /* Of the input, with all filters. */
 static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                                  int64_t segment)
@@ -59,7 +50,12 @@ static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const stru
     const int64_t hop = segment - spec->n_taps + 1 - reach_of(spec);
     const double gathering = needs_gather(spec) ? method->gather_seconds * (spec->precision == LW_SINGLE ? 1 : 2) : 0;
     const double each = gathering + method->point_seconds(spec->precision, segment);
-    return each * (spec->n_filters + 1) * (double)segment / (double)hop * rounded_up(spec, n_outputs, hop);
+    const double of_segment = each * (spec->n_filters + 1) * (double)segment / (double)hop;
+    if (n_outputs <= 0)
+        return of_segment;
+    /* What whole items hold, as a multiple of the outputs: much where a signal is short. */
+    const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
+    return of_segment * (held / ((double)n_outputs * (double)spec->n_channels));
 }
 
 /* For cuFFT, which has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths
@@ -104,24 +100,16 @@ static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
     return (int)lw_divide_up(items, lw_divide_up(items, batch));
 }
 
-/* @param n_taps  and reach */
-static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
-{
-    if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
-        return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64
-                   "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
-}
-
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                        struct lw_long_ols_plan *out, struct lw_error *err)
 {
     const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, arch, n_outputs);
     const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
     const int reach = reach_of(spec);
-    const int rc = check_segment(segment, spec->n_taps + reach, err);
-    if (rc)
-        return rc;
+    const int64_t n_taps = spec->n_taps + reach;
+    if (segment < n_taps || segment > LW_LONG_MOST_SEGMENT)
+        return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64
+                       "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
     const enum lw_pairing pairing = pairing_of(spec);
     const int64_t hop = segment - spec->n_taps + 1 - reach;
     *out = (struct lw_long_ols_plan){
@@ -143,14 +131,6 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
-/* A series with which few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the longest
- * segments keep half of them; where two blocks hold these, two thirds. */
-static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
-{
-    const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
-    return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
-}
-
 /* Part of the kernel's cost that a long segment's must stay below, as the two models are not exact. At 4097 taps either may be
  * the faster. In long series the segments of two blocks are, up to some 10000 taps, where the models say otherwise. */
 static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
@@ -165,8 +145,11 @@ static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 &&
-           !is_short(kernel, n_outputs) &&
+    /* With a short series few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the
+     * longest segments keep half of them; where two blocks hold these, two thirds. */
+    const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
+    const bool is_short = n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
+    return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 && !is_short &&
            lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
            out->seconds_per_output < clearly(kernel, n_outputs) * kernel->seconds_per_output;
 }

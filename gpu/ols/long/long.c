@@ -181,26 +181,19 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
     };
 }
 
-/* Products of a group of filters, stored one after the other. */
-static int run_group(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters,
-                     struct lw_error *err)
-{
-    const struct lw_long_ols_plan *const plan = &ols->plan;
-    const int64_t bytes = lw_long_complex_bytes(plan->spec.precision, b->n * plan->segment);
-    int rc = plan->method->filter(ols, b, first_filter, n_filters, err);
-    for (int f = 0; f < n_filters && !rc; f++)
-        rc = plan->method->scatter(ols, b, ols->products + f * bytes, first_filter + f, err);
-    return rc;
-}
-
 static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err)
 {
     const struct lw_long_ols_plan *const plan = &ols->plan;
     if (is_one_kernel(plan))
         return plan->method->run(ols, b, err);
+    const int64_t bytes = lw_long_complex_bytes(plan->spec.precision, b->n * plan->segment);     /* of a filter's products */
     int rc = plan->method->gather(ols, b, err);
-    for (int first = 0; first < plan->spec.n_filters && !rc; first += plan->group)
-        rc = run_group(ols, b, first, (int)lw_min64(plan->spec.n_filters - first, plan->group), err);
+    for (int first = 0; first < plan->spec.n_filters && !rc; first += plan->group) {
+        const int n_filters = (int)lw_min64(plan->spec.n_filters - first, plan->group);
+        rc = plan->method->filter(ols, b, first, n_filters, err);
+        for (int f = 0; f < n_filters && !rc; f++)
+            rc = plan->method->scatter(ols, b, ols->products + f * bytes, first + f, err);
+    }
     return rc;
 }
 

@@ -288,7 +288,6 @@ static cudaError_t enqueue_cutoff(struct solver *solver)
 }
 
 static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_find_lines(&solver->device, solver->stream); }
-
 static cudaError_t enqueue_check(struct solver *solver) { return lw_published_check_lines(&solver->device, solver->stream); }
 
 /* Votes and estimates are one step. */
