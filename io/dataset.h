@@ -80,10 +80,17 @@ enum lw_io {
     LW_IO_DIRECT,               /* by the threads of a pool, from and to their place in the file */
 };
 
+/* What a dataset is read for. */
+enum lw_use {
+    LW_USE_SAMPLES,             /* in their stored type, one of LW_SCALARS */
+    LW_USE_NUMBERS,             /* any type of numbers; what is not one of LW_SCALARS is described, and read, as float64 */
+};
+
 struct lw_dataset_info {
     char file[LW_MAX_PATH];
     char path[LW_MAX_PATH];     /* in the file; "" where a file holds one dataset without a name */
     struct lw_hints hints;
+    enum lw_use use;            /* that it is described for */
     char convention[32];        /* "GWOSC", "PRODML 2.1": what its metadata were read as; "": just its format */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
@@ -146,3 +153,23 @@ const char *lw_sampling_time_text(const struct lw_axis_metadata *axis, int64_t i
 
 /** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
 double lw_sampling_unit_seconds(const char *unit);
+
+/* ---- what is said of a dataset or file: a name with a text or with numbers ---- */
+
+enum lw_attribute_kind { LW_ATTRIBUTE_TEXT, LW_ATTRIBUTE_INT, LW_ATTRIBUTE_REAL, LW_ATTRIBUTE_REALS };
+
+#define LW_ATTRIBUTE_MOST_REALS 4096        /* an attribute lies in its object's header, in 64 KiB at most */
+
+struct lw_attribute {
+    const char *name;
+    enum lw_attribute_kind kind;
+    const char *text;           /* borrowed during lw_writer_create */
+    int64_t integer;
+    double real;
+    const double *reals;        /* an array of n_reals numbers, borrowed during lw_writer_create */
+    int n_reals;
+    bool is_late;               /* lw_writer_finish overwrites it: a text gets a fixed length, the placeholder's */
+};
+
+/* Its argument is borrowed during the call. */
+typedef void lw_attribute_fn(const struct lw_attribute *attribute, void *context);

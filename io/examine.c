@@ -9,39 +9,29 @@
 #include <sys/stat.h>
 
 /* What is opened later need not be recognised again. */
-static int describe(const struct lw_object *object, const struct lw_format *format, enum lw_use use, struct lw_dataset_info *info,
+static int describe(const struct lw_object *object, const struct lw_format *format, struct lw_dataset_info *info,
                     struct lw_error *err)
 {
     struct stat status;
-    *info = (struct lw_dataset_info){.metadata_axis = -1, .hints = object->hints, .n_files = 1};
+    *info = (struct lw_dataset_info){.metadata_axis = -1, .hints = object->hints, .use = object->use, .n_files = 1};
     snprintf(info->file, sizeof info->file, "%s", object->file);
     snprintf(info->path, sizeof info->path, "%s", object->path);
     if (stat(info->file, &status) != 0)
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
     info->file_bytes = status.st_size;
     info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    int rc = format->describe(info, use, err);
+    int rc = format->describe(info, err);
     if (rc == LW_OK)
         rc = lw_sampling_settle(info, err);
     snprintf(info->hints.format, sizeof info->hints.format, "%s", format->name);
     return rc;
 }
 
-static int look(const struct lw_object *object, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
+static int look(const struct lw_object *object, void *info, struct lw_error *err)
 {
     const struct lw_format *format;
     const int rc = lw_formats_find(object->file, &object->hints, &format, err);
-    return rc ? rc : describe(object, format, use, info, err);
-}
-
-static int look_at_samples(const struct lw_object *object, void *result, struct lw_error *err)
-{
-    return look(object, LW_USE_SAMPLES, result, err);
-}
-
-static int look_at_numbers(const struct lw_object *object, void *result, struct lw_error *err)
-{
-    return look(object, LW_USE_NUMBERS, result, err);
+    return rc ? rc : describe(object, format, info, err);
 }
 
 int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
@@ -54,12 +44,13 @@ int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_u
         return rc;
     if (hints)
         object.hints = *hints;
+    object.use = use;
     lw_formats_start();
     if ((rc = lw_formats_find(object.file, &object.hints, &format, err)))
         return rc;
     if (!format->library)
-        return describe(&object, format, use, info, err);
-    return lw_shield(use == LW_USE_SAMPLES ? look_at_samples : look_at_numbers, &object, info, sizeof *info, err);
+        return describe(&object, format, info, err);
+    return lw_shield(look, &object, info, sizeof *info, err);
 }
 
 /* ---- all datasets ---------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "io/attribute.h"
 #include "io/bytes/decode.h"
 #include "io/dataset.h"
 #include "io/list.h"
@@ -30,12 +29,6 @@ struct lw_notes;
 struct lw_object;
 struct lw_qualities;
 struct lw_rows;
-
-/* What a dataset is read for. */
-enum lw_use {
-    LW_USE_SAMPLES,             /* in their stored type, one of LW_SCALARS */
-    LW_USE_NUMBERS,             /* any type of numbers; what is not one of LW_SCALARS is described, and read, as float64 */
-};
 
 /* A hyperslab of a dataset, and where it goes: in dimension d, `count` elements from `first` on, `step` apart. They come
  * row-major, in runs of `run` elements, each `pitch` elements behind the one before. */
@@ -101,11 +94,11 @@ struct lw_format {
     /** lw_list_origin of a file of this format; *origin is all zero before. NULL: no result has this format. */
     bool (*find_origin)(const char *file, struct lw_listing_origin *origin);
 
-    /** Fill `info`, of which file, path, hints, file_bytes and modified_ns are set, and set the path where none is given and the
+    /** Fill `info`, of which file, path, hints, use, file_bytes and modified_ns are set, and set the path where none is given and the
      * file holds one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given.
      * LW_EDATA: damaged, no such dataset (name those there are), no data, more than LW_MAX_DIMS dimensions, a type that does
      * not suit the use. LW_EIO: unreadable. */
-    int (*describe)(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err);
+    int (*describe)(struct lw_dataset_info *info, struct lw_error *err);
 
     /** The stretches of a dataset that was described as having more than one, in the order of its samples; release *out with
      * lw_free. LW_EDATA if it has others by now. NULL: none has. */

@@ -18,6 +18,7 @@ struct lw_object {
     char file[LW_MAX_PATH];
     char path[LW_MAX_PATH];     /* "": none is given */
     struct lw_hints hints;
+    enum lw_use use;
 };
 
 /** The name is parted at the last colon that is followed by "/". LW_EUSAGE if a part is longer than LW_MAX_PATH or FILE is

@@ -306,10 +306,9 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
 }
 
 /* As numbers, the same types. */
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened opened;
-    (void)use;
     const int rc = open_choice(&opened, info, err);
     if (rc == LW_OK)
         set_info(&opened.choice, info);

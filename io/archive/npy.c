@@ -168,11 +168,10 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     return rc;
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
-    (void)use;
     return rc ? rc : lw_flat_describe(&flat, false, info, err);
 }
 

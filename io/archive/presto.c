@@ -198,11 +198,10 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
     return LW_OK;
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     char *text;
     int rc;
-    (void)use;
     if ((rc = lw_archive_take_no_path(info, "a time series of PRESTO", err)) || (rc = read_text(info->file, &text, err)))
         return rc;
     rc = describe_text(text, info, err);
@@ -214,7 +213,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 {
     struct lw_dataset_info info;
     int rc;
-    if ((rc = lw_archive_info(file, &info, err)) || (rc = describe(&info, LW_USE_SAMPLES, err)))
+    if ((rc = lw_archive_info(file, &info, err)) || (rc = describe(&info, err)))
         return rc;
     lw_archive_list(&info, "contiguous", info.dims[0] * (int64_t)sizeof(float), visit, context);
     return LW_OK;

@@ -340,10 +340,9 @@ static int examine_rows(struct opened *opened, struct lw_error *err)
     return LW_OK;
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened opened;
-    (void)use;
     int rc = open_headers(&opened, info, err);
     if (rc == LW_OK && (rc = examine_rows(&opened, err)) == LW_OK)
         *info = opened.info;
@@ -366,7 +365,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
         if (p < table.n_pols)
             name_pol(&table, p, name);
         snprintf(info.path, sizeof info.path, "/%s", p < table.n_pols ? name : power + 1);
-        if ((rc = describe(&info, LW_USE_SAMPLES, err)))
+        if ((rc = describe(&info, err)))
             return rc;
         /* Of rows that are there, which the file has room for. */
         lw_archive_list(&info, storage, table.n_rows * (table.n_per_row * table.n_channels * table.bits / 8), visit, context);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "io/attribute.h"
 #include "io/dataset.h"
 
 #include <stdbool.h>

@@ -198,14 +198,11 @@ static int read_table(const struct lw_fits_unit *unit, const char *file, int64_t
 int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out, struct lw_error *err)
 {
     struct lw_fits_walk walk;
-    struct lw_psrfits table = {0};
     int rc;
-    if ((rc = lw_fits_begin(file, &walk, err)) == LW_OK && (rc = read_primary(walk.unit, file, &table, err)) == LW_OK &&
-        (rc = find_table(&walk, err)) == LW_OK)
-        rc = read_table(walk.unit, file, file_bytes, &table, err);
+    *out = (struct lw_psrfits){0};
+    (void)((rc = lw_fits_begin(file, &walk, err)) || (rc = read_primary(walk.unit, file, out, err)) ||
+           (rc = find_table(&walk, err)) || (rc = read_table(walk.unit, file, file_bytes, out, err)));
     lw_fits_end(&walk);
-    if (rc == LW_OK)
-        *out = table;
     return rc;
 }
 

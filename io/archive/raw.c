@@ -84,11 +84,10 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     return LW_OK;
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_flat flat;
     int rc;
-    (void)use;
     if ((rc = parse(info, &flat, err)) || (rc = lw_flat_describe(&flat, false, info, err)))
         return rc;
     info->metadata_axis = flat.n_dims == 2 && strstr(info->hints.raw, "time-fast") ? 1 : 0;

@@ -455,10 +455,9 @@ static int describe_open(struct segy *file, struct lw_dataset_info *info, struct
 }
 
 /* All its formats that are read are among LW_SCALARS, or are given as one of them. */
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct segy file;
-    (void)use;
     int rc;
     if ((rc = lw_archive_take_no_path(info, "a SEG-Y file", err)))
         return rc;

@@ -264,21 +264,18 @@ static int check(const char *file, const struct header *header, struct lw_error 
 /* LW_EDATA: the header does not end, has a keyword that nobody knows, or values that no file can have. */
 static int read_header(const char *file, struct header *out, struct lw_error *err)
 {
-    struct header header = {.n_ifs = 1};
     struct bytes bytes;
     struct item item;
     int rc = open_header(file, &bytes, err);
+    *out = (struct header){.n_ifs = 1};
     if (rc)
         return rc;
     while ((rc = next_item(&bytes, &item, err)) == LW_OK && item.keyword)
-        note(&item, &header);
+        note(&item, out);
     lw_free(bytes.all);
-    if (rc || (rc = check(file, &header, err)))
-        return rc;
-    header.bytes = bytes.at;
-    header.is_swapped = lw_field_is_swapped(bytes.is_big);
-    *out = header;
-    return LW_OK;
+    out->bytes = bytes.at;
+    out->is_swapped = lw_field_is_swapped(bytes.is_big);
+    return rc ? rc : check(file, out, err);
 }
 
 /* What the header says beside shape, type, time and frequency, in its order. */
@@ -424,11 +421,10 @@ static int examine(struct lw_dataset_info *info, struct header *header, struct l
     return LW_OK;
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct header header;
     struct lw_spectra spectra;
-    (void)use;
     const int rc = examine(info, &header, &spectra, err);
     if (rc)
         return rc;
@@ -462,7 +458,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
             snprintf(info.path, sizeof info.path, "/if/0+1");
         else
             snprintf(info.path, sizeof info.path, "/if/%" PRId64, i);
-        if ((rc = describe(&info, LW_USE_SAMPLES, err)))
+        if ((rc = describe(&info, err)))
             return rc;
         snprintf(storage, sizeof storage, "%s%" PRId64 " bit%s", is_sum ? "the sum of two IFs, " : "", header.bits,
                  header.bits > 1 ? "s" : "");

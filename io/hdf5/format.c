@@ -67,22 +67,22 @@ static void part_blocks(struct lw_dataset_info *info)
     info->blocks = (struct lw_blocks){0};
 }
 
-static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
+static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED const hid_t stored = H5Dget_type(dataset);
-    const int rc = (use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
+    const int rc = (info->use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
 /* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
     struct lw_stored stored = {0};
     int rc;
-    if ((rc = lw_probe_open(info, &file, &dataset, err)) || (rc = check_type(dataset, use, info, err)))
+    if ((rc = lw_probe_open(info, &file, &dataset, err)) || (rc = check_type(dataset, info, err)))
         return rc;
-    if (use == LW_USE_NUMBERS) {
+    if (info->use == LW_USE_NUMBERS) {
         part_blocks(info);
         H5Dget_storage_size(dataset);
     } else {
@@ -211,7 +211,8 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
     if ((rc = lw_probe_open(&now, &file, &dataset, err)))
         return rc;
     part_blocks(&now);
-    if ((rc = check_type(dataset, LW_USE_NUMBERS, &now, err)))
+    now.use = LW_USE_NUMBERS;
+    if ((rc = check_type(dataset, &now, err)))
         return rc;
     if (memcmp(now.dims, info->dims, sizeof info->dims) != 0 || now.type.is_complex != info->type.is_complex)
         return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);

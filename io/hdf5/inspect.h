@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "io/attribute.h"
 #include "io/dataset.h"
 #include "io/format.h"
 #include "io/list.h"

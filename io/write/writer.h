@@ -14,7 +14,6 @@
 #pragma once
 
 #include "comm/comm.h"
-#include "io/attribute.h"
 #include "io/write/put.h"
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */

@@ -29,7 +29,7 @@ static int describe(const struct lw_format *format, struct lw_dataset_info *info
     info->n_files = 1;
     info->file_bytes = status.st_size;
     info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    const int rc = format->describe(info, LW_USE_SAMPLES, err);
+    const int rc = format->describe(info, err);
     return rc ? rc : lw_sampling_settle(info, err);
 }
 

@@ -53,7 +53,7 @@ static inline int describe_here(const char *file, const char *path, const struct
     snprintf(info->path, sizeof info->path, "%s", path);
     *err = (struct lw_error){0};
     int rc;
-    (void)((rc = lw_formats_find(file, NULL, format, err)) || (rc = (*format)->describe(info, LW_USE_SAMPLES, err)) ||
+    (void)((rc = lw_formats_find(file, NULL, format, err)) || (rc = (*format)->describe(info, err)) ||
            (rc = lw_sampling_settle(info, err)));
     return rc;
 }

@@ -182,7 +182,7 @@ static inline bool use_damaged(const struct lw_format *format, const char *path,
     int rc = format->list(path, pass_row, &n, &err);
     CHECK(rc == LW_OK || rc == LW_EDATA, "run %" PRId64 ": listing gives %d", run, rc);
     err.message[0] = '\0';
-    if ((rc = format->describe(&info, LW_USE_SAMPLES, &err)) == LW_OK) {
+    if ((rc = format->describe(&info, &err)) == LW_OK) {
         CHECK(lw_sampling_settle(&info, &err) == LW_OK, "run %" PRId64 ": %s", run, err.message);
         CHECK(count_samples(&info) <= MOST_SAMPLES_PER_BYTE * file_bytes, "run %" PRId64 ": %" PRId64 " samples", run,
               count_samples(&info));

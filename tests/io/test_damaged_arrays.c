@@ -254,7 +254,7 @@ static bool try_file(const char *path, const char *unit, int64_t bytes)
     int rc = lw_formats_find(path, NULL, &format, &err);
     if (rc == LW_OK) {
         format->list(path, pass_over, &found, &err);
-        rc = format->describe(&info, LW_USE_SAMPLES, &err);
+        rc = format->describe(&info, &err);
     }
     CHECK(rc == LW_OK || rc == LW_EDATA, "code %d: %s", rc, err.message);
     if (rc)

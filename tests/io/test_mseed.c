@@ -116,7 +116,7 @@ static int describe(const char *path, struct lw_dataset_info *info, struct lw_er
 {
     write_test_file("file.mseed", &file);
     *info = named("file.mseed", path);
-    const int rc = lw_format_mseed.describe(info, LW_USE_SAMPLES, err);
+    const int rc = lw_format_mseed.describe(info, err);
     return rc ? rc : lw_sampling_settle(info, err);
 }
 

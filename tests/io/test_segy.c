@@ -93,7 +93,7 @@ static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     write_test_file("file.sgy", &file);
     *info = named("file.sgy", "");
-    const int rc = lw_format_segy.describe(info, LW_USE_SAMPLES, err);
+    const int rc = lw_format_segy.describe(info, err);
     return rc ? rc : lw_sampling_settle(info, err);
 }
 
@@ -286,7 +286,7 @@ static int describe_hinted(const char *format, double rate_hz, struct lw_dataset
     *info = named("file.sgy", "");
     snprintf(info->hints.format, sizeof info->hints.format, "%s", format);
     info->hints.sample_rate_hz = rate_hz;
-    return lw_format_segy.describe(info, LW_USE_SAMPLES, err);
+    return lw_format_segy.describe(info, err);
 }
 
 /* Headers that say something else than others: what, and where, is said; a user settles it. */
@@ -351,7 +351,7 @@ static void check_refusals(void)
     write_test_file("file.sgy", &file);
     struct lw_error err;
     struct lw_dataset_info info = named("file.sgy", "/data");
-    const int rc = lw_format_segy.describe(&info, LW_USE_SAMPLES, &err);
+    const int rc = lw_format_segy.describe(&info, &err);
     CHECK(rc == LW_EDATA && strstr(err.message, "has no dataset /data"), "a name: %d", rc);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "io/attribute.h"
+#include "io/dataset.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -103,11 +103,10 @@ static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_inf
     }
 }
 
-static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_fits_walk walk;
     struct lw_fits_image image;
-    (void)use;
     int rc = find_dataset(info, &walk, &image, err);
     if (rc == LW_OK) {
         lw_fits_path(walk.unit, info->path, sizeof info->path);
