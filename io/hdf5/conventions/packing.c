@@ -158,21 +158,13 @@ static int find_range(const struct subject *subject, struct lw_error *err)
     return LW_OK;
 }
 
-/* Files of netCDF's classic model have no unsigned integers. */
-static void find_sign(const struct subject *subject)
-{
-    struct lw_error none = {0};
-    char text[8] = "";
-    const enum lw_scalar scalar = subject->info->type.scalar;
-    if (!lw_scalar_is_integer(scalar) || !lw_attribute_read_text(subject->dataset, "_Unsigned", text, sizeof text, &none))
-        return;
-    subject->info->packing.has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
-}
-
 int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_packing *const packing = &info->packing;
     const struct subject subject = {dataset, info};
+    const enum lw_scalar scalar = info->type.scalar;
+    struct lw_error none = {0};
+    char text[8] = "";
     int rc;
     if (info->hints.as_stored) {
         *packing = (struct lw_packing){0};
@@ -181,7 +173,9 @@ int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_
     packing->scale = packing->scale != 0 ? packing->scale : 1;
     packing->low = -INFINITY;
     packing->high = INFINITY;
-    find_sign(&subject);
+    /* Files of netCDF's classic model have no unsigned integers. */
+    if (lw_scalar_is_integer(scalar) && lw_attribute_read_text(dataset, "_Unsigned", text, sizeof text, &none))
+        packing->has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
     if ((rc = read_factor(&subject, "scale_factor", &packing->scale, err)) ||
         (rc = read_factor(&subject, "add_offset", &packing->offset, err)) || (rc = find_missing(&subject, "_FillValue", 1, err)) ||
         (rc = find_missing(&subject, "missing_value", LW_MOST_MISSING - 1, err)) || (rc = find_range(&subject, err)))

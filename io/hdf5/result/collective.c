@@ -230,7 +230,8 @@ static void write_transfer(struct collective *file, const struct output *output,
         snprintf(text + strlen(text), size - strlen(text), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
                  (uint64_t)(start[d] + count[d] - 1));
     }
-    const hid_t space = H5Dget_space(output->dataset), memory = H5Screate_simple(transfer ? output->n_dims : 1, count, NULL);
+    LW_CLOSED const hid_t space = H5Dget_space(output->dataset);
+    LW_CLOSED const hid_t memory = H5Screate_simple(transfer ? output->n_dims : 1, count, NULL);
     if (transfer) {
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
     } else {
@@ -240,8 +241,6 @@ static void write_transfer(struct collective *file, const struct output *output,
     const void *const from = transfer ? (const char *)data + transfer->offset_bytes : unused;
     if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, from) < 0)
         fail_in_hdf5(file);
-    H5Sclose(memory);
-    H5Sclose(space);
 }
 
 /* In verbose mode it is said whether HDF5 has turned the first transfer into independent ones, and why. */

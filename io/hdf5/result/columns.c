@@ -21,7 +21,7 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
     struct lw_columns *const columns = context;
     if (link->type != H5L_TYPE_HARD)
         return 0;
-    const hid_t object = H5Oopen(root, name, H5P_DEFAULT);
+    LW_CLOSED const hid_t object = H5Oopen(root, name, H5P_DEFAULT);
     if (object < 0)
         return -1;
     if (H5Iget_type(object) == H5I_DATASET && columns->n_tables < LW_COLUMNS_TABLES) {
@@ -34,7 +34,6 @@ static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void
             table->n_columns = n;
         }
     }
-    H5Oclose(object);
     return 0;
 }
 
@@ -60,15 +59,13 @@ static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct
     LW_CLOSED const hid_t space = H5Screate_simple(1, &dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    hid_t dataset = H5Dcreate2(group, name, its_type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    LW_CLOSED hid_t dataset = H5Dcreate2(group, name, its_type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     const int n_scales = H5DSget_num_scales(rows, 0);
     int rc = LW_OK;
     if (dataset < 0 || n_scales < 0 || (n_scales > 0 && H5DSiterate_scales(rows, 0, NULL, attach, &dataset) < 0))
         rc = fail_create(table, err);
-    if (dataset >= 0) {
+    if (dataset >= 0)
         table->at[column] = (int64_t)H5Dget_offset(dataset);
-        H5Dclose(dataset);
-    }
     H5free_memory(name);
     return rc;
 }
@@ -77,16 +74,13 @@ static int create_columns(hid_t file, struct lw_column_table *table, struct lw_e
 {
     char path[sizeof table->name + 16];
     snprintf(path, sizeof path, "/%s_columns", table->name);
-    const hid_t group = H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    LW_CLOSED const hid_t group = H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (group < 0)
         return fail_create(table, err);
-    const hid_t rows = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(rows);
+    LW_CLOSED const hid_t rows = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(rows);
     int rc = type < 0 ? fail_create(table, err) : LW_OK;
     for (int c = 0; c < table->n_columns && rc == LW_OK; c++)
         rc = create_column(group, rows, type, c, table, err);
-    H5Tclose(type);
-    H5Dclose(rows);
-    H5Gclose(group);
     return rc;
 }
 
@@ -122,7 +116,7 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {
-    const hid_t dataset = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(dataset);
+    LW_CLOSED const hid_t dataset = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(dataset);
     char *const values = buffer + (size_t)BLOCK_ROWS * (size_t)table->n_columns * 8;
     char sum[sizeof LW_WRITER_NO_SUM];
     const struct lw_attribute attribute = {.name = LW_WRITER_SUM, .kind = LW_ATTRIBUTE_TEXT, .text = sum, .is_late = true};
@@ -140,8 +134,6 @@ static int write_columns(hid_t file, const struct lw_result_file *result, const 
         snprintf(sum, sizeof sum, "%016" PRIx64, lw_hash_end(&hash));
         rc = lw_attribute_overwrite(dataset, &attribute, err);
     }
-    H5Tclose(type);
-    H5Dclose(dataset);
     return rc;
 }
 

@@ -151,15 +151,10 @@ static int create_group(hid_t file, const struct lw_writer_dataset *array, struc
 {
     char path[NAME_SIZE];
     snprintf(path, sizeof path, "/waveforms%s", array->path);
-    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(link, 1);
-    const hid_t group = H5Gcreate2(file, path, link, H5P_DEFAULT, H5P_DEFAULT);
-    H5Pclose(link);
-    if (group < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", path);
-    const int rc = fill_group(file, group, array, err);
-    H5Gclose(group);
-    return rc;
+    LW_CLOSED const hid_t group = H5Gcreate2(file, path, link, H5P_DEFAULT, H5P_DEFAULT);
+    return group >= 0 ? fill_group(file, group, array, err) : lw_hdf5_fail(err, LW_EIO, "cannot create %s", path);
 }
 
 int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_error *err)

@@ -127,7 +127,7 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, stru
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     H5Pset_create_intermediate_group(link, 1);
-    const hid_t dataset = H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
+    LW_CLOSED const hid_t dataset = H5Dcreate2(file, spec->path, type, space, link, creation, H5P_DEFAULT);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
     int rc = LW_OK;
@@ -137,7 +137,6 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, stru
     (void)(rc || (rc = lw_scales_attach(file, dataset, spec, err)) ||
            (rc = put_attributes(dataset, spec->attributes, spec->n_attributes, lw_attribute_write, err)));
     *extent = find_extent(dataset, spec);
-    H5Dclose(dataset);
     return rc;
 }
 
