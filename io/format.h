@@ -94,10 +94,10 @@ struct lw_format {
     /** lw_list_origin of a file of this format; *origin is all zero before. NULL: no result has this format. */
     bool (*find_origin)(const char *file, struct lw_listing_origin *origin);
 
-    /** Fill `info`, of which file, path, hints, use, file_bytes and modified_ns are set, and set the path where none is given and the
-     * file holds one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given.
-     * LW_EDATA: damaged, no such dataset (name those there are), no data, more than LW_MAX_DIMS dimensions, a type that does
-     * not suit the use. LW_EIO: unreadable. */
+    /** Fill `info`, of which file, path, hints, use, file_bytes and modified_ns are set, and set the path where none is given and
+     * the file holds one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given. LW_EDATA:
+     * damaged, no such dataset (name those there are), no data, more than LW_MAX_DIMS dimensions, a type that does not suit the
+     * use. LW_EIO: unreadable. */
     int (*describe)(struct lw_dataset_info *info, struct lw_error *err);
 
     /** The stretches of a dataset that was described as having more than one, in the order of its samples; release *out with
