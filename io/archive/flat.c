@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/integers.h"
-#include "io/archive/field.h"
 #include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/field.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
 
 #include <ctype.h>

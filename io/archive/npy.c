@@ -4,7 +4,6 @@
  *
  * The header is a dictionary of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Dimensions are numpy's, in
  * Fortran's order, too; booleans are uint8. */
-#include "io/archive/field.h"
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 

@@ -5,7 +5,6 @@
  *
  * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
  * tells, are not a number. */
-#include "io/archive/field.h"
 #include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"

@@ -7,7 +7,6 @@
  *     OFFSET    bytes before the first number, 0 if left out
  *
  * What is left over at the end of the file, less than one number of each channel, is not read. */
-#include "io/archive/field.h"
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 

@@ -9,10 +9,8 @@
  * standard counts bytes of the binary header from 3201, and those of a trace header from 1, as is done here. */
 #include "base/file.h"
 #include "base/integers.h"
-#include "io/archive/field.h"
 #include "io/archive/segy_codes.h"
 #include "io/archive/shared.h"
-#include "io/bytes/box.h"
 #include "io/bytes/transfer.h"
 #include "io/notes/recorder.h"
 

@@ -1,6 +1,6 @@
 #include "io/archive/segy_codes.h"
 
-#include "io/archive/field.h"
+#include "io/archive/shared.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,6 @@
  * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. The
  * header is keywords between HEADER_START and HEADER_END, each a counted text with a value behind it whose kind the keyword implies
  * (SIGPROC's user guide, and what its users have added). */
-#include "io/archive/field.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 

@@ -1,4 +1,3 @@
-#include "io/bytes/box.h"
 
 #include "io/bytes/transfer.h"
 

@@ -1,4 +1,4 @@
-#include "io/codecs/bits.h"
+#include "io/codecs/filter.h"
 
 #include "base/integers.h"
 

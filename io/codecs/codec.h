@@ -1,6 +1,9 @@
 /* codec.h - the libraries that decompress, behind one table each. Those that the build has not found are left out. */
 #pragma once
 
+#include "base/error.h"
+
+#include <stddef.h>
 #include <stdint.h>
 
 enum lw_codec_id { LW_CODEC_DEFLATE, LW_CODEC_LZ4, LW_CODEC_ZSTD, LW_CODEC_LZF, LW_CODEC_BLOSC, LW_N_CODECS };
@@ -30,3 +33,18 @@ const char *lw_codec_name(enum lw_codec_id id);
 const char *lw_codec_package(enum lw_codec_id id);
 
 extern const struct lw_codec lw_codec_deflate, lw_codec_lz4, lw_codec_zstd, lw_codec_lzf, lw_codec_blosc;
+
+/* ---- deflate.c: bytes that were put through gzip (RFC 1952). One thread uses one at a time ---- */
+
+struct lw_gunzip;
+
+int lw_gunzip_create(struct lw_gunzip **out, struct lw_error *err);
+void lw_gunzip_destroy(struct lw_gunzip *gunzip);       /* NULL is legal */
+
+enum lw_gunzip_result { LW_GUNZIP_DONE, LW_GUNZIP_FULL, LW_GUNZIP_DAMAGED };
+
+/** Undo the first member, or the only one. LW_GUNZIP_FULL: more than `room` bytes come out. What was made until it failed may stay
+ * in `to`.
+ * @param taken, made  set to the bytes of the member and those that come out, where it is done */
+enum lw_gunzip_result lw_gunzip_member(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room,
+                                       size_t *taken, size_t *made);

@@ -2,7 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/codecs/bits.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "io/hdf5/chunk_filters.h"
+#include "io/hdf5/library.h"
 
 #include "base/integers.h"
-#include "io/codecs/bits.h"
+#include "io/codecs/filter.h"
 #include "io/dataset.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/inspect.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/type.h"
 
 #include <string.h>
 

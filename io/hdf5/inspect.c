@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "io/hdf5/attribute.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"
 

@@ -1,7 +1,5 @@
 #include "io/hdf5/library.h"
 
-#include "io/hdf5/chunk_filters.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

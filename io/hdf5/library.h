@@ -1,8 +1,10 @@
-/* library.h - HDF5 as a library: its start, its handles, the shape of a dataset and numbers of a list, and what it says about its
- * own failures, as part of our one-line messages. */
+/* library.h - HDF5 as a library: its start, its handles, the shape of a dataset and numbers of a list, what it says about its own
+ * failures, as part of our one-line messages, and the types and filters that it stores samples with. */
 #pragma once
 
 #include "base/error.h"
+#include "base/type.h"
+#include "io/bytes/decode.h"
 
 #include <hdf5.h>
 #include <stdbool.h>
@@ -44,3 +46,40 @@ const char *lw_hdf5_reason(char *text, size_t size);
 
 /** The errno that HDF5 met in its last call, 0: none, or one that only a wrong address or length in the file explains. */
 int lw_hdf5_errno(void);
+
+/* ---- type.c: sample types as HDF5 stores them ---- */
+
+/* What messages name as legal. */
+#define LW_LEGAL_TYPES                                                                          \
+    LW_INTEGERS(LW_SCALAR_TEXT, ", ") ", float16, " LW_FLOATS(LW_SCALAR_TEXT, ", ") ", or complex float16, " \
+    LW_FLOATS(LW_SCALAR_TEXT, " or ") " (a compound {r, i}, {re, im} or {real, imag})"
+
+/** The sample type that `stored` is, of an enumeration that of its numbers; false for anything outside LW_LEGAL_TYPES. */
+bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out);
+
+/** The type that holds such samples in a file; complex ones as the packed compound {r, i} that h5py reads, those of float16 as
+ * {re, im}. Close it with H5Tclose. Negative if HDF5 is out of memory. */
+hid_t lw_hdf5_type_make(struct lw_type type);
+
+/** For reading any integer or real type, or a complex compound, as float64: the memory type, or negative if `stored` is
+ * none of these. Close it with H5Tclose. */
+hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex);
+
+/** A name for any type whatever: "int64", "text", "compound {time, flux}". Returns `text`. */
+const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size);
+
+/* ---- chunk_filters.c: the filters that chunks may have been put through: which of them the program decodes, what they are called,
+ * and what is to be done where nobody decodes one ---- */
+
+/** Let HDF5 decode with the program's own decoders wherever it reads; they check every length, which plugins do not. */
+void lw_hdf5_filters_start(void);
+
+/** The filters of a dataset, without chunk_bytes, if the program itself decodes all of them.
+ * @param creation  the dataset's property list */
+bool lw_hdf5_filters_take(hid_t creation, struct lw_filters *out);
+
+/** LW_EDATA: there is a filter that neither the program nor HDF5 decodes; the message says where to get it. */
+int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *path, struct lw_error *err);
+
+/** All of them, for example "shuffle + deflate", "bitshuffle + LZ4", "" if there is none. Returns `text`. */
+const char *lw_hdf5_filters_text(hid_t creation, char *text, size_t size);

@@ -1,10 +1,8 @@
 #include "io/hdf5/inspect.h"
 
 #include "io/dataset.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/type.h"
 #include "options/parse.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/library.h"
 
 #include <string.h>

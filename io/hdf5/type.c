@@ -1,4 +1,3 @@
-#include "io/hdf5/type.h"
 
 #include "io/hdf5/library.h"
 

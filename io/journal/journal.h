@@ -66,3 +66,23 @@ bool lw_replace_sync_folder(const char *file);
 /** FNV-1a: tells a damaged file from a whole one. */
 #define LW_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes);
+
+/* ---- undo.c: bytes of a file that are about to be changed, kept beside it, so that a change that is interrupted can be taken back.
+ *
+ *     store -> the file changes -> the change is whole: the file UNDO is removed
+ *                               -> it is not: apply, then it is removed */
+
+#define LW_UNDO_SUFFIX ".lapwing-undo"       /* of its name, behind the result's */
+
+struct lw_undo_range {
+    int64_t begin, end;         /* bytes of the file */
+};
+
+/** Keep all bytes of a file but those of some ranges, and its length, durably. LW_EIO, LW_ESYSTEM.
+ * @param others  [n], which stay as they are; in order, without overlaps
+ * @param undo    the name of what is kept */
+int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err);
+
+/** Make the file what it was when its bytes were kept; where nothing was, do nothing. LW_EDATA: what was kept is damaged; LW_EIO,
+ * LW_ESYSTEM. */
+int lw_undo_apply(int fd, const char *undo, struct lw_error *err);

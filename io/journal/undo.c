@@ -1,4 +1,3 @@
-#include "io/journal/undo.h"
 
 #include "base/file.h"
 #include "base/integers.h"

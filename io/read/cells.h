@@ -8,7 +8,7 @@
  *     create -> (begin -> end) of as many reads at the same time as there are -> release */
 #pragma once
 
-#include "io/bytes/box.h"
+#include "io/bytes/transfer.h"
 #include "io/bytes/decode.h"
 #include "io/read/source.h"
 

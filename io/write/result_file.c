@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/journal/journal.h"
-#include "io/journal/undo.h"
 #include "io/write/writer.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/journal/undo.h"
+#include "io/journal/journal.h"
 #include "io/write/structure.h"
 
 #include <assert.h>

@@ -3,7 +3,6 @@
 #include "target.h"
 
 #include "io/journal/journal.h"
-#include "io/journal/undo.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/field.h"
+#include "io/archive/shared.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/header.h"
 #include "io/archive/fits/image.h"

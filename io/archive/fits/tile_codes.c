@@ -1,7 +1,7 @@
-#include "io/archive/fits/tile_codes.h"
+#include "io/archive/fits/image.h"
 
 #include "base/integers.h"
-#include "io/archive/field.h"
+#include "io/archive/shared.h"
 
 #include <stddef.h>
 #include <string.h>

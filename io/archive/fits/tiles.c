@@ -3,10 +3,9 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/field.h"
-#include "io/archive/fits/tile_codes.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
-#include "io/codecs/gunzip.h"
+#include "io/codecs/codec.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/archive/field.h"
+#include "io/archive/shared.h"
 #include "io/bytes/transfer.h"
-#include "io/codecs/gunzip.h"
+#include "io/codecs/codec.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/scale.h"
-#include "io/hdf5/type.h"
 #include "io/notes/recorder.h"
 
 #include <fnmatch.h>

@@ -2,7 +2,6 @@
 
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/type.h"
 
 #include <math.h>
 #include <string.h>

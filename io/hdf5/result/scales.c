@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
-#include "io/hdf5/type.h"
 
 #include <hdf5_hl.h>
 #include <inttypes.h>

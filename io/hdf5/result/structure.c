@@ -9,7 +9,6 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/library.h"
 #include "io/hdf5/result/parts.h"
-#include "io/hdf5/type.h"
 
 #include <hdf5.h>
 #include <hdf5_hl.h>

@@ -8,7 +8,6 @@
  * crash. */
 #include "base/integers.h"
 #include "io/bytes/decode.h"
-#include "io/hdf5/chunk_filters.h"
 #include "io/hdf5/library.h"
 
 #include <inttypes.h>

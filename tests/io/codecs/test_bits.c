@@ -1,6 +1,6 @@
 /* Bits come back to their places, for any size of elements and any number of them: against one bit after the other. */
 #include "../../check.h"
-#include "io/codecs/bits.h"
+#include "io/codecs/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "../../check.h"
 #include "base/memory.h"
 #include "io/journal/journal.h"
-#include "io/journal/undo.h"
 
 #include <fcntl.h>
 #include <stdio.h>
