@@ -1,4 +1,3 @@
-
 #include "io/bytes/transfer.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-
 #include "io/hdf5/library.h"
 
 #include <stdio.h>

@@ -67,7 +67,8 @@ bool lw_replace_sync_folder(const char *file);
 #define LW_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes);
 
-/* ---- undo.c: bytes of a file that are about to be changed, kept beside it, so that a change that is interrupted can be taken back.
+/* ---- undo.c: bytes of a file that are about to be changed, kept beside it, so that a change that is interrupted can be taken
+ * back.
  *
  *     store -> the file changes -> the change is whole: the file UNDO is removed
  *                               -> it is not: apply, then it is removed */

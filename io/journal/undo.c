@@ -1,9 +1,9 @@
+#include "io/journal/journal.h"
 
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
-#include "io/journal/journal.h"
 
 #include <errno.h>
 #include <string.h>
