@@ -192,25 +192,17 @@ const struct lw_filter_kind lw_filter_boxcar = {
 
 /* ---- Gaussian ------------------------------------------------------------------------------------------------------ */
 
-static int read_sigmas(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
-{
-    int rc = check_either(given, "sigma", "fwhm", err);
-    if (rc)
-        return rc;
-    const bool is_sigma = lw_options_given(given, "sigma");
-    rc = lw_bank_read_list(given, &(struct lw_bank_list){is_sigma ? "sigma" : "fwhm", "seconds", LEAST_SECONDS, 1e15, false,
-                                                         lw_parse_duration}, &bank->parameters, count, err);
-    for (int f = 0; rc == LW_OK && !is_sigma && f < *count; f++)
-        bank->parameters[f] /= 2 * sqrt(2 * log(2));
-    return rc;
-}
-
 static int design_gaussian(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
+    const bool is_sigma = lw_options_given(given, "sigma");
+    const struct lw_bank_list list = {is_sigma ? "sigma" : "fwhm", "seconds", LEAST_SECONDS, 1e15, false, lw_parse_duration};
     int count, rc;
     double n_taps;
-    if ((rc = read_sigmas(given, bank, &count, err)) ||
-        (rc = choose_length(given, GAUSSIAN_REACH * largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
+    if ((rc = check_either(given, "sigma", "fwhm", err)) || (rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)))
+        return rc;
+    for (int f = 0; !is_sigma && f < count; f++)
+        bank->parameters[f] /= 2 * sqrt(2 * log(2));
+    if ((rc = choose_length(given, GAUSSIAN_REACH * largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
         (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or narrower ones, or --taps", err)))
         return rc;
     for (int f = 0; f < count; f++)

@@ -69,30 +69,6 @@ struct notes {
     char texts[2][MAX_NOTES][NOTE_SIZE];
 };
 
-static void write_notes(const struct lw_synth *synth, struct notes *notes)
-{
-    const struct lw_attribute common[] = {
-        {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
-        {.name = "start_time", .kind = LW_ATTRIBUTE_REAL, .real = 0},
-        {.name = "start_unit", .kind = LW_ATTRIBUTE_TEXT, .text = "second"},
-        {.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)},
-    };
-    memcpy(notes->signal, common, sizeof common);
-    notes->n_signal = sizeof common / sizeof *common;
-    for (int f = 0; f < synth->n_filters && f < MAX_NOTES; f++) {
-        snprintf(notes->names[SIGNAL][f], sizeof notes->names[SIGNAL][f], "hidden_%d", f);
-        snprintf(notes->names[FILTERS][f], sizeof notes->names[FILTERS][f], "filter_%d", f);
-        notes->signal[notes->n_signal++] = (struct lw_attribute){
-            .name = notes->names[SIGNAL][f], .kind = LW_ATTRIBUTE_TEXT,
-            .text = lw_synth_hidden_text(synth, f, notes->texts[SIGNAL][f], NOTE_SIZE),
-        };
-        notes->filters[notes->n_filters++] = (struct lw_attribute){
-            .name = notes->names[FILTERS][f], .kind = LW_ATTRIBUTE_TEXT,
-            .text = lw_synth_filter_text(synth, f, notes->texts[FILTERS][f], NOTE_SIZE),
-        };
-    }
-}
-
 struct work {
     struct lw_synth synth;
     struct lw_synth_series series;
@@ -173,7 +149,27 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
         !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
         !(work->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
-    write_notes(synth, work->notes);
+    const struct lw_attribute common[] = {
+        {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
+        {.name = "start_time", .kind = LW_ATTRIBUTE_REAL, .real = 0},
+        {.name = "start_unit", .kind = LW_ATTRIBUTE_TEXT, .text = "second"},
+        {.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)},
+    };
+    struct notes *const notes = work->notes;
+    memcpy(notes->signal, common, sizeof common);
+    notes->n_signal = sizeof common / sizeof *common;
+    for (int f = 0; f < synth->n_filters && f < MAX_NOTES; f++) {
+        snprintf(notes->names[SIGNAL][f], sizeof notes->names[SIGNAL][f], "hidden_%d", f);
+        snprintf(notes->names[FILTERS][f], sizeof notes->names[FILTERS][f], "filter_%d", f);
+        notes->signal[notes->n_signal++] = (struct lw_attribute){
+            .name = notes->names[SIGNAL][f], .kind = LW_ATTRIBUTE_TEXT,
+            .text = lw_synth_hidden_text(synth, f, notes->texts[SIGNAL][f], NOTE_SIZE),
+        };
+        notes->filters[notes->n_filters++] = (struct lw_attribute){
+            .name = notes->names[FILTERS][f], .kind = LW_ATTRIBUTE_TEXT,
+            .text = lw_synth_filter_text(synth, f, notes->texts[FILTERS][f], NOTE_SIZE),
+        };
+    }
     return LW_OK;
 }
 

@@ -143,18 +143,15 @@ void lw_search_shape_noise(struct lw_job *job)
     };
     product->axis_dim = -1;
     product->channel_dim = 0;
-    if (lw_op_search(&job->op)->stretch > 0) {
+    const struct lw_search *const search = lw_op_search(&job->op);
+    if (search->stretch > 0) {
         /* [stretch][channel][filter], where a stretch has the time of the input's sample with which it begins. */
-        const struct lw_search *const search = lw_op_search(&job->op);
         const double rate_hz = job->inputs[0].axis.sample_rate_hz;
         const int64_t first = search->first_stretch - job->search.lead;
-        product->dataset.n_dims = 3;
-        product->dataset.dims[2] = product->dataset.dims[1];
-        product->dataset.dims[1] = product->dataset.dims[0];
-        product->dataset.dims[0] = search->n_stretches;
-        product->dataset.dim_names[0] = "stretch";
-        product->dataset.dim_names[1] = "channel";
-        product->dataset.dim_names[2] = "filter";
+        product->dataset = (struct lw_writer_dataset){
+            .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = 3, .dim_names = {"stretch", "channel", "filter"},
+            .dims = {search->n_stretches, job->op.n_channels, lw_op_filters(&job->op)},
+        };
         product->axis_dim = 0;
         product->channel_dim = 1;
         lw_coordinates_set(job, (struct lw_steps){.first = job->first_input + first, .every = search->stretch, .rate = 1}, product);

@@ -26,9 +26,9 @@ static struct lw_option_value *find(const struct lw_options *options, const char
     return NULL;
 }
 
-static const struct lw_option_value *get(const struct lw_options *options, const char *name)
+static struct lw_option_value *get(const struct lw_options *options, const char *name)
 {
-    const struct lw_option_value *const value = find(options, name);
+    struct lw_option_value *const value = find(options, name);
     assert(value && "an option that no table has");
     return value;
 }
@@ -173,12 +173,7 @@ static void clear(struct lw_option_value *value)
                                       .integer = value->option->kind == LW_OPTION_CHOICE ? -1 : 0, .range = {-1, -1, -1}};
 }
 
-void lw_options_clear(struct lw_options *options, const char *name)
-{
-    struct lw_option_value *const value = find(options, name);
-    assert(value && "an option that no table has");
-    clear(value);
-}
+void lw_options_clear(struct lw_options *options, const char *name) { clear(get(options, name)); }
 
 /* ---- lifecycle ---- */
 
@@ -230,22 +225,17 @@ int lw_options_create(const struct lw_option *const *tables, struct lw_options *
         for (const struct lw_option *option = tables[t]; option->name; option++)
             most++;
     options->values = lw_alloc_array(most, sizeof *options->values, "options", err);
-    if (!options->values) {
-        lw_options_destroy(options);
-        return LW_ESYSTEM;
-    }
-    for (int t = 0; tables[t]; t++)
+    int rc = options->values ? LW_OK : LW_ESYSTEM;
+    for (int t = 0; rc == LW_OK && tables[t]; t++)
         for (const struct lw_option *option = tables[t]; option->name; option++)
             if (option->kind != LW_OPTION_NONE && !is_replaced(tables, t, option->name))
                 options->values[options->n_values++].option = option;
-
-    const int rc = set_fallbacks(options, NULL, err);
-    if (rc != LW_OK) {
+    rc = rc ? rc : set_fallbacks(options, NULL, err);
+    if (rc)
         lw_options_destroy(options);
-        return rc;
-    }
-    *out = options;
-    return LW_OK;
+    else
+        *out = options;
+    return rc;
 }
 
 void lw_options_destroy(struct lw_options *options)

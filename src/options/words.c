@@ -144,21 +144,6 @@ int lw_expand_home(const char *text, const char *home, const char *origin, char 
     return LW_OK;
 }
 
-/* ~ is expanded behind the @ of a list, too. */
-static int expand_word(const char *word, const char *home, const char *origin, char *room, const char *text, char **end,
-                       struct lw_error *err)
-{
-    char *expanded;
-    const bool is_list = word[0] == '@';
-    const int rc = lw_expand_home(word + is_list, home, origin, &expanded, err);
-    if (rc != LW_OK)
-        return rc;
-    sprintf(room, "%s%s", is_list ? "@" : "", expanded);
-    *end = lw_words_append(room, text, *end);
-    lw_free(expanded);
-    return LW_OK;
-}
-
 int lw_expand_homes(const char *text, const char *home, const char *origin, char **out, struct lw_error *err)
 {
     const size_t length = strlen(text) + 2, home_length = home ? strlen(home) : 0;
@@ -170,7 +155,13 @@ int lw_expand_homes(const char *text, const char *home, const char *origin, char
     int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
     for (const char *at = text; rc == LW_OK && *at;) {
         at = lw_words_take(at, word, length);
-        rc = expand_word(word, home, origin, longer, all, &end, err);
+        const bool is_list = word[0] == '@';        /* ~ is expanded behind the @ of a list, too */
+        char *expanded;
+        if ((rc = lw_expand_home(word + is_list, home, origin, &expanded, err)))
+            break;
+        sprintf(longer, "%s%s", is_list ? "@" : "", expanded);
+        end = lw_words_append(longer, all, end);
+        lw_free(expanded);
     }
     lw_free(word);
     lw_free(longer);

@@ -162,21 +162,6 @@ static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struc
     return rc;
 }
 
-/* In the order of the file. */
-static int read_all(struct reading *r, struct lw_error *err)
-{
-    const bool is_x_fast = lw_subject_is_x_fast(r->subject);
-    const int64_t n_slow = is_x_fast ? r->y.n_blocks : r->x.n_blocks, n_fast = is_x_fast ? r->x.n_blocks : r->y.n_blocks;
-    int rc = LW_OK;
-    if (!(r->values = lw_alloc_array(BATCH_VALUES, sizeof *r->values, "samples", err)) ||
-        !(r->boxes = lw_alloc_array(BATCH_BOXES, sizeof *r->boxes, "samples", err)))
-        return LW_ESYSTEM;
-    for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
-        for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)
-            rc = read_block(r, is_x_fast ? f : s, is_x_fast ? s : f, err);
-    return rc ? rc : read_batch(r, err);
-}
-
 /* Where samples are left out, no more cells than blocks: each cell has some. */
 static int count_cells(const struct lw_thinning *t, int64_t most)
 {
@@ -198,7 +183,15 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
     if (!raster->cells)
         return LW_ESYSTEM;
     lw_raster_clear(raster);
-    const int rc = read_all(&r, err);
+    r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err);
+    r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err);
+    int rc = r.values && r.boxes ? LW_OK : LW_ESYSTEM;
+    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* in the order of the file */
+    const int64_t n_slow = is_x_fast ? r.y.n_blocks : r.x.n_blocks, n_fast = is_x_fast ? r.x.n_blocks : r.y.n_blocks;
+    for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
+        for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)
+            rc = read_block(&r, is_x_fast ? f : s, is_x_fast ? s : f, err);
+    rc = rc ? rc : read_batch(&r, err);
     lw_free(r.values);
     lw_free(r.boxes);
     shown->n_channels = r.y.length;

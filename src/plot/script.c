@@ -54,8 +54,11 @@ void lw_script_begin(struct lw_script *script)
     else
         fprintf(script->file, "set terminal %s noenhanced size %d,%d font 'Sans,11' background '%s'\n",
                 script->picture == LW_PICTURE_SVG ? "svg" : "pngcairo", script->width, script->height, background);
-    fprintf(script->file, "set datafile missing 'NaN'\nset border 3 linecolor rgb '%s'\nset tics out nomirror scale 0.6 textcolor "
-            "rgb '%s'\nset style line 1 linecolor rgb '#2a6fb0' linewidth 1.2\nunset key\n", foreground, foreground);
+    fprintf(script->file, "set datafile missing 'NaN'\n"
+                          "set border 3 linecolor rgb '%s'\n"
+                          "set tics out nomirror scale 0.6 textcolor rgb '%s'\n"
+                          "set style line 1 linecolor rgb '#2a6fb0' linewidth 1.2\n"
+                          "unset key\n", foreground, foreground);
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */

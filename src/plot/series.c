@@ -105,9 +105,15 @@ static double count_ends(const struct lw_said *notes)
     return strcmp(mode, "valid") == 0 ? 0 : strcmp(mode, "full") == 0 ? taps - 1 : floor(taps / 2);
 }
 
-/* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
-static void choose_scale(const struct lw_plot *plot, struct lw_shown *shown)
+static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_shown *shown, struct lw_error *err)
 {
+    const int most = is_psd(plot) ? MOST_FREQUENCIES : lw_panels_width(&plot->script, &series->panels);
+    shown->x = lw_plot_clip(((double)series->span.begin - shown->first) / shown->step,
+                            ((double)series->span.end - shown->first) / shown->step, shown->subject->n_x);
+    const int rc = lw_plot_gather(plot, shown, series->count, 1, most, err);
+    if (rc)
+        return rc;
+    /* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
     const struct lw_raster *const raster = &shown->raster;
     const double ends = count_ends(&shown->subject->notes->dataset) / lw_plot_map_input(plot).step;
     double low = INFINITY, high = -INFINITY;
@@ -127,17 +133,6 @@ static void choose_scale(const struct lw_plot *plot, struct lw_shown *shown)
     } else if (!has_values) {           /* gnuplot finds no scale where nothing is finite */
         shown->high = 1;
     }
-}
-
-static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_shown *shown, struct lw_error *err)
-{
-    const int most = is_psd(plot) ? MOST_FREQUENCIES : lw_panels_width(&plot->script, &series->panels);
-    shown->x = lw_plot_clip(((double)series->span.begin - shown->first) / shown->step,
-                            ((double)series->span.end - shown->first) / shown->step, shown->subject->n_x);
-    const int rc = lw_plot_gather(plot, shown, series->count, 1, most, err);
-    if (rc)
-        return rc;
-    choose_scale(plot, shown);
     shown->data = lw_script_data(&plot->script);
     for (int column = 0; column < shown->raster.n_columns; column++)
         write_column(plot, series, shown, column);

@@ -51,26 +51,6 @@ static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_err
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
 
-/* Values of both signs: the one farthest from zero where few samples share a cell, so that waves stay waves, and the rms value
- * where many do, as a mean would only show that they cancel. Values of one sign: their mean. */
-static void choose_show(const struct lw_plot *plot, struct lw_shown *shown)
-{
-    enum { MOST_FOR_EXTREMES = 32 };
-    const struct lw_raster *const raster = &shown->raster;
-    int64_t negative = 0, filled = 0, samples = 0;
-    for (int64_t i = 0; i < (int64_t)raster->n_rows * raster->n_columns; i++) {
-        const struct lw_cell *const cell = &raster->cells[i];
-        filled += cell->count > 0;
-        negative += cell->count > 0 && cell->least < 0;
-        samples += cell->count;
-    }
-    const bool is_signed = negative > filled / 20;
-    const bool is_full = samples > MOST_FOR_EXTREMES * lw_max64(filled, 1);
-    shown->show = plot->kind == LW_PLOT_IMAGE || !is_signed ? LW_SHOW_MEAN : is_full ? LW_SHOW_RMS : LW_SHOW_EXTREME;
-    if (plot->is_log && shown->show == LW_SHOW_EXTREME)
-        shown->show = LW_SHOW_RMS;
-}
-
 /* On a logarithmic scale the magnitude counts. */
 static double shown_value(const struct lw_plot *plot, const struct lw_shown *shown, int64_t cell)
 {
@@ -117,7 +97,22 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
                             lw_panels_width(&plot->script, &images->panels), err);
     if (rc)
         return rc;
-    choose_show(plot, shown);
+    /* Values of both signs: the one farthest from zero where few samples share a cell, so that waves stay waves, and the rms value
+     * where many do, as a mean would only show that they cancel. Values of one sign: their mean. */
+    enum { MOST_FOR_EXTREMES = 32 };
+    const struct lw_raster *const raster = &shown->raster;
+    int64_t negative = 0, filled = 0, samples = 0;
+    for (int64_t i = 0; i < (int64_t)raster->n_rows * raster->n_columns; i++) {
+        const struct lw_cell *const cell = &raster->cells[i];
+        filled += cell->count > 0;
+        negative += cell->count > 0 && cell->least < 0;
+        samples += cell->count;
+    }
+    const bool is_signed = negative > filled / 20;
+    const bool is_full = samples > MOST_FOR_EXTREMES * lw_max64(filled, 1);
+    shown->show = plot->kind == LW_PLOT_IMAGE || !is_signed ? LW_SHOW_MEAN : is_full ? LW_SHOW_RMS : LW_SHOW_EXTREME;
+    if (plot->is_log && shown->show == LW_SHOW_EXTREME)
+        shown->show = LW_SHOW_RMS;
     if ((rc = choose_colours(plot, shown, err)))
         return rc;
     write_data(plot, shown);

@@ -148,23 +148,19 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
-/* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound to
- * some of the node's cores have those; ranks that are not share them all. Tests ask for other numbers by a variable. */
-static int count_io_threads(const struct lw_setup *setup)
+static int open_pool(struct lw_setup *setup, struct lw_error *err)
 {
+    if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
+        return LW_OK;
+    /* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound
+     * to some of the node's cores have those; ranks that are not share them all. Tests ask for other numbers by a variable. */
     enum { LEAST = 4, MOST = 16 };
     const char *const wanted = getenv("LAPWING_IO_THREADS");
     const int64_t given = setup->given_cores;
     const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
     const int64_t share = lw_min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
-    return wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)lw_max64(LEAST, lw_min64(share, MOST));
-}
-
-static int open_pool(struct lw_setup *setup, struct lw_error *err)
-{
-    if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
-        return LW_OK;
-    const int rc = lw_pool_create(count_io_threads(setup), &setup->pool, err);
+    const int n = wanted && atoi(wanted) > 0 ? atoi(wanted) : (int)lw_max64(LEAST, lw_min64(share, MOST));
+    const int rc = lw_pool_create(n, &setup->pool, err);
     if (rc == LW_OK)
         lw_reader_use(setup->reader, setup->pool);
     return lw_comm_agree(setup->comm, rc, err);

@@ -64,7 +64,7 @@ static void spread(const struct lw_stream_window *window, const struct lw_window
     const bool slow = spec->layout == LW_TIME_SLOW;
     const int64_t n_copies = slow ? 1 : part->n_channels;
     const size_t bytes = (size_t)(spec->sample_bytes * (slow ? part->n_channels : 1));
-    for (int64_t c = 0; c < n_copies; c++) {
+    for (int64_t c = 0; c < n_copies; c++)
         for (int64_t i = begin; i < end; i++) {
             const int64_t source = lw_boundary_index(spec->boundary, i, spec->n_samples);
             if (source < 0)
@@ -72,7 +72,6 @@ static void spread(const struct lw_stream_window *window, const struct lw_window
             else
                 memcpy(place(window, part, i, c), place(window, &scratch, source, c), bytes);
         }
-    }
 }
 
 /* The positions [begin, end) of the part, all on one side outside the signal; none if begin >= end. */
@@ -81,7 +80,6 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
 {
     if (begin >= end)
         return LW_OK;
-    int64_t first, count;
     /* Samples of the signal that the boundary puts at the positions [begin, end): from the lowest to the highest. */
     int64_t lowest = window->spec.n_samples, highest = -1;
     for (int64_t i = begin; i < end; i++) {
@@ -91,8 +89,7 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
             highest = lw_max64(highest, source);
         }
     }
-    first = highest < 0 ? 0 : lowest;
-    count = highest < 0 ? 0 : highest - lowest + 1;
+    const int64_t first = highest < 0 ? 0 : lowest, count = highest < 0 ? 0 : highest - lowest + 1;
     const struct lw_slab slab = {.first = first, .count = count, .channel = part->channel,
                                  .n_channels = part->n_channels, .into = window->scratch, .into_axis = count};
     const int rc = lw_reader_read(window->spec.reader, &slab, err);

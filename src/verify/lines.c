@@ -3,7 +3,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "job/line_rows.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"
 

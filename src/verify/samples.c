@@ -78,24 +78,6 @@ static bool is_bad(const struct lw_verify *verify, double complex value)
     return !isfinite(re) || !isfinite(im);
 }
 
-/* The value that boundary zero puts above and below an image is not in the file. */
-static void take_values(const struct lw_verify *verify, struct lw_verify_samples *samples)
-{
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t columns = shape->columns;
-    for (int64_t row = samples->begin; row < samples->end; row++) {
-        const bool is_outside = shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
-        const bool masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
-        for (int64_t column = 0; column < columns; column++) {
-            const int64_t i = (row - samples->begin) * columns + column;
-            const double complex value = is_outside ? shape->outside : value_at(verify, i);
-            const bool bad = is_bad(verify, value);
-            samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
-            samples->values[i] = bad ? 0 : value;
-        }
-    }
-}
-
 /* ---- how strong the input is around ------------------------------------------------------------------------------ */
 
 struct cells {
@@ -210,7 +192,18 @@ int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int
     int rc;
     if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
         return rc;
-    take_values(verify, samples);
+    /* The value that boundary zero puts above and below an image is not in the file. */
+    for (int64_t row = samples->begin; row < samples->end; row++) {
+        const bool is_outside = shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
+        const bool masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
+        for (int64_t column = 0; column < shape->columns; column++) {
+            const int64_t i = (row - samples->begin) * shape->columns + column;
+            const double complex value = is_outside ? shape->outside : value_at(verify, i);
+            const bool bad = is_bad(verify, value);
+            samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
+            samples->values[i] = bad ? 0 : value;
+        }
+    }
     return LW_OK;
 }
 

@@ -391,12 +391,11 @@ int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part 
     }
     const int rc = !is_read_by_slot(mask) || part->end <= part->begin ? LW_OK : lw_window_read(mask->window, &marks->part, err);
     const bool is_fast = mask->layout == LW_TIME_FAST;
-    for (int64_t c = 0; rc == LW_OK && c < part->n_channels; c++) {
+    for (int64_t c = 0; rc == LW_OK && c < part->n_channels; c++)
         for (int64_t i = 0; i < part->into_axis; i++) {
             const int64_t at = is_fast ? c * part->into_axis + i : i * part->n_channels + c;
             if (lw_mask_is_set(mask, number, c, i))
                 memset((char *)part->into + at * mask->sample_bytes, 0, (size_t)mask->sample_bytes);
         }
-    }
     return rc;
 }

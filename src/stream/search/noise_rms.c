@@ -16,16 +16,8 @@
 #include <math.h>
 #include <stdio.h>
 
-enum {
-    ONE_IN = 16,
-    RUN = 8,
-    RUN_OUTPUTS = 1 << 20,
-    LEAST = 16,
-    MOST = 1024,
-    MOST_VALUES = 1 << 22,
-    COLUMNS = 64,
-    MOST_PIECES = 256
-};
+enum { ONE_IN = 16, RUN = 8, RUN_OUTPUTS = 1 << 20, LEAST = 16, MOST = 1024, MOST_VALUES = 1 << 22 };
+enum { COLUMNS = 64, MOST_PIECES = 256 };
 
 /* Outputs of a block, of all filters and channels, that an engine may have to keep. */
 #define MOST_OUTPUTS ((int64_t)1 << 25)
