@@ -108,7 +108,8 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
     plan->n_values = c->output_columns;
     if (wanted & LW_FILTERED)
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
-                                         .width = lw_conv2d_kept_columns(c), .rate = 1, .every = lw_conv2d_every(c)});
+                                         .width = lw_divide_up(c->output_columns, lw_conv2d_every(c)), .rate = 1,
+                                         .every = lw_conv2d_every(c)});
     if (wanted & LW_PEAKS)
         add(plan, crossings(&c->search, plan, spec->n_outputs, c->output_columns, c->output_columns));
     reach_beyond(&c->search, spec->n_outputs, plan);
@@ -133,11 +134,6 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
 }
 
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
-
-int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
-{
-    return lw_divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
-}
 
 /* ---- of either ------------------------------------------------------------------------------------------------------- */
 

@@ -167,9 +167,8 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec);
 /** Whether y is complex, before anything is made of it. */
 bool lw_op_is_complex(const struct lw_op_spec *spec);
 
-/** D, at least 1, and the columns that are kept of a row. */
+/** D, at least 1. */
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
-int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);
 
 /** The number of the product of that kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);

@@ -66,19 +66,6 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* Whether the lines found are those of a signal whose lines are above the limit, but for a part of their energy: a line below it is
- * found by luck, and others like it are not. */
-static bool are_strong(const struct lw_sfft_result *result)
-{
-    double all = 0, weak = 0;
-    for (int64_t i = 0; i < result->n_lines; i++) {
-        const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;
-        all += energy;
-        weak += magnitude < result->detection_limit ? energy : 0;
-    }
-    return weak <= weak_part * all;
-}
-
 /* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles it. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
@@ -88,7 +75,15 @@ bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const st
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    return are_strong(result);
+    /* Whether all lines are above the limit, but for a part of their energy: a line below it is found by luck, and others like it
+     * are not. */
+    double all = 0, weak = 0;
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;
+        all += energy;
+        weak += magnitude < result->detection_limit ? energy : 0;
+    }
+    return weak <= weak_part * all;
 }
 
 void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,

@@ -279,22 +279,20 @@ static double measure_energies(struct lw_sfft *sfft, int stage)
 
 /* Noise per sample by a quantile of the bucket energies: lines fill part of the buckets only. The median of the mean of D
  * exponential variables is about 1 - 1 / (3 D); lower quantiles are taken for it as they are, and say too little. */
-static double noise_of_stage(struct lw_sfft *sfft, int stage, double quantile)
-{
-    const struct lw_sfft_stage_spec *const spec = &sfft->layout->stages[stage].spec;
-    measure_energies(sfft, stage);
-    const double value = lw_select(sfft->energies, spec->n_buckets, (int64_t)(quantile * (double)spec->n_buckets));
-    const double median = spec->n_shifts == 1 ? M_LN2 : 1 - 1.0 / (3 * spec->n_shifts);
-    return value / median / sfft->layout->stages[stage].window->energy;
-}
-
 static void estimate_noise(const struct look *look, double quantile)
 {
+    struct lw_sfft *const sfft = look->sfft;
     double noise = INFINITY;
-    for (int s = 0; s < look->n_stages; s++)
-        if (look->sfft->layout->stages[s].spec.n_shifts > 1)
-            noise = fmin(noise, noise_of_stage(look->sfft, s, quantile));
-    look->sfft->noise_power = fmax(noise, look->least_noise);
+    for (int s = 0; s < look->n_stages; s++) {
+        const struct lw_sfft_stage *const stage = &sfft->layout->stages[s];
+        if (stage->spec.n_shifts == 1)
+            continue;
+        measure_energies(sfft, s);
+        const int64_t place = (int64_t)(quantile * (double)stage->spec.n_buckets);
+        const double value = lw_select(sfft->energies, stage->spec.n_buckets, place), median = 1 - 1.0 / (3 * stage->spec.n_shifts);
+        noise = fmin(noise, value / median / stage->window->energy);
+    }
+    sfft->noise_power = fmax(noise, look->least_noise);
 }
 
 /* Mean |x|^2 of what is left, as a stage shows it: over random permutations, its windows weigh all frequencies alike. */

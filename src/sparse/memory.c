@@ -107,12 +107,6 @@ static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, i
                    limits->host_source, remedy);
 }
 
-const char *lw_sparse_why_dense(const struct lw_sparse *run)
-{
-    return run->request.algorithm == LW_SFFT_DENSE ? "--algorithm dense was given"
-                                                   : "a sparse transform would take more than a quarter of the samples";
-}
-
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
 {
     const char *const remedy =
@@ -166,8 +160,12 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
         run->chunks = LW_CHUNKS_IN_PLACE;
         choose_groups(run);
     }
-    if (!run->method)
-        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
+    if (!run->method) {
+        const char *const why = run->request.algorithm == LW_SFFT_DENSE
+                                    ? "--algorithm dense was given"
+                                    : "a sparse transform would take more than a quarter of the samples";
+        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, why, err);
+    }
     if (fits(run, run->bytes.search, run->bytes.search_device))
         return LW_OK;
     return refuse(run, run->method->who, run->bytes.search, run->bytes.search_device, run->method->remedy, err);

@@ -241,33 +241,26 @@ static int load(struct lw_sparse *run, int attempt, int64_t channel, double *val
     return rc;
 }
 
-/* One attempt more at a channel. A refined one before it has left the solver with other samples. */
-static int try_attempt(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sfft_result *result,
-                       struct lw_sparse_outcome *outcome, struct lw_error *err)
+/* Recover one channel from its samples, with as many of the attempts as it takes. */
+static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
 {
     struct stages *const stages = run->state;
     struct lw_sfft_solver *const solver = stages->solver;
     const bool refines = run->request.refines;
-    int rc;
-    if ((refines && (rc = lw_sparse_search_again(solver, attempt, values, result, err))) ||
-        (rc = load(run, attempt, channel, values, outcome, err)) || (rc = solver->ops->recover(solver, attempt, result, err)))
-        return rc;
-    return refines ? lw_sparse_refine(run, &stages->refine, solver, attempt, values, result, err) : LW_OK;
-}
-
-/* Recover one channel from its samples, with as many of the attempts as it takes. */
-static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
-{
     struct lw_sfft_result result = {0};
     struct lw_sparse_outcome outcome = {0};
-    int rc = LW_OK;
-    for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++)
-        rc = try_attempt(run, a, channel, values, &result, &outcome, err);
-    if (rc)
-        return rc;
-    outcome.off_grid = run->request.refines ? lw_sparse_count_off_grid(&result)
-                                            : lw_sparse_off_grid(&((struct stages *)run->state)->refine, values, &result);
-    outcome.is_refined = run->request.refines;
+    for (int a = 0; a < n_attempts && !result.is_explained; a++) {
+        /* a refined attempt before this one has left the solver with other samples */
+        int rc = refines ? lw_sparse_search_again(solver, a, values, &result, err) : LW_OK;
+        rc = rc ? rc : load(run, a, channel, values, &outcome, err);
+        rc = rc ? rc : solver->ops->recover(solver, a, &result, err);
+        if (rc == LW_OK && refines)
+            rc = lw_sparse_refine(run, &stages->refine, solver, a, values, &result, err);
+        if (rc)
+            return rc;
+    }
+    outcome.off_grid = refines ? lw_sparse_count_off_grid(&result) : lw_sparse_off_grid(&stages->refine, values, &result);
+    outcome.is_refined = refines;
     if (!run->request.spec.has_snr)
         outcome.samples += (double)probe_samples(run, channel);
     lw_sparse_keep(run, channel, &result, outcome);

@@ -279,9 +279,6 @@ struct lw_view_spec lw_sparse_view(const struct lw_sparse *run);
 bool lw_sparse_fits_dense(const struct lw_sparse *run);
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err);
 
-/** Why all channels are dense from the start. */
-const char *lw_sparse_why_dense(const struct lw_sparse *run);
-
 /* ---- checkpoints (resume.c) ------------------------------------------------------------------------------------------ */
 
 struct lw_sparse_record {

@@ -137,7 +137,7 @@ struct lw_cpu_kernels {
     /* n outputs, with the exponent that the cell is given with */
     void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 
-    /* ---- transforms: out of place; `work` holds n complex reals, only used where fft_needs_work ---- */
+    /* ---- transforms: out of place; `work` holds n complex reals, only used where there are several rows ---- */
     int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
     void (*fft_destroy)(struct lw_cpu_fft *fft);                /* NULL is legal */
     int64_t (*fft_bytes)(int64_t n);                            /* of tables, FFTW's own estimated */
@@ -190,5 +190,3 @@ static inline void lw_cpu_fetch(const void *memory, int64_t bytes)
     for (int64_t at = 0; at < bytes; at += LW_ALIGNMENT)
         __builtin_prefetch((const char *)memory + at);
 }
-
-static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }

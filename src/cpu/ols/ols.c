@@ -49,7 +49,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     lane->x = lw_cpu_take(&arena, tile * s.x * real);
     lane->z = lw_cpu_take(&arena, (is_bank ? tile : 1) * spectrum * real);
     lane->product = lw_cpu_take(&arena, spectrum * real);
-    lane->work = lw_cpu_take(&arena, !is_direct && lw_cpu_fft_needs_work(&fft) ? spectrum * real : 0);
+    lane->work = lw_cpu_take(&arena, !is_direct && fft.rows > 1 ? spectrum * real : 0);
     lane->panel = lw_cpu_take(&arena, panel * real);
     lane->post = lw_cpu_take(&arena, tile * s.post * real);
     lane->y = is_direct || is_bank ? lw_cpu_take(&arena, tile * s.y * real) : lane->x;
