@@ -427,17 +427,6 @@ LW_DEVICE double2 products_of(double2 residue, double2 image)
     return {energy_of(residue), residue.x * image.x + residue.y * image.y};
 }
 
-/* The residue's image; the products go to partial[0]. */
-LW_DEVICE void begin_image(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit)
-{
-    team_give<SfftSum>(sum_over_lines(fit.n_lines, [&](int64_t line, bool is_mine) {
-        const double2 residue = r.residue[line], image = apply_row(r, look, fit, line, r.residue);
-        if (is_mine)
-            r.image[0][line] = image;
-        return products_of(residue, image);
-    }), r.control->partial[0]);
-}
-
 /* Part `by` of b added to a. */
 LW_DEVICE double2 with_part(double2 a, double by, double2 b) { return {a.x + by * b.x, a.y + by * b.y}; }
 
@@ -473,7 +462,12 @@ LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const S
 LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
 {
     const SfftFit fit = begin_fit(r, look);
-    begin_image(r, look, fit);
+    team_give<SfftSum>(sum_over_lines(fit.n_lines, [&](int64_t line, bool is_mine) {
+        const double2 residue = r.residue[line], image = apply_row(r, look, fit, line, r.residue);
+        if (is_mine)
+            r.image[0][line] = image;
+        return products_of(residue, image);
+    }), r.control->partial[0]);
     SfftTeam::sync();
     const double enough = LW_SFFT_FIT_ENOUGH * team_take<SfftSum>(r.control->partial[2]).x * noise * stage_at(0).window_energy;
     double before = 0, length = 0;

@@ -1,4 +1,4 @@
-/* number.cuh - whole numbers modulo the length of a signal, as src/sfft/number.h, for device code. */
+/* number.cuh - whole numbers modulo the length of a signal, as src/sfft/number.h, for device code; and energies. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -32,3 +32,5 @@ LW_DEVICE double2 turned(int64_t turns, double inverse)
     sincospi(2 * ((double)turns * inverse), &w.y, &w.x);
     return w;
 }
+
+LW_DEVICE double energy_of(double2 x) { return x.x * x.x + x.y * x.y; }

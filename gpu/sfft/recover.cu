@@ -56,18 +56,8 @@ LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
     __syncthreads();
 }
 
-LW_DEVICE double check_energy_at(const lw_sfft_recovery &r, int check, int64_t b)
-{
-    return energy_of(rest_at(r, value_of(stage_at(check), 0, b)));
-}
-
-/* Mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
+/* Returns the mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
  * frequencies alike. */
-LW_DEVICE double power_of(int check, double energy)
-{
-    return energy / (double)stage_at(check).n_buckets / stage_at(check).window_energy;
-}
-
 LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &check = stage_at(look.check);
@@ -83,7 +73,7 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
         clear_counters(*r.control, 1);
     }
     SfftTeam::sync();
-    return power_of(look.check, team_take<SfftSum>(r.control->partial[2]).x);
+    return team_take<SfftSum>(r.control->partial[2]).x / (double)check.n_buckets / check.window_energy;
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
@@ -137,7 +127,7 @@ LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
 {
     double2 mine = {0, 0};
     for (int64_t b = SfftTeam::first(); b < stage_at(check).n_buckets; b += SfftTeam::step()) {
-        const double here = check_energy_at(r, check, b);
+        const double here = energy_of(rest_at(r, value_of(stage_at(check), 0, b)));
         mine = combined<SfftSumAndLargest>(mine, {here, here});
     }
     return mine;

@@ -11,7 +11,6 @@ constexpr double SFFT_ONE = 1125899906842624.0;     /* 2^50 */
 
 LW_DEVICE long long to_fixed(double x) { return __double2ll_rn(x * SFFT_ONE); }
 LW_DEVICE double from_fixed(long long x) { return (double)x * (1 / SFFT_ONE); }
-LW_DEVICE double energy_of(double2 x) { return x.x * x.x + x.y * x.y; }
 LW_DEVICE double2 conjugate(double2 x) { return {x.x, -x.y}; }
 LW_DEVICE double2 scaled(double2 x, double by) { return {x.x * by, x.y * by}; }
 

@@ -53,12 +53,6 @@ template <bool IS_REAL> LW_DEVICE double2 complex_of(const double2 *shared, int 
         return shared[i];
 }
 
-/* The bucket whose samples are in a column: sigma b + tau = column modulo B. n and B are powers of two. */
-LW_DEVICE int64_t bucket_of_column(const lw_published_device &device, const lw_published_device_loop &loop, int64_t column)
-{
-    return loop.sigma_inverse * (column - loop.tau) & (device.n_buckets - 1);
-}
-
 /* The samples and taps of some columns in shared memory. */
 template <bool IS_REAL, int BYTES> struct Stripe {
     static constexpr int PIECES = BYTES / (int)sizeof(double2), COLUMNS = IS_REAL ? 2 * PIECES : PIECES;
@@ -89,10 +83,13 @@ template <bool IS_REAL, int BYTES> struct Stripe {
         }
     }
 
+    /* A column has the samples of the bucket b for which sigma b + tau is its number modulo B. */
     LW_DEVICE void find_buckets(const lw_published_device &device) const
     {
-        for (int i = (int)threadIdx.x; i < n_sums; i += THREADS)
-            buckets[i] = (int)bucket_of_column(device, device.loops[i / COLUMNS], left + i % COLUMNS);
+        for (int i = (int)threadIdx.x; i < n_sums; i += THREADS) {
+            const lw_published_device_loop loop = device.loops[i / COLUMNS];
+            buckets[i] = (int)(loop.sigma_inverse * (left + i % COLUMNS - loop.tau) & (device.n_buckets - 1));
+        }
     }
 
     /* Eight threads take those of a bucket. */

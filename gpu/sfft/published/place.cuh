@@ -34,8 +34,6 @@ LW_DEVICE Place place_of(const lw_published_device &device, const lw_published_d
     return place;
 }
 
-LW_DEVICE double energy_of(double2 z) { return z.x * z.x + z.y * z.y; }
-
 /* G(u), as lw_sfft_window_response */
 LW_DEVICE double response_at(const lw_published_device &device, double u)
 {
@@ -59,9 +57,6 @@ LW_DEVICE int copies_of(const lw_published_device &device, int64_t frequency)
 {
     return device.is_real && frequency > 0 && 2 * frequency < device.n ? 2 : 1;
 }
-
-/* Shares that there is room for, of a line and its mirror image. */
-LW_DEVICE int parts_of(const lw_published_device &device) { return device.is_real ? 6 : 3; }
 
 /* Part 3 copy + 1 + o of a line: what it, or its mirror image, gives to the bucket o beyond the nearest. */
 template <bool IS_POWER>

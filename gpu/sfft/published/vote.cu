@@ -112,12 +112,6 @@ LW_DEVICE bool is_elected(const lw_published_device &device, const Ballot &ballo
     return is_first;
 }
 
-LW_DEVICE void elect(const lw_published_device &device, int64_t f, Candidates &candidates)
-{
-    if (f < device.n_frequencies && (device.comb == 0 || device.approved[f % device.comb]))
-        candidates.elected[atomicAdd(&candidates.n_elected, 1)] = f;
-}
-
 /* A part of a chosen bucket's frequencies, as many as a block has threads. A bucket has `pieces`. */
 struct Piece {
     unsigned place, places_on;                      /* of the bucket, among those chosen; on to the block's next piece */
@@ -154,8 +148,11 @@ LW_DEVICE void vote(const lw_published_device &device, const Ballot &ballot, Pie
         const bool is_there = permuted.set(device, bucket, (int64_t)piece.number * THREADS + threadIdx.x);
         piece.advance();
         bucket = bucket_of_piece(device, ballot, piece);        /* under way meanwhile */
-        if (is_there && is_elected(device, ballot, permuted))
-            elect(device, permuted.frequency(device, candidates.loops[ballot.own].sigma_inverse), candidates);
+        if (!is_there || !is_elected(device, ballot, permuted))
+            continue;
+        const int64_t f = permuted.frequency(device, candidates.loops[ballot.own].sigma_inverse);
+        if (f < device.n_frequencies && (device.comb == 0 || device.approved[f % device.comb]))
+            candidates.elected[atomicAdd(&candidates.n_elected, 1)] = f;
     }
 }
 
