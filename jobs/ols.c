@@ -119,8 +119,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     };
     struct lw_ols_spec *const ols = &job->op.ols;
     int rc;
-    if ((rc = lw_search_choose(given, words, job, &ols->search, err)) ||
-        (rc = lw_search_choose_blocks(given, &ols->search, err)))
+    if ((rc = lw_search_choose(given, words, job, &ols->search, err)) || (rc = lw_search_choose_blocks(given, &ols->search, err)))
         return rc;
     /* What is made of the series is for /filtered; only thinning leaves the series itself to be searched. */
     const bool searches = lw_search_is_needed(&ols->search);

@@ -99,8 +99,7 @@ static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_co
         lw_conv2d_cut_strips(output_rows(spec), spec->conv2d.output_columns, spec->n_channels, side);
     const double n = n_outputs(spec);
     return (struct lw_conv2d_plan){
-        .method = method, .side = side,
-        .seconds = fmax(1.1 * memory_seconds(spec), strips.seconds / n) + strips_seconds / n,
+        .method = method, .side = side, .seconds = fmax(1.1 * memory_seconds(spec), strips.seconds / n) + strips_seconds / n,
     };
 }
 
@@ -164,8 +163,7 @@ static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, st
     if (c->kernel_rows > rows || c->kernel_columns > columns)
         return false;
     *grid = (struct lw_conv2d_grid){
-        .rows = rows, .columns = columns,
-        .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
+        .rows = rows, .columns = columns, .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
     };
     grid->n_across = lw_divide_up(c->output_columns, grid->hop_columns);
     pair(grid, 1, 1);

@@ -175,8 +175,7 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     C v[F::E];
     load_column<F>(v, (const C *)a.lines + (at.line + t) * pitch + column, pitch, n_rows - t);
     __syncwarp();                   /* else the compiler waits for the exponents before it asks for the points */
-    const int e = even_out<F>(a.row_exponents + at.line, n_rows, factors,
-                              (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
+    const int e = even_out<F>(a.row_exponents + at.line, n_rows, factors, (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
     if (blockIdx.y == 0 && threadIdx.x == 0)
         a.exponents[blockIdx.x] = e;
 #pragma unroll
@@ -204,6 +203,5 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
 
 template <class F, int BLOCKS> constexpr BandKernel columns_kernel()
 {
-    return {F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
-            conv2d_columns<F, BLOCKS>};
+    return {F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr, conv2d_columns<F, BLOCKS>};
 }

@@ -23,8 +23,7 @@ struct conv2d {
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                       struct lw_error *err)
+static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     struct lw_conv2d_plan chosen;
     const int rc = lw_conv2d_choose(device, spec, &chosen, err);
@@ -32,12 +31,8 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
         return rc;
     const bool is_cut = lw_conv2d_has_transforms(&chosen);
     *plan = (struct lw_op_plan){
-        .halo = spec->conv2d.kernel_rows - 1,
-        .unit = is_cut ? chosen.grid.hop_rows * chosen.grid.pair_rows : 1,
-        .channel_unit = 1,
-        .input_width = spec->conv2d.columns,
-        .n_outputs = spec->n_outputs,
-        .segment = is_cut ? (int)chosen.grid.columns : 0,
+        .halo = spec->conv2d.kernel_rows - 1, .unit = is_cut ? chosen.grid.hop_rows * chosen.grid.pair_rows : 1, .channel_unit = 1,
+        .input_width = spec->conv2d.columns, .n_outputs = spec->n_outputs, .segment = is_cut ? (int)chosen.grid.columns : 0,
         .seconds_per_output = chosen.seconds,
     };
     lw_op_conv2d_products(spec, plan);
@@ -84,8 +79,7 @@ static struct lw_conv2d_block block_of(const struct lw_op_spec *spec, const stru
     return block;
 }
 
-static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory,
-                            struct work *work)
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory, struct work *work)
 {
     const int64_t scalars = converts_output(spec) ? computed_scalars(spec, block->count, block->n_channels) : 0;
     struct lw_arena arena = {.base = memory};
@@ -189,21 +183,11 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
     if (product < 0)
         return LW_OK;
     const struct lw_conv2d_search search = {
-        .image = block->output,
-        .precision = op->spec.precision,
-        .is_complex = op->spec.output.is_complex,
-        .n_channels = block->n_channels,
-        .count = block->count,
-        .columns = block->output_columns,
-        .first_row = first_row,
-        .channel = channel,
-        .scales = ((const struct conv2d *)op->state)->scales,
-        .begin = lw_max64(0, begin - first_row),
-        .end = lw_min64(block->count, end - first_row),
-        .sign = op->spec.conv2d.search.sign,
-        .rows = from->products[product],
-        .most_rows = from->most_rows[product],
-        .n_rows = &from->report->n_rows,
+        .image = block->output, .precision = op->spec.precision, .is_complex = op->spec.output.is_complex,
+        .n_channels = block->n_channels, .count = block->count, .columns = block->output_columns, .first_row = first_row,
+        .channel = channel, .scales = ((const struct conv2d *)op->state)->scales, .begin = lw_max64(0, begin - first_row),
+        .end = lw_min64(block->count, end - first_row), .sign = op->spec.conv2d.search.sign, .rows = from->products[product],
+        .most_rows = from->most_rows[product], .n_rows = &from->report->n_rows,
     };
     return lw_cuda_check(lw_conv2d_find(&search, from->stream), "looking for crossings", err);
 }
@@ -218,14 +202,9 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
         return LW_OK;
     const int64_t every = lw_conv2d_every(&op->spec.conv2d), first = from->block.first;
     const struct lw_image_thinning thinning = {
-        .n_images = from->block.n_channels,
-        .rows = block->count,
-        .columns = op->spec.conv2d.output_columns,
-        .parts = n_parts(&op->spec),
-        .first = lw_round_up(first, every) - lw_max64(0, first - op->plan.before),
-        .every = every,
-        .kept_rows = lw_op_outputs(&op->plan, series, &from->block),
-        .factor = lw_op_output_factor(&op->spec),
+        .n_images = from->block.n_channels, .rows = block->count, .columns = op->spec.conv2d.output_columns,
+        .parts = n_parts(&op->spec), .first = lw_round_up(first, every) - lw_max64(0, first - op->plan.before), .every = every,
+        .kept_rows = lw_op_outputs(&op->plan, series, &from->block), .factor = lw_op_output_factor(&op->spec),
     };
     if (thins_output(&op->spec))
         return lw_cuda_check(lw_cuda_thin_images(block->output, op->spec.precision, from->products[series], op->spec.output.scalar,
@@ -251,10 +230,7 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct
         (is_shared && (rc = lw_cuda_check(cudaEventRecord(conv2d->idle, from->stream), "releasing the work area", err))))
         return rc;
     struct lw_conv2d_flaws flaws = {
-        .report = from->report,
-        .precision = op->spec.precision,
-        .nan = op->spec.nan,
-        .sums = conv2d->prepared.sums,
+        .report = from->report, .precision = op->spec.precision, .nan = op->spec.nan, .sums = conv2d->prepared.sums,
         .sum = conv2d->prepared.sum,
     };
     lw_conv2d_flaws_place(block, work.flaws, &flaws);
@@ -284,10 +260,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *from, 
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_conv2d = {
-    .plan = plan_conv2d,
-    .measure = measure,
-    .create = create,
-    .destroy = destroy,
-    .enqueue = enqueue,
-    .again = enqueue_again,
+    .plan = plan_conv2d, .measure = measure, .create = create, .destroy = destroy, .enqueue = enqueue, .again = enqueue_again,
 };

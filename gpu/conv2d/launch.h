@@ -177,8 +177,7 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
  * computing precision: NaN in every part, or divided by the part of the kernel that meets finite pixels (NaN where that
  * is below 1e-6 of its sum). The kernels read the flag on the device and end at once where it is zero. Launches nothing
  * for integer input. */
-cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
-                                  cudaStream_t stream);
+cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream);
 
 /* ---- crossings of a convolved image (signal/search.h, find.cu) ----------------------------------------------------------- */
 

@@ -114,8 +114,7 @@ LW_DEVICE double weight_of(const lw_conv2d_block &b, const lw_conv2d_flaws &flaw
     const int64_t bad_words = words_of(window_columns(b));
     double lost = 0;
     for (int64_t m = 0; m < b.kernel_rows; ++m)
-        lost += lost_in_row(flaws.bad + (line + m) * bad_words, flaws.sums + m * (b.kernel_columns + 1), column,
-                            b.kernel_columns);
+        lost += lost_in_row(flaws.bad + (line + m) * bad_words, flaws.sums + m * (b.kernel_columns + 1), column, b.kernel_columns);
     const double least = 1e-6, valid = (flaws.sum - lost) / flaws.sum;
     return valid < least ? CUDART_NAN : 1 / valid;
 }
@@ -184,11 +183,9 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
     flaws->touched = flaws->bad + lines_of(*block) * words_of(window_columns(*block));
 }
 
-cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
-                                  cudaStream_t stream)
+cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0 || !has_flaws(*block))
         return cudaSuccess;
-    return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream)
-                                         : treat_as<double>(*block, *flaws, stream);
+    return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream) : treat_as<double>(*block, *flaws, stream);
 }

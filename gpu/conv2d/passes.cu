@@ -122,8 +122,7 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
         pass_columns(b, place, column, n, n_taps, memory);
         __syncthreads();
         for (int first = 0; first < n_taps; first += step)
-            add_step(sums[0], memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH,
-                     memory.row + first);
+            add_step(sums[0], memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH, memory.row + first);
     }
     scale_sums(sums, b.exponent);
     __syncthreads();

@@ -32,8 +32,7 @@ LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
     const int below = g.pair_rows == 2 ? which : 0, beside = g.pair_columns == 2 ? which : 0;
     Piece p = {spot.channel, ((int64_t)spot.down * g.pair_rows + below) * g.hop_rows,
                ((int64_t)spot.across * g.pair_columns + beside) * g.hop_columns, 0, 0};
-    const bool exists = which == below + beside && spot.channel < b.n_channels && p.row < b.count &&
-                        p.column < b.output_columns;
+    const bool exists = which == below + beside && spot.channel < b.n_channels && p.row < b.count && p.column < b.output_columns;
     if (exists) {
         p.n_rows = least(g.hop_rows, b.count - p.row);
         p.n_columns = least(g.hop_columns, b.output_columns - p.column);

@@ -63,8 +63,7 @@ struct setup {
     void *work;
 };
 
-static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
-                             struct setup *setup)
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct setup *setup)
 {
     struct lw_arena arena = {.base = memory};
     *setup = (struct setup){0};
@@ -195,8 +194,7 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
     return lw_cuda_check(status, "transforming the kernel", err);
 }
 
-static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream,
-                        struct lw_error *err)
+static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &p->spec;
     const bool has_transforms = lw_conv2d_has_transforms(&p->plan);
@@ -214,8 +212,7 @@ static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p,
 }
 
 /* Sums along the rows of the turned kernel, so that what a run of pixels weighs is a difference of two. */
-static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream,
-                     struct lw_error *err)
+static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     if (spec->nan != LW_NAN_INTERPOLATE)
@@ -250,32 +247,20 @@ int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count,
-                                          int64_t n_channels)
+struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     return (struct lw_conv2d_block){
-        .input_pitch = c->kernel_rows - 1 + count,
-        .own_row = c->kernel_rows - 1,
-        .scalar = spec->input.scalar,
-        .input_complex = spec->input.is_complex,
-        .output_complex = spec->output.is_complex,
-        .boundary = c->boundary,
-        .outside = c->outside,
-        .rows = c->rows,
-        .columns = c->columns,
+        .input_pitch = c->kernel_rows - 1 + count, .own_row = c->kernel_rows - 1, .scalar = spec->input.scalar,
+        .input_complex = spec->input.is_complex, .output_complex = spec->output.is_complex, .boundary = c->boundary,
+        .outside = c->outside, .rows = c->rows, .columns = c->columns,
         .first_row = first + c->look_ahead_rows - (c->kernel_rows - 1),
-        .first_column = c->look_ahead_columns - (c->kernel_columns - 1),
-        .output_columns = c->output_columns,
-        .kernel_rows = c->kernel_rows,
-        .kernel_columns = c->kernel_columns,
-        .count = count,
-        .n_channels = n_channels,
+        .first_column = c->look_ahead_columns - (c->kernel_columns - 1), .output_columns = c->output_columns,
+        .kernel_rows = c->kernel_rows, .kernel_columns = c->kernel_columns, .count = count, .n_channels = n_channels,
     };
 }
 
-static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block,
-                             cudaStream_t stream)
+static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block, cudaStream_t stream)
 {
     struct lw_conv2d_grid grid = p->plan.grid;
     const int64_t n = lw_conv2d_cut(block, &grid);
@@ -289,8 +274,7 @@ static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw
     return status;
 }
 
-int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *from, cudaStream_t stream,
-                  struct lw_error *err)
+int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *from, cudaStream_t stream, struct lw_error *err)
 {
     const enum lw_precision precision = p->spec.precision;
     const bool is_complex = p->spec.conv2d.kernel_complex;

@@ -78,8 +78,7 @@ int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan
 
 /** What the kernels are told about a block, without its buffers.
  * @param first  output row of the image */
-struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count,
-                                          int64_t n_channels);
+struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels);
 
 /** Enqueue the convolution of a block whose buffers are set: pixels that are not finite count as zero. Blocks on
  * different streams share the work area: one waits for the other. */

@@ -97,8 +97,7 @@ template <class S, bool IS_FLOAT> struct AnyRows {
     {
 #pragma unroll
         for (int l = 0; l < S::LOADS; ++l)
-            columns[l] = (unsigned)boundary_index(b.boundary, b.first_column + p.column + place_of<S>(l, lane),
-                                                  b.columns);
+            columns[l] = (unsigned)boundary_index(b.boundary, b.first_column + p.column + place_of<S>(l, lane), b.columns);
     }
 
     template <class Stored> LW_DEVICE void fetch_as(const Stored *from, float (&pixels)[S::LOADS])
@@ -320,8 +319,7 @@ template <class S, class Rows> struct Walk {
 
 /* Returns whether all outputs are finite. */
 template <class S, class Rows>
-LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps, const Patch &p, int n_rows,
-                          float *memory)
+LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps, const Patch &p, int n_rows, float *memory)
 {
     Walk<S, Rows> walk(b, taps, p, memory, threadIdx.x);
     walk.make(n_rows);

@@ -9,11 +9,8 @@ void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out)
 {
     const struct lw_post post = spec->ols.post;
     *out = (struct lw_post_args){
-        .kind = lw_op_made(spec),
-        .rate = lw_post_rate(post),
-        .before = lw_post_folds(post) ? 0 : lw_post_reach(post).before,
-        .is_real = lw_post_has(post, LW_POST_REAL),
-        .n = spec->n_outputs,
+        .kind = lw_op_made(spec), .rate = lw_post_rate(post), .before = lw_post_folds(post) ? 0 : lw_post_reach(post).before,
+        .is_real = lw_post_has(post, LW_POST_REAL), .n = spec->n_outputs,
     };
     lw_op_power_range(spec, &out->least, &out->most);
     for (int place = 0; out->rate > 1 && place < LW_POST_PLACES; place++) {

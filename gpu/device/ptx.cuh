@@ -72,8 +72,7 @@ template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, boo
  * of a barrier of the block. */
 __device__ __forceinline__ void begin_counter(void *counter, int expected)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-                 :: "r"(shared_address(counter)), "r"(expected) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(counter)), "r"(expected) : "memory");
 }
 
 __device__ __forceinline__ void arrive_at_counter(void *counter)
@@ -132,8 +131,7 @@ __device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expecte
  * calls wait_for_copies; others see them after a barrier that follows. */
 __device__ __forceinline__ void copy_async(void *shared, const void *global)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 :: "r"(shared_address(shared)), "l"(global) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
 
 /* The same; without `exists` zeros are written, and nothing is read. */
@@ -233,8 +231,7 @@ __device__ __forceinline__ void show_counters_to_peers() { asm volatile("fence.m
 /* One thread arrives, and says how many bytes come before the barrier, or counter, is passed. */
 __device__ __forceinline__ void expect_arrivals(void *barrier, int bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
 }
 
 /* Until they are there; `parity` is 0 at first, then changes each time. What has come by `send` may be read then; to

@@ -145,8 +145,7 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
 static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &op->plan.products[product];
-    return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width *
-           (int64_t)lw_type_bytes(p->type);
+    return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width * (int64_t)lw_type_bytes(p->type);
 }
 
 /* Samples of the other byte order, in place: the input is the slot's own until the next block arrives in it. */
@@ -205,8 +204,7 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     const struct lw_cuda_op_block work = work_of(s);
     nvtxRangePushA("lapwing submit");
     int rc;
-    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) &&
-        !(rc = compute(op, &work, err)))
+    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) && !(rc = compute(op, &work, err)))
         rc = copy_out(op, s, err);
     nvtxRangePop();
     return rc;
@@ -327,8 +325,7 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
     snprintf(text, size, "sm_%d%d with %d multiprocessors", device->major, device->minor, device->n_multiprocessors);
 }
 
-static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                   struct lw_error *err)
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     return operations[spec->kind]->plan(lw_cuda_device_of(engine), spec, plan, err);
 }
@@ -337,9 +334,7 @@ static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const 
                                           const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
     struct lw_cuda_op_memory memory = {
-        .count = count,
-        .n_channels = n_channels,
-        .slot = lw_op_slot_bytes(spec, plan, count, n_channels),
+        .count = count, .n_channels = n_channels, .slot = lw_op_slot_bytes(spec, plan, count, n_channels),
     };
     operations[spec->kind]->measure(lw_cuda_device_of(engine), spec, plan, &memory);
     return memory;
@@ -353,8 +348,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     /* What is needed only for the set-up is gone before the slots are made. */
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted * depth + memory.host_bytes,
-        .pinned = lay_out_pinned(&counted, &memory) * depth,
+        .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lay_out_pinned(&counted, &memory) * depth,
         .device = lw_device_bytes(memory.op_bytes) + (slots > setup ? slots : setup),
     };
 }

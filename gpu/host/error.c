@@ -26,8 +26,7 @@ int lw_cuda_check(cudaError_t status, const char *what, struct lw_error *err)
 {
     if (status == cudaSuccess)
         return LW_OK;
-    return lw_fail(err, LW_ESYSTEM, "%s: %s (%s)%s", what, cudaGetErrorString(status), cudaGetErrorName(status),
-                   remedy_of(status));
+    return lw_fail(err, LW_ESYSTEM, "%s: %s (%s)%s", what, cudaGetErrorString(status), cudaGetErrorName(status), remedy_of(status));
 }
 
 static const char *cufft_text(cufftResult status)

@@ -31,8 +31,7 @@ struct lw_cuda_op_block {
 struct slot_cuda;
 
 struct lw_cuda_op_ops {
-    int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                struct lw_error *err);
+    int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
     /** Fill work_bytes, op_bytes, setup_bytes and host_bytes; the other fields are set. */
     void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,

@@ -34,25 +34,17 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     const struct lw_post post = spec->ols.post;
     const int every = lw_search_is_needed(&spec->ols.search) ? 1 : lw_post_every(post);
     return (struct lw_cuda_ols_spec){
-        .precision = spec->precision,
-        .layout = spec->layout,
-        .input = spec->input.scalar,
-        .input_complex = spec->input.is_complex,
-        .taps_complex = spec->ols.taps_complex,
-        .n_channels = spec->n_channels,
-        .n_outputs = spec->n_outputs,
-        .n_filters = spec->ols.n_filters,
-        .n_taps = kernel_taps(spec),
-        .post = {lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), every},
-        .segment = spec->ols.segment,
+        .precision = spec->precision, .layout = spec->layout, .input = spec->input.scalar, .input_complex = spec->input.is_complex,
+        .taps_complex = spec->ols.taps_complex, .n_channels = spec->n_channels, .n_outputs = spec->n_outputs,
+        .n_filters = spec->ols.n_filters, .n_taps = kernel_taps(spec),
+        .post = {lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), every}, .segment = spec->ols.segment,
         .is_searched = lw_ols_may_find(spec),
     };
 }
 
 /* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. Where neither is
  * asked for and both can do it, what costs less. */
-static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out,
-                   struct lw_error *err)
+static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out, struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
@@ -97,8 +89,7 @@ static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_pl
                  from->hop, pairing_text(from->unit, from->hop, from->channel_unit), folded);
 }
 
-static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                    struct lw_error *err)
+static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     assert(spec->output.is_complex ==
            ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_has(spec->ols.post, LW_POST_REAL)));
@@ -108,9 +99,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         return rc;
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     *plan = (struct lw_op_plan){
-        .halo = spec->ols.n_taps - 1 + reach.before + reach.after,
-        .input_width = 1,
-        .n_outputs = spec->n_outputs,
+        .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .input_width = 1, .n_outputs = spec->n_outputs,
     };
     if (resolved.is_long)
         describe_long(&resolved.long_plan, plan);
@@ -361,44 +350,26 @@ int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
     const struct lw_ols_state *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
     const struct lw_cuda_ols_block block = {
-        .input = input_of(op, work, piece, piece->skip),
-        .output = output,
-        .bank = ols->memory,
-        .not_finite = &work->report->flag,
-        .count = piece->count,
-        .more = piece->more,
-        .best_pitch = piece->pitch,
+        .input = input_of(op, work, piece, piece->skip), .output = output, .bank = ols->memory, .not_finite = &work->report->flag,
+        .count = piece->count, .more = piece->more, .best_pitch = piece->pitch,
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
-        .n_channels = piece->n_channels,
-        .search = search,
+        .n_channels = piece->n_channels, .search = search,
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
-    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream),
-                         "filtering a block", err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream), "filtering a block", err);
 }
 
 struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                                void *output)
 {
     return (struct lw_repair){
-        .input = input_of(op, work, piece, 0),
-        .output = output,
-        .report = work->report,
-        .input_type = op->spec.input,
-        .output_complex = op->spec.output.is_complex,
-        .precision = op->spec.precision,
-        .layout = op->spec.layout,
-        .n_taps = op->spec.ols.n_taps,
-        .halo = op->plan.halo,
-        .count = work->block.count,
-        .n_channels = piece->n_channels,
-        .input_channels = work->block.n_channels,
-        .skip = piece->skip,
-        .span = op->plan.halo - op->plan.before - op->plan.after,
-        .n_outputs = piece->count,
-        .n_planes = op->spec.ols.n_filters,
+        .input = input_of(op, work, piece, 0), .output = output, .report = work->report, .input_type = op->spec.input,
+        .output_complex = op->spec.output.is_complex, .precision = op->spec.precision, .layout = op->spec.layout,
+        .n_taps = op->spec.ols.n_taps, .halo = op->plan.halo, .count = work->block.count, .n_channels = piece->n_channels,
+        .input_channels = work->block.n_channels, .skip = piece->skip, .span = op->plan.halo - op->plan.before - op->plan.after,
+        .n_outputs = piece->count, .n_planes = op->spec.ols.n_filters,
         .every = is_thin(&((const struct lw_ols_state *)op->state)->resolved) ? lw_post_every(op->spec.ols.post) : 1,
         .post = post_of(op, work),
     };
@@ -440,14 +411,9 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
     const int64_t every = lw_post_every(op->spec.ols.post), n_channels = block->n_channels;
     const int64_t parts = op->spec.output.is_complex ? 2 : 1;
     const struct lw_cuda_thinning thinning = {
-        .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1),
-        .row = block->count,
-        .width = (is_fast ? 1 : n_channels) * parts,
-        .first = lw_round_up(block->first, every) - block->first,
-        .every = every,
-        .kept = lw_op_outputs(&op->plan, 0, block),
-        .squares = lw_op_squares(&op->spec),
-        .factor = lw_op_output_factor(&op->spec),
+        .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1), .row = block->count,
+        .width = (is_fast ? 1 : n_channels) * parts, .first = lw_round_up(block->first, every) - block->first, .every = every,
+        .kept = lw_op_outputs(&op->plan, 0, block), .squares = lw_op_squares(&op->spec), .factor = lw_op_output_factor(&op->spec),
     };
     return lw_cuda_check(lw_cuda_thin(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, &thinning,
                                       work->report, work->stream), "thinning out a block", err);
@@ -475,25 +441,13 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
     const bool thin = is_thin(resolved_of(op));
     const struct lw_ends ends = {
-        .input = work->input,
-        .output = computed(op, work),
-        .taps = ((const struct lw_ols_state *)op->state)->ends,
-        .input_type = op->spec.input,
-        .output_complex = op->spec.output.is_complex,
-        .precision = op->spec.precision,
-        .layout = op->spec.layout,
-        .nan = op->spec.nan,
-        .taps_complex = op->spec.ols.taps_complex,
-        .n_filters = op->spec.ols.n_filters,
-        .n_taps = lw_post_end_taps(op->spec.ols.post, op->spec.ols.n_taps),
-        .halo = op->plan.halo,
-        .count = block->count,
-        .n_channels = block->n_channels,
-        .every = every,
-        .last = last,
+        .input = work->input, .output = computed(op, work), .taps = ((const struct lw_ols_state *)op->state)->ends,
+        .input_type = op->spec.input, .output_complex = op->spec.output.is_complex, .precision = op->spec.precision,
+        .layout = op->spec.layout, .nan = op->spec.nan, .taps_complex = op->spec.ols.taps_complex,
+        .n_filters = op->spec.ols.n_filters, .n_taps = lw_post_end_taps(op->spec.ols.post, op->spec.ols.n_taps),
+        .halo = op->plan.halo, .count = block->count, .n_channels = block->n_channels, .every = every, .last = last,
         .row = thin ? lw_op_outputs(&op->plan, 0, block) : block->count,
-        .last_place = thin ? lw_op_outputs(&op->plan, 0, block) - 1 : last,
-        .has_first = block->first == 0,
+        .last_place = thin ? lw_op_outputs(&op->plan, 0, block) - 1 : last, .has_first = block->first == 0,
         .has_last = last >= 0 && last < block->count,
     };
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
@@ -530,10 +484,5 @@ static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, 
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
-    .plan = plan_ols,
-    .measure = measure,
-    .create = create,
-    .destroy = destroy,
-    .enqueue = enqueue,
-    .again = enqueue_again,
+    .plan = plan_ols, .measure = measure, .create = create, .destroy = destroy, .enqueue = enqueue, .again = enqueue_again,
 };

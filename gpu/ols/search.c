@@ -80,9 +80,7 @@ static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_bloc
 {
     const int64_t begin = lw_max64(first, 0);
     return (struct lw_ols_piece){
-        .first = begin,
-        .count = lw_min64(end, op->plan.n_outputs) - begin,
-        .n_channels = block->n_channels,
+        .first = begin, .count = lw_min64(end, op->plan.n_outputs) - begin, .n_channels = block->n_channels,
         .skip = begin - (block->first - op->plan.before),
     };
 }
@@ -91,20 +89,11 @@ static struct lw_series series_of(const struct lw_op *op, const struct lw_block 
                                   const void *values)
 {
     return (struct lw_series){
-        .values = values,
-        .precision = op->spec.precision,
-        .layout = op->spec.layout,
-        .is_complex = op->spec.output.is_complex,
-        .n_filters = op->spec.ols.n_filters,
-        .count = piece->count,
-        .n_channels = piece->n_channels,
-        .first = piece->first,
-        .channel = block->channel + piece->channel,
-        .scales = ((const struct lw_ols_state *)op->state)->scales,
-        .stretch = op->spec.ols.search.stretch,
-        .first_stretch = op->spec.ols.search.first_stretch,
-        .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1,
-        .all_channels = op->spec.n_channels,
+        .values = values, .precision = op->spec.precision, .layout = op->spec.layout, .is_complex = op->spec.output.is_complex,
+        .n_filters = op->spec.ols.n_filters, .count = piece->count, .n_channels = piece->n_channels, .first = piece->first,
+        .channel = block->channel + piece->channel, .scales = ((const struct lw_ols_state *)op->state)->scales,
+        .stretch = op->spec.ols.search.stretch, .first_stretch = op->spec.ols.search.first_stretch,
+        .last_stretch = lw_search_stretches(&op->spec.ols.search) - 1, .all_channels = op->spec.n_channels,
         .sign = op->spec.ols.search.sign,
     };
 }
@@ -122,13 +111,8 @@ static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
     const int64_t cluster = op->spec.ols.search.cluster;
     return (struct lw_crossings){
-        .rows = work->products[product],
-        .most_rows = work->most_rows[product],
-        .n_rows = &work->report->n_rows,
-        .first = first - cluster,
-        .end = end + cluster,
-        .end_filter = op->spec.ols.n_filters,
-        .sign = op->spec.ols.search.sign,
+        .rows = work->products[product], .most_rows = work->most_rows[product], .n_rows = &work->report->n_rows,
+        .first = first - cluster, .end = end + cluster, .end_filter = op->spec.ols.n_filters, .sign = op->spec.ols.search.sign,
     };
 }
 
@@ -145,13 +129,9 @@ static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *wo
 {
     const int64_t every = op->spec.ols.search.every, end = work->block.first + work->block.count;
     const struct lw_statistics statistics = {
-        .first = lw_divide_up(work->block.first, every),
-        .count = lw_divide_up(end, every) - lw_divide_up(work->block.first, every),
-        .every = every,
-        .n_outputs = op->plan.n_outputs,
-        .max = product_of(op, work, LW_OP_BLOCK_MAX),
-        .mean = product_of(op, work, LW_OP_BLOCK_MEAN),
-        .rms = product_of(op, work, LW_OP_BLOCK_RMS),
+        .first = lw_divide_up(work->block.first, every), .count = lw_divide_up(end, every) - lw_divide_up(work->block.first, every),
+        .every = every, .n_outputs = op->plan.n_outputs, .max = product_of(op, work, LW_OP_BLOCK_MAX),
+        .mean = product_of(op, work, LW_OP_BLOCK_MEAN), .rms = product_of(op, work, LW_OP_BLOCK_RMS),
     };
     return lw_cuda_check(lw_cuda_find_blocks(series, &statistics, work->stream), "computing blocks", err);
 }
@@ -207,9 +187,7 @@ static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct 
     const int64_t first = part->stretch * op->spec.n_channels * op->spec.ols.n_filters;
     return (struct lw_cuda_ols_search){
         .scales = (const char *)scales + (size_t)first * (op->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double)),
-        .n_filters = op->spec.ols.n_filters,
-        .channel = work->block.channel + part->piece.channel,
-        .index = part->piece.first,
+        .n_filters = op->spec.ols.n_filters, .channel = work->block.channel + part->piece.channel, .index = part->piece.first,
         .table = {.end_filter = op->spec.ols.n_filters},
     };
 }

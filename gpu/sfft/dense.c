@@ -107,8 +107,7 @@ static int transform_samples(const struct dense *dense, const double *samples, s
 }
 
 /* Results of a kernel, to the host. */
-static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes,
-                 struct lw_error *err)
+static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes, struct lw_error *err)
 {
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, dense->stream);

@@ -20,8 +20,7 @@ LW_DEVICE bool counts(const lw_sfft_dense_spectrum &s, double energy) { return e
 /* Digit i of a coefficient: four of its energy, three of its frequency, which is below 2^48. */
 LW_DEVICE unsigned digit_of(double energy, int64_t frequency, int i)
 {
-    const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy)
-                                          : ~(unsigned long long)frequency;
+    const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy) : ~(unsigned long long)frequency;
     return (unsigned)(bits >> (i < 4 ? 48 - 16 * i : 96 - 16 * i) & 65535);
 }
 

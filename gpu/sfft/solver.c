@@ -67,8 +67,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sff
     const struct lw_device *const device = lw_cuda_device_of(engine);
     struct solver_cuda counted = {0};
     return (struct lw_bytes){
-        .host = sizeof counted,
-        .pinned = lay_out_pinned(&counted, plan),
+        .host = sizeof counted, .pinned = lay_out_pinned(&counted, plan),
         .device = lw_device_bytes(lay_out_device(&counted, plan, fft_work_bytes(device, plan))),
     };
 }

@@ -128,8 +128,7 @@ int lw_sfft_transform_fits(int64_t n_buckets, int most_shared_bytes)
     return points_of(n_buckets) > 0 && transform_bytes(n_buckets) <= most_shared_bytes;
 }
 
-cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
-                              cudaStream_t stream)
+cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
     if (range->n_planes == 0)
         return cudaSuccess;

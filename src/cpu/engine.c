@@ -46,8 +46,7 @@ struct slot_cpu {
 };
 
 /* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
-static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
-                   struct lw_error *err)
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     (void)engine;
     return operations[spec->kind]->plan(spec, plan, err);
@@ -236,11 +235,7 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
     if (!engine)
         return LW_ESYSTEM;
     const int cores = lw_proc_cores();
-    *engine = (struct lw_engine){
-        .ops = &ops,
-        .depth = DEPTH,
-        .n_workers = spec->n_threads > 0 ? spec->n_threads : cores,
-    };
+    *engine = (struct lw_engine){.ops = &ops, .depth = DEPTH, .n_workers = spec->n_threads > 0 ? spec->n_threads : cores};
     if (spec->n_threads == 0)
         warn_of_omp_num_threads(engine, cores);
     *out = engine;

@@ -40,8 +40,7 @@ int lw_sparse_refine_create(const struct lw_sparse *run, const struct lw_sfft_la
                             struct lw_error *err)
 {
     const struct lw_sfft_tones_spec spec = {
-        .layout = layout, .capacity = capacity_of(run), .most_samples = samples_of(run),
-        .n_threads = run->setup.engine->n_workers,
+        .layout = layout, .capacity = capacity_of(run), .most_samples = samples_of(run), .n_threads = run->setup.engine->n_workers,
     };
     if (!(refine->lines = lw_alloc_array(spec.capacity, sizeof *refine->lines, "tones", err)))
         return LW_ESYSTEM;

@@ -55,8 +55,7 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
     };
     const struct lw_view_spec view = lw_sparse_view(run);
     int rc;
-    if ((rc = lw_report_open(&run->report, run->setup.comm, stages, err)) ||
-        (rc = lw_reader_select(run->setup.reader, &view, err)))
+    if ((rc = lw_report_open(&run->report, run->setup.comm, stages, err)) || (rc = lw_reader_select(run->setup.reader, &view, err)))
         return rc;
     if (!(run->buffers = lw_alloc_array(run->n_buffers, (size_t)run->buffer_bytes, "samples", err)) ||
         !(run->mine = lw_alloc_array(run->n_channels, sizeof *run->mine, "channels", err)) ||

@@ -348,8 +348,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         index = look_for_kernel(&plan);
     }
     const bool direct = spec->segment == 0 && spec->nth_best == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
-    if (direct && !plan.finds &&
-        (index < 0 || direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
+    if (direct && !plan.finds && (index < 0 || direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
         plan_direct(&plan);
     else if (index >= 0)
         plan_segments(&plan, index);

@@ -60,8 +60,7 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
                                               spec->n_taps, k->reversed ? 1 : 0, k->radix, k->outer_radix);
 }
 
-int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
-                        struct CUstream_st *stream)
+int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream)
 {
     if (plan->path == LW_CUDA_DIRECT)
         return lw_direct_prepare(plan, taps, bank, stream);
@@ -239,8 +238,7 @@ static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t str
     return failed ? failed : cudaGetLastError();
 }
 
-int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block,
-                       struct CUstream_st *stream)
+int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream)
 {
     if (block->count <= 0 || block->n_channels <= 0)
         return cudaSuccess;

@@ -87,8 +87,7 @@ LW_DEVICE void prefetch_segment(unsigned char *tile, const OlsArgs &a, Pipelined
 
 /* v[m] = sample t + T m, the leading ones zero. */
 template <class F, class Stored, int DISCARD, bool PAIRED, bool COMPLEX>
-LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s,
-                           int t)
+LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s, int t)
 {
     using Real = typename F::Real;
     constexpr int MOST_LEAD = DISCARD >= 0 ? DISCARD : F::T;
@@ -110,8 +109,7 @@ LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, 
 }
 
 template <class F, int DISCARD, bool PAIRED>
-LW_DEVICE void read_segment(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s,
-                          int t)
+LW_DEVICE void read_segment(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s, int t)
 {
     with_sample<!PAIRED>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
         if constexpr (sizeof(stored) <= 4)
@@ -139,8 +137,7 @@ template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *
 
 /* v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
-LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
-                              int t)
+LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
     using Real = typename F::Real;
     const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard), last = n_outputs - 1 - t;

@@ -57,8 +57,7 @@ LW_DEVICE bool load_item(C (&v)[E], const void *input, const ItemPlace &p, int b
 }
 
 template <class C, int E, class Step>
-LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input, const ItemPlace &p, int begin,
-                         Step step)
+LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input, const ItemPlace &p, int begin, Step step)
 {
     return with_sample(g.input, g.input_complex, [&](auto stored, auto is_complex) {
         return load_item<decltype(stored), decltype(is_complex)::value>(v, input, p, begin, step);

@@ -113,15 +113,9 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     const enum lw_pairing pairing = pairing_of(spec);
     const int64_t hop = segment - spec->n_taps + 1 - reach;
     *out = (struct lw_long_ols_plan){
-        .spec = *spec,
-        .pairing = pairing,
-        .segment = segment,
-        .hop = hop,
-        .reach = reach,
-        .method = method_for(spec, arch, segment),
-        .needs_gather = needs_gather(spec),
-        .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
-        .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
+        .spec = *spec, .pairing = pairing, .segment = segment, .hop = hop, .reach = reach,
+        .method = method_for(spec, arch, segment), .needs_gather = needs_gather(spec),
+        .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop, .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)lw_min64(spec->n_filters, out->method->most_group);

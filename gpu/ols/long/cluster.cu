@@ -202,8 +202,7 @@ LW_DEVICE bool load_spread(typename S::C (&v)[S::F::E], const ClusterArgs &a, co
 }
 
 template <class S>
-LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int filter,
-                            int n0)
+LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs &a, const ItemPlace &p, int filter, int n0)
 {
     using Real = typename S::F::Real;
     Real *const plane = (Real *)(a.output ? a.output : a.products) + filter * a.plane;
@@ -341,8 +340,7 @@ template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attributes[3];
     const cudaLaunchConfig_t where = config_of(launch_of<S>(1, 0), attributes);
-    cudaError_t failed =
-        cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+    cudaError_t failed = cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
     if (!failed && S::WIDTH > 8)
         failed = cudaFuncSetAttribute(cluster_segments<S>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (!failed)

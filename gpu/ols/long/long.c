@@ -164,19 +164,10 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
     const int64_t n_groups = lw_divide_up(block->n_channels, plan->channel_unit);
     const int64_t packed = plan->spec.layout == LW_TIME_SLOW ? block->n_channels : plan->segment - plan->hop + block->count;
     return (struct lw_long_geometry){
-        .precision = plan->spec.precision,
-        .layout = plan->spec.layout,
-        .input = plan->spec.input,
-        .input_complex = plan->spec.input_complex,
-        .output_complex = plan->output_complex,
-        .pairing = plan->pairing,
-        .segment = plan->segment,
-        .hop = plan->hop,
-        .reach = plan->reach,
-        .count = block->count,
-        .n_channels = block->n_channels,
-        .input_pitch = block->input_pitch ? block->input_pitch : packed,
-        .n_groups = n_groups,
+        .precision = plan->spec.precision, .layout = plan->spec.layout, .input = plan->spec.input,
+        .input_complex = plan->spec.input_complex, .output_complex = plan->output_complex, .pairing = plan->pairing,
+        .segment = plan->segment, .hop = plan->hop, .reach = plan->reach, .count = block->count, .n_channels = block->n_channels,
+        .input_pitch = block->input_pitch ? block->input_pitch : packed, .n_groups = n_groups,
         .n_items = n_groups * lw_divide_up(block->count, plan->unit),
     };
 }
@@ -197,8 +188,7 @@ static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, str
     return rc;
 }
 
-int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
-                       struct lw_error *err)
+int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
     const bool shares_work_space = !is_one_kernel(&ols->plan);

@@ -59,7 +59,6 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
 void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
 
 /** Enqueue one block. Blocks on different streams share the work space: each waits on the device for the one before. */
-int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
-                       struct lw_error *err);
+int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream, struct lw_error *err);
 
 LW_C_END

@@ -52,8 +52,7 @@ struct lw_long_method {
 
     int (*gather)(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err);
     /** Fills ols->products, [n_filters][b->n][N], with filters first_filter .. first_filter + n_filters - 1. */
-    int (*filter)(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters,
-                  struct lw_error *err);
+    int (*filter)(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err);
     int (*scatter)(struct lw_long_ols *ols, const struct lw_long_batch *b, void *products, int filter, struct lw_error *err);
     /** All of it in one kernel, for plans that need no gathering, without work space. NULL: there is no such kernel. */
     int (*run)(struct lw_long_ols *ols, const struct lw_long_batch *b, struct lw_error *err);

@@ -26,8 +26,7 @@ __global__ void load(lw_long_geometry g, const Stored *input, int64_t first, Com
 }
 
 template <typename Real, typename Stored>
-__global__ void load_tiled(lw_long_geometry g, const Stored *input, int64_t first, int n, Complex<Real> *segments,
-                           unsigned *flag)
+__global__ void load_tiled(lw_long_geometry g, const Stored *input, int64_t first, int n, Complex<Real> *segments, unsigned *flag)
 {
     __shared__ Complex<Real> values[tile][tile + 1];
     const int64_t position0 = int64_t(blockIdx.x) * tile;
@@ -160,11 +159,9 @@ __global__ void pad(const double *taps, bool is_complex, int64_t n_taps, int64_t
     }
 }
 
-cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded,
-                        cudaStream_t stream)
+cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream)
 {
-    pad<<<line_grid(segment, 1), block_threads, 0, stream>>>(taps, is_complex, n_taps, segment,
-                                                             static_cast<double2 *>(padded));
+    pad<<<line_grid(segment, 1), block_threads, 0, stream>>>(taps, is_complex, n_taps, segment, static_cast<double2 *>(padded));
     return cudaGetLastError();
 }
 
@@ -178,8 +175,7 @@ __global__ void scale(const double2 *padded, int64_t segment, Complex<Real> *spe
     }
 }
 
-cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,
-                          cudaStream_t stream)
+cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum, cudaStream_t stream)
 {
     return with_real(precision, [=](auto real) {
         using Real = decltype(real);

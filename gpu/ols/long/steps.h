@@ -50,11 +50,9 @@ cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct l
                          int64_t first, int n, void *plane, cudaStream_t stream);
 
 /** One filter's taps (float64, complex as pairs) followed by zeros to N double2. */
-cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded,
-                        cudaStream_t stream);
+cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream);
 
 /** spectrum[i] = padded[i] / N in the computing precision. */
-cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,
-                          cudaStream_t stream);
+cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum, cudaStream_t stream);
 
 LW_C_END

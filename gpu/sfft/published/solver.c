@@ -130,8 +130,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     (void)engine;
     struct solver counted = {.device = describe(plan)};
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted,
-        .pinned = lay_out_pinned(&counted),
+        .host = (int64_t)sizeof counted, .pinned = lay_out_pinned(&counted),
         .device = lw_device_bytes(lay_out(&counted, work_bytes(&counted.device))),
     };
 }
@@ -212,8 +211,7 @@ static int upload_layout(struct solver *solver, struct lw_error *err)
     const struct lw_published_device *const device = &solver->device;
     struct lw_published_device_loop loops[LW_PUBLISHED_LOOPS];
     for (int l = 0; l < device->n_loops; l++)
-        loops[l] = (struct lw_published_device_loop){layout->loops[l].sigma, layout->loops[l].sigma_inverse,
-                                                     layout->loops[l].tau};
+        loops[l] = (struct lw_published_device_loop){layout->loops[l].sigma, layout->loops[l].sigma_inverse, layout->loops[l].tau};
     int rc;
     if ((device->column_bytes > 0 && (rc = upload_bucket_taps(solver, err))) ||
         (solver->transforms && (rc = upload_roots(solver, err))) ||

@@ -99,15 +99,9 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const bool is_complex = spec->input.is_complex || c->kernel_complex;
     return (struct lw_cpu_shape2d){
-        .kernels = lw_cpu_kernels(spec->precision),
-        .method = method,
-        .width = is_complex ? 2 : 1,
-        .widens = is_complex && !spec->input.is_complex,
-        .kernel_rows = c->kernel_rows,
-        .kernel_columns = c->kernel_columns,
-        .kernel_complex = c->kernel_complex,
-        .pair_rows = 1,
-        .pair_columns = 1,
+        .kernels = lw_cpu_kernels(spec->precision), .method = method, .width = is_complex ? 2 : 1,
+        .widens = is_complex && !spec->input.is_complex, .kernel_rows = c->kernel_rows, .kernel_columns = c->kernel_columns,
+        .kernel_complex = c->kernel_complex, .pair_rows = 1, .pair_columns = 1,
     };
 }
 
@@ -281,13 +275,9 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     if (rc)
         return rc;
     *plan = (struct lw_op_plan){
-        .halo = shape.kernel_rows - 1,
-        .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
-        .channel_unit = 1,
-        .input_width = spec->conv2d.columns,
-        .n_outputs = spec->n_outputs,
-        .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
-        .seconds_per_output = 1e-9 * shape.cost,
+        .halo = shape.kernel_rows - 1, .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
+        .channel_unit = 1, .input_width = spec->conv2d.columns, .n_outputs = spec->n_outputs,
+        .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0, .seconds_per_output = 1e-9 * shape.cost,
     };
     lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);

@@ -172,15 +172,9 @@ static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void
     const struct lw_block *const block = &tile->slot->block;
     const int64_t channel = block->channel + tile->channel;
     const struct lw_cpu_outputs searched = {
-        .kernels = conv2d->shape.kernels,
-        .y = outputs,
-        .width = conv2d->shape.width,
-        .end = tile->n_columns,
-        .is_row = true,
+        .kernels = conv2d->shape.kernels, .y = outputs, .width = conv2d->shape.width, .end = tile->n_columns, .is_row = true,
         .first = {.index = block->first + tile->row + row, .channel = (int32_t)channel, .column = tile->column},
-        .noise = conv2d->noise[channel],
-        .threshold = conv2d->spec.conv2d.search.threshold,
-        .sign = conv2d->spec.conv2d.search.sign,
+        .noise = conv2d->noise[channel], .threshold = conv2d->spec.conv2d.search.threshold, .sign = conv2d->spec.conv2d.search.sign,
     };
     lw_cpu_crossings_find(&searched, &tile->lane->found, tile->work->table);
 }
@@ -200,8 +194,7 @@ static struct stored_row stored_row(const struct lw_cpu_tile2d *tile, int64_t ro
     const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
     const int64_t index = line * conv2d->plan.products[conv2d->series].width + first;
     return (struct stored_row){
-        .first = first,
-        .n = lw_divide_up(tile->column + tile->n_columns, every) - first,
+        .first = first, .n = lw_divide_up(tile->column + tile->n_columns, every) - first,
         .at = (char *)tile->slot->products[conv2d->series].data + (size_t)index * lw_type_bytes(conv2d->spec.output),
     };
 }
@@ -467,8 +460,7 @@ static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const stru
     const int64_t row = work->begin + down * shape->hop_rows, column = across * shape->hop_columns;
     struct lw_cpu_tile2d tile = {
         .conv2d = conv2d, .work = work, .slot = slot, .lane = lane, .y = lane->y[which], .flaws = &lane->flaws[which],
-        .channel = work->channel + channel, .row = row, .column = column,
-        .n_rows = lw_min64(shape->hop_rows, work->end - row),
+        .channel = work->channel + channel, .row = row, .column = column, .n_rows = lw_min64(shape->hop_rows, work->end - row),
         .n_columns = lw_min64(shape->hop_columns, c->output_columns - column),
         .window_row = slot->block.first + c->look_ahead_rows - (shape->kernel_rows - 1) + row,
         .window_column = column + c->look_ahead_columns - (shape->kernel_columns - 1),

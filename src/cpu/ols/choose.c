@@ -107,11 +107,8 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     struct lw_cpu_ols_shape shape = {
         .kernels = lw_cpu_kernels(spec->precision),
         .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
-        .n_filters = spec->ols.n_filters,
-        .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
-        .before = folds ? 0 : reach.before,
-        .after = folds ? 0 : reach.after,
-        .rate = lw_post_rate(spec->ols.post),
+        .n_filters = spec->ols.n_filters, .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
+        .before = folds ? 0 : reach.before, .after = folds ? 0 : reach.after, .rate = lw_post_rate(spec->ols.post),
     };
     shape.narrows = !is_complex && shape.method == LW_CPU_OLS_COMPLEX;
     shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
@@ -210,12 +207,8 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
     *plan = (struct lw_op_plan){
-        .halo = shape.halo,
-        .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
-        .channel_unit = 1,
-        .input_width = 1,
-        .n_outputs = spec->n_outputs,
-        .segment = segment,
+        .halo = shape.halo, .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
+        .channel_unit = 1, .input_width = 1, .n_outputs = spec->n_outputs, .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
     };
     lw_op_ols_products(spec, plan);

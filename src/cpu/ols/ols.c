@@ -282,12 +282,8 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
 {
     const int64_t every = ols->spec.ols.search.every;
     struct lw_cpu_work work = {
-        .ols = ols,
-        .products = lw_search_products(&ols->spec.ols.search),
-        .begin = block->first,
-        .end = block->first + block->count,
-        .axis_end = block->first + block->count,
-        .n_channels = block->n_channels,
+        .ols = ols, .products = lw_search_products(&ols->spec.ols.search), .begin = block->first,
+        .end = block->first + block->count, .axis_end = block->first + block->count, .n_channels = block->n_channels,
         .n_filters = ols->spec.ols.n_filters,
     };
     if (!ols->search || block->count == 0)
@@ -324,13 +320,8 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
 {
     const struct lw_cpu_ols *const ols = state;
     struct lw_cpu_work work = {
-        .ols = ols,
-        .products = LW_PEAKS,
-        .axis_end = ols->spec.n_outputs,
-        .channel = part->channel - slot->block.channel,
-        .n_channels = part->n_channels,
-        .filter = part->filter,
-        .n_filters = part->n_filters,
+        .ols = ols, .products = LW_PEAKS, .axis_end = ols->spec.n_outputs, .channel = part->channel - slot->block.channel,
+        .n_channels = part->n_channels, .filter = part->filter, .n_filters = part->n_filters,
     };
     crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
     work.begin = work.crossings_begin - work.crossings_begin % ols->shape.hop;
@@ -341,10 +332,5 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
 }
 
 const struct lw_cpu_op_ops lw_cpu_op_ols = {
-    .plan = lw_cpu_ols_plan,
-    .bytes = ols_bytes,
-    .create = ols_create,
-    .destroy = ols_destroy,
-    .run = ols_run,
-    .again = ols_again,
+    .plan = lw_cpu_ols_plan, .bytes = ols_bytes, .create = ols_create, .destroy = ols_destroy, .run = ols_run, .again = ols_again,
 };

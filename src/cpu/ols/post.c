@@ -95,11 +95,8 @@ static void interpolate_outputs(const struct lw_cpu_segment *s, int filter, int6
     const struct lw_cpu_phases *const phases = &ols->post->phases[lw_post_place(spec->n_outputs, i)];
     const int n_phases = (int)lw_post_outputs(spec->ols.post, spec->n_outputs, end - 1, 1);
     struct lw_cpu_segment_outputs outputs = {
-        .filter = filter,
-        .first = (i - s->slot->block.first) * ols->shape.rate,
-        .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i),
-        .y = s->lane->post,
-        .pitch = ols->strides.post,
+        .filter = filter, .first = (i - s->slot->block.first) * ols->shape.rate,
+        .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i), .y = s->lane->post, .pitch = ols->strides.post,
     };
     for (int c = 0; c < s->n_channels; c++)
         ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->strides.y), end - i, n_phases,

@@ -107,11 +107,8 @@ static void find_crossings(const struct lw_cpu_segment *s, int filter, int c, co
     const int64_t channel = s->slot->block.channel + s->channel + c, first = s->slot->block.first + s->first;
     const int64_t end = lw_min64(s->n_outputs, s->work->crossings_end - first);
     struct lw_cpu_outputs outputs = {
-        .kernels = ols->shape.kernels,
-        .y = y,
-        .width = ols->shape.series_width,
-        .first = {.index = first, .channel = (int32_t)channel, .filter = filter},
-        .threshold = ols->spec.ols.search.threshold,
+        .kernels = ols->shape.kernels, .y = y, .width = ols->shape.series_width,
+        .first = {.index = first, .channel = (int32_t)channel, .filter = filter}, .threshold = ols->spec.ols.search.threshold,
         .sign = ols->spec.ols.search.sign,
     };
     for (int64_t begin = lw_max64(0, s->work->crossings_begin - first); begin < end; begin = outputs.end) {

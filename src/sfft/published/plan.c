@@ -90,8 +90,7 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
     plan->n_selected = (2 << attempt) * n_lines;
     plan->n_residues = plan->n_selected < plan->choice.comb ? plan->n_selected : plan->choice.comb;
     plan->window = (struct lw_sfft_window_spec){
-        .n_buckets = plan->choice.n_buckets, .tolerance = tolerance, .reach = box_half + lobe,
-        .length = length,
+        .n_buckets = plan->choice.n_buckets, .tolerance = tolerance, .reach = box_half + lobe, .length = length,
     };
     const int64_t taps = 2 * lw_published_window_half(plan) + 1;
     plan->samples = (lw_published_count_loops(plan) + 1) * taps;
@@ -121,8 +120,7 @@ struct lw_sfft_stage lw_published_loop(const struct lw_published_plan *plan, int
                                        const struct lw_sfft_window *window)
 {
     const struct lw_sfft_stage_spec spec = {
-        .n = plan->spec.n, .n_buckets = plan->choice.n_buckets, .n_shifts = 1,
-        .seed = seed_of(plan, attempt, l),
+        .n = plan->spec.n, .n_buckets = plan->choice.n_buckets, .n_shifts = 1, .seed = seed_of(plan, attempt, l),
     };
     return lw_sfft_stage_make(&spec, window);
 }

@@ -136,8 +136,7 @@ static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 static void bin(struct solver *cpu, const struct lw_published_signal *signal)
 {
     const struct lw_published_bins bins = {
-        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes,
-        .n_threads = cpu->n_threads,
+        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .n_threads = cpu->n_threads,
     };
     lw_cpu_published_bin(&bins, signal);
 }
