@@ -56,8 +56,7 @@ void lw_decoder_destroy(struct lw_decoder *decoder)
 
 char *lw_decoder_stored(struct lw_decoder *decoder) { return decoder->memory; }
 
-int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out,
-                      struct lw_error *err)
+int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out, struct lw_error *err)
 {
     const struct lw_filters *const filters = &decoder->filters;
     struct lw_filtered data = {.data = decoder->memory, .spare = decoder->memory + decoder->room, .bytes = stored_bytes,

@@ -35,8 +35,7 @@ char *lw_decoder_stored(struct lw_decoder *decoder);
 /** LW_EDATA: damaged; the message is the reason alone, as HDF5 says it.
  * @param skipped  bit i: filter i was left out for this chunk
  * @param out      set to the chunk_bytes decoded ones, the decoder's until its room is used again */
-int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out,
-                      struct lw_error *err);
+int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t skipped, const char **out, struct lw_error *err);
 
 struct lw_decoders;
 

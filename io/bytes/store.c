@@ -248,8 +248,7 @@ int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64
     return rc;
 }
 
-int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out,
-                  struct lw_error *err)
+int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out, struct lw_error *err)
 {
     struct stat status;
     struct lw_store how = {.fd = fd, .is_memory = storage->is_memory};

@@ -44,8 +44,7 @@ struct lw_store;
  * It is caught and becomes an error of put; SIGBUS of other causes does what it did before. LW_ESYSTEM: no memory.
  * @param fd       open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
  * @param storage  of the file: lw_storage_find */
-int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out,
-                  struct lw_error *err);
+int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out, struct lw_error *err);
 void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
 
 /** Put `bytes` of `data` to `offset` of the file. Nothing is allocated. LW_EIO, the reason alone: "No space left on device",

@@ -170,13 +170,9 @@ static int compare_overlap(const struct lw_reader *reader, const struct lw_overl
         const int64_t first = lw_max64(part->first, overlap->first);
         if ((rc = open_file(reader, cache, 0, part->file, err)) || (rc = open_file(reader, cache, 1, overlap->file, err)))
             return rc;
-        struct pair pair = {.axis = reader->axis,
-                            .earlier = cache->sources[0],
-                            .later = cache->sources[1],
-                            .in_earlier = part->skip + first - part->first,
-                            .in_later = overlap->skip + first - overlap->first,
-                            .at = first,
-                            .count = lw_min64(end, part->first + part->count) - first,
+        struct pair pair = {.axis = reader->axis, .earlier = cache->sources[0], .later = cache->sources[1],
+                            .in_earlier = part->skip + first - part->first, .in_later = overlap->skip + first - overlap->first,
+                            .at = first, .count = lw_min64(end, part->first + part->count) - first,
                             .instant = lw_instant_of_sample(overlap->instant, info.axis.period, first - overlap->first)};
         rc = compare_pair(&pair, err);
     }

@@ -61,8 +61,7 @@ static int open_first(struct lw_reader *reader, struct lw_error *err)
     return open_part(reader, &reader->opened[0], reader->longest, err);
 }
 
-int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
-                       struct lw_error *err)
+int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err)
 {
     struct lw_reader *reader;
     int rc = lw_reader_describe(comm, request, &reader, err);

@@ -111,8 +111,7 @@ struct lw_reader_place {
 /** Open what is asked for on every rank; the ranks share the looking at many files.
  * Errors: those of lw_names_expand, and for each file those of lw_reader_open; LW_EDATA (files that do not fit each other: names
  * both and says what differs; a gap where there must be none). Collective: every rank returns the same code. */
-int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
-                       struct lw_error *err);
+int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err);
 
 /** The same without opening a file: for lw_reader_info, lw_boxes_open (box.h) and lw_reader_close alone. */
 int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err);

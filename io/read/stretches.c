@@ -309,8 +309,7 @@ static bool take(struct lw_beside *beside, int64_t number)
     struct lw_sequence sequence;
     const char *const name = beside->names[number];
     if (beside->n_infos > MOST_BESIDE || beside->end + strlen(name) + 2 > beside->text + TEXT_BYTES ||
-        describe(&beside->request, name, &beside->infos[beside->n_infos]) != LW_OK ||
-        !join(beside, beside->n_infos + 1, &sequence))
+        describe(&beside->request, name, &beside->infos[beside->n_infos]) != LW_OK || !join(beside, beside->n_infos + 1, &sequence))
         return false;
     const bool is_one = sequence.n_gaps == 0;
     lw_sequence_release(&sequence);

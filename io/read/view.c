@@ -260,11 +260,8 @@ static int read_all_between(const struct lw_view *view, const struct lw_slab *sl
 {
     struct lw_view_spec spec = view->spec;
     spec.channels = (struct lw_range){spec.channels.begin + slab->channel * spec.channels.step, spec.channels.end, 1};
-    const struct lw_slab all = {.first = slab->first,
-                                .count = slab->count,
-                                .n_channels = extent(&view->spec, slab->n_channels),
-                                .into = into,
-                                .into_axis = slab->count};
+    const struct lw_slab all = {.first = slab->first, .count = slab->count, .n_channels = extent(&view->spec, slab->n_channels),
+                                .into = into, .into_axis = slab->count};
     return read_part(view, &spec, &all, err);
 }
 

@@ -157,8 +157,7 @@ static int open_log(struct lw_growing *table, int64_t n, struct lw_error *err)
     if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_size < n * row_bytes(table))
         return lw_fail(err, LW_EDATA,
                        "'%.600s' does not hold the %" PRId64 " rows of %.100s that an earlier run has found; start over with "
-                       "--resume never",
-                       table->log, n, table->dataset.path);
+                       "--resume never", table->log, n, table->dataset.path);
     return ftruncate(table->fd, n * row_bytes(table)) == 0 ? LW_OK : fail_log(table, "take", strerror(errno), err);
 }
 

@@ -178,8 +178,7 @@ static struct lw_writer *allocate(struct lw_comm *comm, const struct lw_writer_s
     return writer;
 }
 
-static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, bool is_new, struct lw_writer **out,
-                 struct lw_error *err)
+static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, bool is_new, struct lw_writer **out, struct lw_error *err)
 {
     int rc;
     if (structures[spec->format]->start)
@@ -390,8 +389,7 @@ static int complete(struct lw_writer *writer, const struct lw_attribute *attribu
 
 /* The mark of completion follows the samples that it speaks of. The files beside the result are of no more use once it has its
  * name; until then the next run needs them. */
-int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
-                     struct lw_error *err)
+int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err)
 {
     bool is_stuck = false;
     int rc = lw_writer_sync(writer, err);

@@ -184,8 +184,7 @@ const char *lw_writer_way(const struct lw_writer *writer);
  * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the
  * complete file then stays under its temporary name. What lies beside the result is removed. Collective. The writer is spent; only
  * destroy may follow. */
-int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
-                     struct lw_error *err);
+int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err);
 
 /** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);

@@ -220,8 +220,7 @@ int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct l
     const struct lw_synth_turns turns = {.n = synth.series.n_samples, .block = synth.most, .n_axes = 1, .weight = 1};
     (void)(rc || (rc = create_file(given, comm, &synth, err)) ||
            (rc = lw_writer_write(synth.writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
-           (rc = lw_synth_in_turns(comm, &turns, write_block, &synth, err)) ||
-           (rc = lw_writer_finish(synth.writer, NULL, 0, err)));
+           (rc = lw_synth_in_turns(comm, &turns, write_block, &synth, err)) || (rc = lw_writer_finish(synth.writer, NULL, 0, err)));
     lw_writer_destroy(synth.writer);
     if (rc == LW_OK)
         lw_log_info("%s holds /signal and /tones. Next: lapwing sfft --input %s:/signal --sparsity %" PRId64

@@ -55,7 +55,6 @@ static inline double lw_half_value(uint16_t half)
 {
     const int exponent = half >> 10 & 31, fraction = half & 1023;
     const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                        : exponent == 0 ? ldexp(fraction, -24)
-                                        : ldexp(1024 + fraction, exponent - 25);
+                        : exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
     return half & LW_HALF_SIGN ? -size : size;
 }

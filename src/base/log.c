@@ -179,8 +179,7 @@ void lw_progress_start(struct lw_progress *progress, int64_t total_samples, int6
 {
     const double now = lw_now();
     *progress = (struct lw_progress){.total_samples = total_samples, .total_bytes = total_bytes, .started = now,
-                                     .shown = now,
-                                     .is_terminal = isatty(STDERR_FILENO) || launcher_has_terminal()};
+                                     .shown = now, .is_terminal = isatty(STDERR_FILENO) || launcher_has_terminal()};
 }
 
 /* 1234.5 as "1.23 k", so that "samples/s" or "B/s" can follow. */

@@ -29,13 +29,11 @@ size_t lw_type_bytes(struct lw_type type) { return scalars[type.scalar].bytes * 
 const char *lw_type_text(struct lw_type type, char text[40])
 {
     const char *const order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? " (big endian)" : " (little endian)";
-    snprintf(text, 40, "%s%s%s", type.is_complex ? "complex " : "", scalars[type.scalar].text,
-             type.is_swapped ? order : "");
+    snprintf(text, 40, "%s%s%s", type.is_complex ? "complex " : "", scalars[type.scalar].text, type.is_swapped ? order : "");
     return text;
 }
 
-int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,
-                           int64_t *lowest)
+int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest)
 {
     if (lw_scalar_is_integer(type.scalar))
         return 0;

@@ -89,8 +89,7 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
 
 /** How many of `count` samples are not finite, or are not once converted to `precision`; complex ones count once.
  * @param lowest  set to the index of the first such sample, if there is one */
-int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,
-                           int64_t *lowest);
+int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest);
 
 /** The scalar of that name; false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);

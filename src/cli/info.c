@@ -48,8 +48,7 @@ static void print_machine(const struct lw_comm *comm)
         const bool is_usable = lw_engines[e]->is_usable(&spec, text);
         printf("engine %-4s %s%s\n", lw_engines[e]->name, is_usable ? "" : "not usable: ", text);
     }
-    printf("%-12s%d of this run, %d on this node (%s)\n", "ranks", lw_comm_size(comm), lw_comm_node_size(comm),
-           lw_comm_host(comm));
+    printf("%-12s%d of this run, %d on this node (%s)\n", "ranks", lw_comm_size(comm), lw_comm_node_size(comm), lw_comm_host(comm));
     CPU_ZERO(&cores);
     printf("%-12s%d for this rank\n", "cores", sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0);
     printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);

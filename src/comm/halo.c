@@ -123,8 +123,7 @@ static struct rows slot_rows(const struct lw_halo *halo)
     const int64_t fast = halo->layout == LW_TIME_FAST ? 1 : block->n_channels;
     return (struct rows){
         .n = halo->layout == LW_TIME_FAST ? block->n_channels : 1,
-        .pitch = (halo->length + block->count) * fast * halo->sample_bytes,
-        .bytes = halo->length * fast * halo->sample_bytes,
+        .pitch = (halo->length + block->count) * fast * halo->sample_bytes, .bytes = halo->length * fast * halo->sample_bytes,
     };
 }
 

@@ -241,8 +241,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     if (!given && plot->n_files > 1)
         snprintf(title + length, sizeof title - length, " and %" PRId64 " more files", plot->n_files - 1);
     plot->script.title = title;
-    if ((rc = settle_kind(plot, err)) ||
-        (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
+    if ((rc = settle_kind(plot, err)) || (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
         return rc;              /* and there is no file */
     const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
     plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
