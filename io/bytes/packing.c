@@ -19,16 +19,6 @@ bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type
 
 /* ---- undo ------------------------------------------------------------------------------------------------------------- */
 
-static void change_sign(struct lw_type type, int64_t n, double *numbers)
-{
-    const double all = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar)), half = all / 2;
-    const bool is_signed = lw_scalar_is_signed(type.scalar);
-    for (int64_t i = 0; is_signed && i < n; i++)
-        numbers[i] += numbers[i] < 0 ? all : 0;
-    for (int64_t i = 0; !is_signed && i < n; i++)
-        numbers[i] -= numbers[i] >= half ? all : 0;
-}
-
 static void undo_real(const struct lw_packing *packing, int64_t n, double *numbers)
 {
     const double scale = packing->scale, offset = packing->offset, low = packing->low, high = packing->high;
@@ -58,8 +48,12 @@ void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int6
 {
     if (!packing->is_on)
         return;
-    if (packing->has_other_sign)
-        change_sign(type, n, numbers);
+    const double all = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar)), half = all / 2;
+    const bool is_signed = lw_scalar_is_signed(type.scalar);
+    for (int64_t i = 0; packing->has_other_sign && is_signed && i < n; i++)
+        numbers[i] += numbers[i] < 0 ? all : 0;
+    for (int64_t i = 0; packing->has_other_sign && !is_signed && i < n; i++)
+        numbers[i] -= numbers[i] >= half ? all : 0;
     if (type.is_complex)
         undo_complex(packing, n, numbers);
     else

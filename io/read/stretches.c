@@ -72,29 +72,13 @@ static double bytes_of_file(const struct lw_reader_request *request, const char 
     return width_of(&info, is_known ? axis : -1) * (is_known ? (double)(info.dims[axis] + info.n_missing) : 1);
 }
 
-/* Each looker looks at every n-th file. */
-static int measure_files(struct lw_comm *comm, const struct lw_reader_request *request, const struct lw_names *names, double *bytes,
-                         struct lw_error *err)
-{
-    struct lw_lookers lookers;
-    const int rc = lw_lookers_find(comm, &lookers, err);
-    if (rc)
-        return rc;
-    int64_t f = 0;
-    for (const char *name = lw_names_next(names, NULL); name; name = lw_names_next(names, name), f++)
-        if (f % lookers.n == lookers.mine)
-            bytes[f] = bytes_of_file(request, name);
-    lw_comm_collect(comm, bytes, names->n, 0);
-    lw_comm_broadcast(comm, bytes, names->n * (int64_t)sizeof *bytes);
-    return LW_OK;
-}
-
 /* ---- each file ------------------------------------------------------------------------------------------------------------- */
 
 static int find_files(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, double **bytes,
                       struct lw_error *err)
 {
     struct lw_names names = {0};
+    struct lw_lookers lookers;
     int rc = lw_names_find(comm, request->names, &names, err);
     for (const char *name = lw_names_next(&names, NULL); rc == LW_OK && name; name = lw_names_next(&names, name))
         rc = add_text(c, name, true, err);
@@ -102,7 +86,15 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
     if (rc == LW_OK && bytes && !(*bytes = lw_alloc_array(c->out->n, sizeof **bytes, "the sizes of inputs", err)))
         rc = LW_ESYSTEM;
     rc = lw_comm_agree(comm, rc, err);
-    return rc || !bytes ? rc : measure_files(comm, request, c->out, *bytes, err);
+    if (rc || !bytes || (rc = lw_lookers_find(comm, &lookers, err)))
+        return rc;
+    int64_t f = 0;      /* each looker looks at every n-th file */
+    for (const char *name = lw_names_next(c->out, NULL); name; name = lw_names_next(c->out, name), f++)
+        if (f % lookers.n == lookers.mine)
+            (*bytes)[f] = bytes_of_file(request, name);
+    lw_comm_collect(comm, *bytes, c->out->n, 0);
+    lw_comm_broadcast(comm, *bytes, c->out->n * (int64_t)sizeof **bytes);
+    return LW_OK;
 }
 
 /* ---- each stretch ------------------------------------------------------------------------------------------------------------ */

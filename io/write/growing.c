@@ -124,26 +124,16 @@ static int fail_log(const struct lw_growing *table, const char *what, const char
                    what[0] == 'k' ? "in" : "from", table->log, reason);
 }
 
-static int append_log(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
-{
-    struct lw_error reason;
-    int fd = table->fd;
-    if (fd < 0) {
-        fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        table->fd = fd;
-    }
-    if (fd < 0)
-        return fail_log(table, "keep", strerror(errno), err);
-    if (lw_bytes_write(fd, rows, table->n_rows * row_bytes(table), n * row_bytes(table), &reason) != LW_OK)
-        return fail_log(table, "keep", reason.message, err);
-    return LW_OK;
-}
-
 int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
 {
-    const int rc = table->log[0] && n > 0 ? append_log(table, rows, n, err) : LW_OK;
-    if (rc)
-        return rc;
+    struct lw_error reason;
+    const bool is_logged = table->log[0] && n > 0;
+    if (is_logged && table->fd < 0)
+        table->fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (is_logged && table->fd < 0)
+        return fail_log(table, "keep", strerror(errno), err);
+    if (is_logged && lw_bytes_write(table->fd, rows, table->n_rows * row_bytes(table), n * row_bytes(table), &reason) != LW_OK)
+        return fail_log(table, "keep", reason.message, err);
     table->n_rows += n;
     return lw_spool_append(table->spool, rows, n, err);
 }

@@ -41,22 +41,15 @@ static void abandon(struct lw_writer *writer, const struct lw_error *err)
     lw_comm_abort(writer->comm, err);
 }
 
-static const char *kind_text(const struct lw_writer_dataset *dataset, char type[40])
-{
-    if (dataset->n_columns > 0)
-        return dataset->grows ? "growing table" : "table";
-    if (dataset->holds_words)
-        return "uint64";
-    return lw_type_text(dataset->type, type);
-}
-
 /* Shape and type, on which all ranks must agree before any collective call. */
 static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     for (int d = 0; d < spec->n_datasets; d++) {
         const struct lw_writer_dataset *const dataset = &spec->datasets[d];
         char type[40], text[256];
-        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, kind_text(dataset, type));
+        const char *const kind = dataset->n_columns > 0 ? (dataset->grows ? "growing table" : "table")
+                                 : dataset->holds_words ? "uint64" : lw_type_text(dataset->type, type);
+        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, kind);
         for (int i = 0; i < dataset->n_dims; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRId64, i ? " x " : " ", dataset->dims[i]);
         const int rc = lw_comm_same(comm, "the result", text, err);
@@ -244,30 +237,22 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
     return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
 }
 
-/* One run, from row `at` of the table on: the rank that has it writes, the others take part. */
-static int write_run(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, int64_t run, int64_t at, void *buffer,
-                     int64_t buffer_rows, struct lw_error *err)
-{
-    const bool is_mine = rows->is_mine(rows->context, run);
-    const int64_t all = rows->count(rows->context, run);
-    int rc = LW_OK;
-    for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
-        const int64_t count = is_mine ? lw_min64(buffer_rows, all - first) : 0;
-        if (is_mine)
-            rows->fill(rows->context, run, first, count, buffer);
-        rc = lw_writer_write(writer, dataset, &(int64_t){is_mine ? at + first : 0}, &count, buffer, err);
-    }
-    return rc;
-}
-
 int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
                  struct lw_error *err)
 {
     int64_t at = 0;
     int rc = LW_OK;
     for (int64_t run = 0; run < rows->n_runs && rc == LW_OK; run++) {
-        rc = write_run(writer, dataset, rows, run, at, buffer, buffer_rows, err);
-        at += rows->count(rows->context, run);
+        /* The rank that has the run writes, the others take part. */
+        const bool is_mine = rows->is_mine(rows->context, run);
+        const int64_t all = rows->count(rows->context, run);
+        for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
+            const int64_t count = is_mine ? lw_min64(buffer_rows, all - first) : 0;
+            if (is_mine)
+                rows->fill(rows->context, run, first, count, buffer);
+            rc = lw_writer_write(writer, dataset, &(int64_t){is_mine ? at + first : 0}, &count, buffer, err);
+        }
+        at += all;
     }
     return rc;
 }

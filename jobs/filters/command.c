@@ -47,21 +47,16 @@ static int prepare(const struct lw_bank *bank, const struct lw_options *given, s
     return LW_OK;
 }
 
-static struct lw_writer_dataset describe(const struct lw_bank *bank, const struct lw_options *given, const struct file *file)
+static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
+                      const struct file *file, struct lw_error *err)
 {
     const bool is_one = bank->n_filters == 1;
-    return (struct lw_writer_dataset){
+    const struct lw_writer_dataset taps = {
         .path = "/taps", .n_dims = is_one ? 1 : 2, .dims = {is_one ? bank->n_taps : bank->n_filters, bank->n_taps},
         .dim_names = {is_one ? "tap" : "filter", "tap"},
         .type = {.scalar = lw_options_choice(given, "type") == 0 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = bank->is_complex},
         .attributes = file->notes.list, .n_attributes = file->notes.count,
     };
-}
-
-static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
-                      const struct file *file, struct lw_error *err)
-{
-    const struct lw_writer_dataset taps = describe(bank, given, file);
     const bool is_mine = lw_comm_rank(comm) == 0;
     const int64_t first[2] = {0, 0}, count[2] = {is_mine ? taps.dims[0] : 0, is_mine ? bank->n_taps : 0};
     char now[32];

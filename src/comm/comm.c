@@ -355,22 +355,6 @@ void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int ro
 
 enum { TAG_BRING = 17 };
 
-/* Rank 0 takes what another rank sends. */
-static int receive(struct lw_comm *comm, int rank, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take, void *context,
-                   struct lw_error *err)
-{
-    int64_t left;
-    int rc = LW_OK;
-    MPI_Recv(&left, 1, MPI_INT64_T, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
-    while (left > 0) {
-        const int64_t part = left < buffer_bytes ? left : buffer_bytes;
-        MPI_Recv(buffer, (int)part, MPI_BYTE, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
-        rc = rc ? rc : take(context, buffer, part, err);
-        left -= part;
-    }
-    return rc;
-}
-
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err)
 {
@@ -386,7 +370,15 @@ int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *b
     int rc = bytes > 0 ? take(context, mine, bytes, err) : LW_OK;
     for (int rank = 1; rank < comm->size; rank++) {
         struct lw_error its = {0};
-        const int its_rc = receive(comm, rank, buffer, buffer_bytes, take, context, &its);
+        int64_t left;
+        int its_rc = LW_OK;
+        MPI_Recv(&left, 1, MPI_INT64_T, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
+        while (left > 0) {
+            const int64_t part = left < buffer_bytes ? left : buffer_bytes;
+            MPI_Recv(buffer, (int)part, MPI_BYTE, rank, TAG_BRING, comm->world, MPI_STATUS_IGNORE);
+            its_rc = its_rc ? its_rc : take(context, buffer, part, &its);
+            left -= part;
+        }
         if (rc == LW_OK && (rc = its_rc))
             *err = its;
     }

@@ -117,29 +117,26 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
-/* Row i begins with channel i x n_channels / n_rows, rounded down, as columns do. */
-static int64_t add(const struct reading *r, const struct lw_sample_box *box, const double *values)
-{
-    const struct lw_plot_subject *const subject = r->subject;
-    const struct lw_raster *const raster = &r->shown->raster;
-    const struct lw_raster rows = {.n_columns = raster->n_rows, .length = r->y.length};
-    const bool is_x_fast = lw_subject_is_x_fast(subject);
-    const int64_t n_x = box->count[subject->x], n_y = subject->y >= 0 ? box->count[subject->y] : 1;
-    const int64_t along = is_x_fast ? 1 : n_y, across = is_x_fast ? n_x : 1;
-    const int64_t first = subject->y >= 0 ? (box->first[subject->y] - r->shown->y.begin) / r->shown->y.step : 0;
-    for (int64_t c = 0; c < n_y; c++)
-        lw_raster_add(raster, lw_raster_column(&rows, first + c), box->first[subject->x] - r->shown->x.begin, n_x,
-                      values + c * across, along);
-    return n_x * n_y;
-}
-
 /* The boxes are added in their order, so that sums are the same whatever thread is done first. */
 static int read_batch(struct reading *r, struct lw_error *err)
 {
     const int rc = lw_boxes_read(r->subject->samples, r->boxes, r->n_boxes, r->values, err);
     const double *values = r->values;
-    for (int b = 0; b < r->n_boxes && rc == LW_OK; b++)
-        values += add(r, &r->boxes[b], values);
+    const struct lw_plot_subject *const subject = r->subject;
+    const struct lw_raster *const raster = &r->shown->raster;
+    /* Row i begins with channel i x n_channels / n_rows, rounded down, as columns do. */
+    const struct lw_raster rows = {.n_columns = raster->n_rows, .length = r->y.length};
+    const bool is_x_fast = lw_subject_is_x_fast(subject);
+    for (int b = 0; b < r->n_boxes && rc == LW_OK; b++) {
+        const struct lw_sample_box *const box = &r->boxes[b];
+        const int64_t n_x = box->count[subject->x], n_y = subject->y >= 0 ? box->count[subject->y] : 1;
+        const int64_t along = is_x_fast ? 1 : n_y, across = is_x_fast ? n_x : 1;
+        const int64_t first = subject->y >= 0 ? (box->first[subject->y] - r->shown->y.begin) / r->shown->y.step : 0;
+        for (int64_t c = 0; c < n_y; c++)
+            lw_raster_add(raster, lw_raster_column(&rows, first + c), box->first[subject->x] - r->shown->x.begin, n_x,
+                          values + c * across, along);
+        values += n_x * n_y;
+    }
     r->n_read += r->n_values;
     r->n_values = r->n_boxes = 0;
     return rc;

@@ -9,12 +9,7 @@
 
 /* The order is that of the choices of --kind, from 1 on. */
 enum lw_plot_kind {
-    LW_PLOT_SERIES = 1,
-    LW_PLOT_WATERFALL,
-    LW_PLOT_IMAGE,
-    LW_PLOT_SPECTRUM,
-    LW_PLOT_PEAKS,
-    LW_PLOT_FILTERS,
+    LW_PLOT_SERIES = 1, LW_PLOT_WATERFALL, LW_PLOT_IMAGE, LW_PLOT_SPECTRUM, LW_PLOT_PEAKS, LW_PLOT_FILTERS,
 };
 
 /* A picture while it is made. */

@@ -58,21 +58,6 @@ static double shown_value(const struct lw_plot *plot, const struct lw_shown *sho
     return plot->is_log ? fabs(value) : value;
 }
 
-static int choose_colours(const struct lw_plot *plot, struct lw_shown *shown, struct lw_error *err)
-{
-    const struct lw_raster *const raster = &shown->raster;
-    const int64_t n = (int64_t)raster->n_rows * raster->n_columns;
-    double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
-    if (!values)
-        return LW_ESYSTEM;
-    for (int64_t i = 0; i < n; i++)
-        values[i] = shown_value(plot, shown, i);
-    shown->colours = lw_colours_choose(values, n, plot->is_log);
-    lw_plot_limit(plot, &shown->colours);
-    lw_free(values);
-    return LW_OK;
-}
-
 /* On a logarithmic scale the least colour stands for what has no logarithm. */
 static void write_data(struct lw_plot *plot, struct lw_shown *shown)
 {
@@ -93,7 +78,7 @@ static void write_data(struct lw_plot *plot, struct lw_shown *shown)
 
 static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_shown *shown, struct lw_error *err)
 {
-    int rc = lw_plot_gather(plot, shown, images->count, lw_panels_height(&plot->script, &images->panels),
+    const int rc = lw_plot_gather(plot, shown, images->count, lw_panels_height(&plot->script, &images->panels),
                             lw_panels_width(&plot->script, &images->panels), err);
     if (rc)
         return rc;
@@ -113,8 +98,15 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
     shown->show = plot->kind == LW_PLOT_IMAGE || !is_signed ? LW_SHOW_MEAN : is_full ? LW_SHOW_RMS : LW_SHOW_EXTREME;
     if (plot->is_log && shown->show == LW_SHOW_EXTREME)
         shown->show = LW_SHOW_RMS;
-    if ((rc = choose_colours(plot, shown, err)))
-        return rc;
+    const int64_t n = (int64_t)raster->n_rows * raster->n_columns;
+    double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
+    if (!values)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = shown_value(plot, shown, i);
+    shown->colours = lw_colours_choose(values, n, plot->is_log);
+    lw_plot_limit(plot, &shown->colours);
+    lw_free(values);
     write_data(plot, shown);
     lw_graticule_make(&shown->graticule, &images->panels, &plot->script);
     return LW_OK;

@@ -213,18 +213,6 @@ static double allowed_of(const struct lw_verify *verify, const struct channel *c
     return dense + channel->limit + leakage * channel->largest + left + missing;
 }
 
-static void compare(const struct lines *lines, const struct channel *channel, const struct line *line, struct lw_verify_row *report)
-{
-    const double complex truth = CMPLX((double)line->re, (double)line->im);
-    const double error = cabs(line->value - truth), allowed = allowed_of(lines->verify, channel);
-    char piece[32] = "";
-    if (request_of(lines->verify)->has_pieces)
-        snprintf(piece, sizeof piece, "piece %" PRId64 ", ", channel->piece);
-    lw_verify_count(report, error > 0 ? error / allowed : error,
-                    "%schannel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", piece, channel->number,
-                    line->index, creal(line->value), cimag(line->value), creal(truth), cimag(truth));
-}
-
 /* ---- tones between the indices, of which each is in the sums of all others ------------------------------------------- */
 
 /* Mean over t of exp(2 pi i d t / n). */
@@ -301,8 +289,17 @@ static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *
         return rc;
     for (int64_t l = begin; l < end; l++)
         channel.largest = fmax(channel.largest, hypot((double)lines->all[l].re, (double)lines->all[l].im));
-    for (int64_t l = begin; l < end; l++)
-        compare(lines, &channel, &lines->all[l], report);
+    char piece[32] = "";
+    if (request_of(lines->verify)->has_pieces)
+        snprintf(piece, sizeof piece, "piece %" PRId64 ", ", channel.piece);
+    const double allowed = allowed_of(lines->verify, &channel);
+    for (const struct line *line = lines->all + begin; line < lines->all + end; line++) {
+        const double complex truth = CMPLX((double)line->re, (double)line->im);
+        const double error = cabs(line->value - truth);
+        lw_verify_count(report, error > 0 ? error / allowed : error,
+                        "%schannel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", piece, channel.number,
+                        line->index, creal(line->value), cimag(line->value), creal(truth), cimag(truth));
+    }
     return LW_OK;
 }
 
