@@ -465,11 +465,10 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 const struct lw_job_ops lw_job_conv2d = {
     .name = "conv2d", .way = LW_WAY_STREAMED, .title = "convolve a large image, or a stack of images, with a kernel",
     .description = "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that "
-                   "need not be separable and may be real or complex, by transforms of overlapping tiles or, where that is "
-                   "faster, by direct sums. The ranks share the rows; those that they need of each other come over MPI. The "
-                   "result is /convolved, with the rows and columns of the mode; --products peaks finds the sources in it and "
-                   "writes a table of them. An --output whose name ends with .fits is a FITS file with the sky coordinates of the "
-                   "input.",
+                   "need not be separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, "
+                   "by direct sums. The ranks share the rows; those that they need of each other come over MPI. The result is "
+                   "/convolved, with the rows and columns of the mode; --products peaks finds the sources in it and writes a table "
+                   "of them. An --output whose name ends with .fits is a FITS file with the sky coordinates of the input.",
     .remedy = "--algorithm tiles or direct", .sample = "row", .channel = "image", .value = "column", .least_dims = 2,
     .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options, .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"

@@ -23,15 +23,6 @@ static int count_devices(int *count, struct lw_error *err)
     return lw_cuda_check(status, "looking for CUDA devices", err);
 }
 
-static void format_uuid(const cudaUUID_t *uuid, char text[LW_DEVICE_ID])
-{
-    size_t used = (size_t)snprintf(text, LW_DEVICE_ID, "GPU-");
-    for (int i = 0; i < 16; i++) {
-        const char *const dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-        used += (size_t)snprintf(text + used, LW_DEVICE_ID - used, "%s%02x", dash, (unsigned char)uuid->bytes[i]);
-    }
-}
-
 /* Clusters and dependent launches, which the host asks for on devices of 9.0 and later, are left out of older kernels: these
  * would run there, and compute something else. */
 static int check_code(const struct lw_device *device, struct lw_error *err)
@@ -61,7 +52,11 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
         return rc;
     device->index = index;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
-    format_uuid(&properties.uuid, device->uuid);
+    size_t used = (size_t)snprintf(device->uuid, LW_DEVICE_ID, "GPU-");
+    for (int i = 0; i < 16; i++) {
+        const char *const dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        used += (size_t)snprintf(device->uuid + used, LW_DEVICE_ID - used, "%s%02x", dash, (unsigned char)properties.uuid.bytes[i]);
+    }
     snprintf(device->bus, sizeof device->bus, "%04x:%02x:%02x.0", (unsigned)properties.pciDomainID & 0xffff,
              (unsigned)properties.pciBusID & 0xff, (unsigned)properties.pciDeviceID & 0xff);
     device->major = properties.major;

@@ -69,8 +69,7 @@ static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan
     plan->segment = (int)from->segment;
     plan->seconds_per_output = from->seconds_per_output;
     snprintf(plan->text, sizeof plan->text, "overlap-save %s, N = %" PRId64 ", hop %" PRId64 "%s",
-             from->method->text, from->segment, from->hop,
-             pairing_text(from->unit, from->hop, from->channel_unit));
+             from->method->text, from->segment, from->hop, pairing_text(from->unit, from->hop, from->channel_unit));
 }
 
 static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_plan *plan)

@@ -82,18 +82,6 @@ static int open_dense(struct dense *dense, struct lw_error *err)
     return lw_cufft_check(cufftSetStream(dense->fft, dense->stream), what, err);
 }
 
-static void close_dense(struct dense *dense)
-{
-    if (dense->stream) {
-        cudaStreamSynchronize(dense->stream);
-        cudaStreamDestroy(dense->stream);
-    }
-    if (dense->has_fft)
-        cufftDestroy(dense->fft);
-    cudaFree(dense->memory);
-    lw_free(dense->host);
-}
-
 static int transform_samples(const struct dense *dense, const double *samples, struct lw_error *err)
 {
     const size_t bytes = (size_t)dense->spec->n * sizeof(double) * (dense->spec->is_real ? 1 : 2);
@@ -197,7 +185,14 @@ static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, 
     }
     if (rc == LW_OK && spec->wants_spectrum)
         rc = fetch(&dense, cudaSuccess, samples, dense.values, spectrum.n_bins * (int64_t)sizeof *dense.values, err);
-    close_dense(&dense);
+    if (dense.stream) {
+        cudaStreamSynchronize(dense.stream);
+        cudaStreamDestroy(dense.stream);
+    }
+    if (dense.has_fft)
+        cufftDestroy(dense.fft);
+    cudaFree(dense.memory);
+    lw_free(dense.host);
     return rc;
 }
 

@@ -128,8 +128,7 @@ cudaError_t launch(const lw_sfft_device_range *range, Source source, double2 *va
 }  // namespace
 
 cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal,
-                         const double2 *rows, double2 *values, lw_sfft_device_control *control,
-                         cudaStream_t stream)
+                         const double2 *rows, double2 *values, lw_sfft_device_control *control, cudaStream_t stream)
 {
     if (range->n_planes == 0 || range->n_buckets == 0)
         return cudaSuccess;

@@ -37,19 +37,6 @@ struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan)
     return sizes;
 }
 
-static void lay_out_buckets(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
-{
-    const int64_t slots = (int64_t)1 << sizes->table_bits;
-    r->rest = lw_arena_take(arena, 2 * sizes->n_values * (int64_t)sizeof *r->rest);
-    r->energies = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->energies);
-    const int64_t of_blocks = sizes->n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
-    r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
-    r->head = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->head);
-    r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
-    r->claim = lw_arena_take(arena, slots * (int64_t)sizeof *r->claim);
-    r->line = lw_arena_take(arena, slots * (int64_t)sizeof *r->line);
-}
-
 static void lay_out_lines(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
 {
     const int64_t n = sizes->capacity, of_stages = sizes->n_stages * n;
@@ -85,7 +72,15 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     }
     memory->rows = lw_arena_take(arena, sizes.n_samples * (int64_t)sizeof *memory->rows);
     memory->values = lw_arena_take(arena, sizes.n_values * (int64_t)sizeof *memory->values);
-    lay_out_buckets(&sizes, arena, r);
+    const int64_t slots = (int64_t)1 << sizes.table_bits;
+    r->rest = lw_arena_take(arena, 2 * sizes.n_values * (int64_t)sizeof *r->rest);
+    r->energies = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->energies);
+    const int64_t of_blocks = sizes.n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
+    r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
+    r->head = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->head);
+    r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
+    r->claim = lw_arena_take(arena, slots * (int64_t)sizeof *r->claim);
+    r->line = lw_arena_take(arena, slots * (int64_t)sizeof *r->line);
     lay_out_lines(&sizes, arena, r);
     r->control = lw_arena_take(arena, sizeof *r->control);
     r->result = lw_arena_take(arena, sizeof *r->result);

@@ -58,21 +58,6 @@ struct notes {
     char texts[MAX_NOTES][NOTE_SIZE];
 };
 
-/* The last two of [image][row][column], or all three. */
-static struct lw_writer_dataset describe_image(const struct lw_synth_sky *sky, const struct notes *notes)
-{
-    const int64_t dims[3] = {sky->n_images, sky->rows, sky->columns};
-    static const char *const names[3] = {"image", "row", "column"};
-    struct lw_writer_dataset image = {
-        .path = "/image", .type = {.scalar = sky->scalar}, .attributes = notes->attributes, .n_attributes = notes->n,
-    };
-    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {
-        image.dim_names[image.n_dims] = names[d];
-        image.dims[image.n_dims++] = dims[d];
-    }
-    return image;
-}
-
 struct work {
     struct lw_synth_sky sky;
     struct notes *notes;
@@ -86,11 +71,19 @@ struct work {
 
 static int create_file(const struct lw_options *given, struct lw_comm *comm, struct work *work, struct lw_error *err)
 {
-    const int64_t size = work->sky.psf_size;
-    const struct lw_writer_dataset datasets[N_DATASETS] = {
-        [IMAGE] = describe_image(&work->sky, work->notes),
+    const struct lw_synth_sky *const sky = &work->sky;
+    const int64_t size = sky->psf_size, dims[3] = {sky->n_images, sky->rows, sky->columns};
+    static const char *const names[3] = {"image", "row", "column"};
+    struct lw_writer_dataset datasets[N_DATASETS] = {
+        [IMAGE] = {.path = "/image", .type = {.scalar = sky->scalar}, .attributes = work->notes->attributes,
+                   .n_attributes = work->notes->n},
         [PSF] = {.path = "/psf", .n_dims = 2, .dims = {size, size}, .dim_names = {"row", "column"}, .type = {.scalar = LW_FLOAT64}},
     };
+    struct lw_writer_dataset *const image = &datasets[IMAGE];
+    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {       /* the last two of [image][row][column], or all three */
+        image->dim_names[image->n_dims] = names[d];
+        image->dims[image->n_dims++] = dims[d];
+    }
     return lw_synth_create(given, comm, "synthetic sky for lapwing conv2d", work->configuration, datasets, N_DATASETS,
                            &work->writer, err);
 }

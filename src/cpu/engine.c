@@ -213,17 +213,6 @@ static const struct lw_engine_ops ops = {
     .published = &lw_cpu_published_ops,
 };
 
-static void warn_of_omp_num_threads(struct lw_engine *engine, int cores)
-{
-    const char *const text = getenv("OMP_NUM_THREADS");
-    const long wanted = text ? strtol(text, NULL, 10) : 0;
-    if (wanted > cores)
-        snprintf(engine->warning, sizeof engine->warning,
-                 "OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d "
-                 "(under mpirun try --bind-to none or --map-by slot:PE=%ld)",
-                 wanted, cores, cores == 1 ? "" : "s", cores, wanted);
-}
-
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
@@ -236,8 +225,12 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
         return LW_ESYSTEM;
     const int cores = lw_proc_cores();
     *engine = (struct lw_engine){.ops = &ops, .depth = DEPTH, .n_workers = spec->n_threads > 0 ? spec->n_threads : cores};
-    if (spec->n_threads == 0)
-        warn_of_omp_num_threads(engine, cores);
+    const char *const text = getenv("OMP_NUM_THREADS");
+    const long wanted = text ? strtol(text, NULL, 10) : 0;
+    if (spec->n_threads == 0 && wanted > cores)
+        snprintf(engine->warning, sizeof engine->warning,
+                 "OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d "
+                 "(under mpirun try --bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
     *out = engine;
     return LW_OK;
 }

@@ -12,19 +12,6 @@ int lw_sfft_count_shifts(int64_t n, int64_t n_buckets, double bits_per_shift)
     return count < 2 ? 2 : count > LW_SFFT_SHIFTS ? LW_SFFT_SHIFTS : count;
 }
 
-/* 0, then from B/2 in equal ratios q to n/q: then every step of the location has the same margin, a turn over 2 q, the last
- * one included, which has to hit a single frequency. */
-static void choose_shifts(struct lw_sfft_stage *stage)
-{
-    const int count = stage->spec.n_shifts;
-    const double first = (double)stage->spec.n_buckets / 2;
-    if (count < 2)
-        return;
-    stage->ratio = pow((double)stage->spec.n / first, 1.0 / (count - 1));
-    for (int d = 1; d < count; d++)
-        stage->shift[d] = (int64_t)rint(first * pow(stage->ratio, d - 1));
-}
-
 /* Frequencies that differ by a small j stay apart by sigma j mod n: a sigma that keeps them in one bucket would fail on
  * blocks of adjacent frequencies, in all buckets at once. */
 static bool separates_neighbours(int64_t sigma, int64_t n, int64_t n_buckets)
@@ -60,7 +47,13 @@ struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, c
 {
     assert(spec->n > 1 && spec->n <= LW_SFFT_MAX_SAMPLES && spec->n_shifts <= LW_SFFT_SHIFTS);
     struct lw_sfft_stage stage = {.spec = *spec, .window = window};
-    choose_shifts(&stage);
+    /* Shifts of 0, then from B/2 in equal ratios q to n/q: then every step of the location has the same margin, a turn over 2 q, the
+     * last one included, which has to hit a single frequency. */
+    const double first = (double)spec->n_buckets / 2;
+    if (spec->n_shifts > 1)
+        stage.ratio = pow((double)spec->n / first, 1.0 / (spec->n_shifts - 1));
+    for (int d = 1; d < spec->n_shifts; d++)
+        stage.shift[d] = (int64_t)rint(first * pow(stage.ratio, d - 1));
     draw_permutation(&stage);
     return stage;
 }

@@ -198,8 +198,7 @@ static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_to
     if (refined < totals->dense)
         lw_log_warn("--refine: %" PRId64 " of %" PRId64
                     " %s keep the lines of the dense transform, with whole indices, as %s; column "
-                    "'refined' of /channels says which",
-                    totals->dense - refined, n, channels,
+                    "'refined' of /channels says which", totals->dense - refined, n, channels,
                     lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy"
                                                                    : "so many tones, or tones in so few samples, are not fitted");
 }

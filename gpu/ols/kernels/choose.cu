@@ -176,21 +176,15 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec)
     return every == 1 ? 0 : output_bytes(spec) * (1.0 + 1.0 / every) / MEMORY_RATE;
 }
 
-/* The way back of a folded spectrum, with the product, and one whose outputs go through shared memory to be thinned out, as a
- * part of one of all points: they were estimated from their instructions. */
-static double way_back(const OlsKernel *k)
-{
-    if (k->fold > 1)
-        return 0.15 + 1.2 / k->fold;
-    return k->fold == 1 && k->layout == LW_TIME_FAST ? 1.05 : 1;
-}
-
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     const int every = k->fold > 0 ? lw_post_every(spec->post) : 1;
     const double memory = output_bytes(spec) * (1.0 / every + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    const double transforms = way_back(k) + 0.8 / spec->n_filters;
+    /* The way back of a folded spectrum, with the product, and one whose outputs go through shared memory to be thinned out, as a
+     * part of one of all points: they were estimated from their instructions. */
+    const double unfolded = k->fold == 1 && k->layout == LW_TIME_FAST ? 1.05 : 1;
+    const double transforms = (k->fold > 1 ? 0.15 + 1.2 / k->fold : unfolded) + 0.8 / spec->n_filters;
     const double transform = point_seconds(k, spec) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
     /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
@@ -322,16 +316,6 @@ static double direct_seconds_per_output(const struct lw_cuda_ols_spec *spec)
     return lw_direct_seconds_per_output(spec) + lw_cuda_ols_thinning_seconds(spec);
 }
 
-static void plan_direct(struct lw_cuda_ols_plan *plan)
-{
-    plan->path = LW_CUDA_DIRECT;
-    plan->design = "";
-    plan->unit = 1;
-    plan->channel_unit = 1;
-    plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
-    plan->seconds_per_output = direct_seconds_per_output(&plan->spec);
-}
-
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
                        struct lw_cuda_ols_plan *out, struct lw_error *err)
 {
@@ -348,9 +332,12 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         index = look_for_kernel(&plan);
     }
     const bool direct = spec->segment == 0 && spec->nth_best == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
-    if (direct && !plan.finds && (index < 0 || direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
-        plan_direct(&plan);
-    else if (index >= 0)
+    if (direct && !plan.finds && (index < 0 || direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec))) {
+        plan.path = LW_CUDA_DIRECT;
+        plan.unit = plan.channel_unit = 1;
+        plan.bank_bytes = lw_direct_bank_bytes(spec);
+        plan.seconds_per_output = direct_seconds_per_output(spec);
+    } else if (index >= 0)
         plan_segments(&plan, index);
     else if (plan.most_segment == 0)
         plan.path = LW_CUDA_TOO_LONG;

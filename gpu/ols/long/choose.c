@@ -88,18 +88,6 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct 
     return best;
 }
 
-/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole data
- * set all batches alike, since cuFFT fills up the last one. */
-static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
-{
-    const int64_t batch_samples = (int64_t)1 << 21, most = 64;
-    const int64_t batch = lw_max64(lw_min64(batch_samples / plan->segment, most), 1);
-    if (n_outputs <= 0)
-        return (int)batch;
-    const int64_t items = count_items(&plan->spec, n_outputs, plan->hop);
-    return (int)lw_divide_up(items, lw_divide_up(items, batch));
-}
-
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                        struct lw_long_ols_plan *out, struct lw_error *err)
 {
@@ -119,7 +107,11 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)lw_min64(spec->n_filters, out->method->most_group);
-    out->batch = choose_batch(out, n_outputs);
+    /* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole data
+     * set all batches alike, since cuFFT fills up the last one. */
+    const int64_t batch_samples = (int64_t)1 << 21, most = 64, batch = lw_max64(lw_min64(batch_samples / segment, most), 1);
+    const int64_t items = n_outputs > 0 ? count_items(spec, n_outputs, hop) : batch;
+    out->batch = (int)lw_divide_up(items, lw_divide_up(items, batch));
     const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
     out->seconds_per_output = seconds_per_sample(spec, arch, n_outputs, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);
     return LW_OK;

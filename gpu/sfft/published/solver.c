@@ -342,15 +342,6 @@ static int capture(struct solver *solver, struct lw_error *err)
     return rc;
 }
 
-static void add_times(const struct solver *solver, struct lw_published_profile *profile)
-{
-    for (int step = COMB; step < N_MARKS; step++) {
-        float ms = 0;
-        cudaEventElapsedTime(&ms, solver->marks[step - 1], solver->marks[step]);
-        *(double *)(void *)((char *)profile + steps[step].seconds) += 1e-3 * (double)ms;
-    }
-}
-
 int lw_cuda_published_run_on(struct lw_published_solver *base, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err)
 {
@@ -362,8 +353,11 @@ int lw_cuda_published_run_on(struct lw_published_solver *base, const double *sam
     if ((rc = lw_cuda_check(cudaGraphLaunch(solver->graph, solver->stream), "launching a sparse transform", err)) ||
         (rc = lw_cuda_check(cudaStreamSynchronize(solver->stream), "waiting for a sparse transform", err)))
         return rc;
-    if (solver->is_timed)
-        add_times(solver, profile);
+    for (int step = COMB; solver->is_timed && step < N_MARKS; step++) {
+        float ms = 0;
+        cudaEventElapsedTime(&ms, solver->marks[step - 1], solver->marks[step]);
+        *(double *)(void *)((char *)profile + steps[step].seconds) += 1e-3 * (double)ms;
+    }
     *result = (struct lw_sfft_result){.lines = solver->lines, .n_lines = control->n_reported, .n_found = control->n_lines};
     lw_published_conclude(&layout->plan, layout->window->energy, &control->figures,
                           control->n_elected <= solver->device.capacity, result);

@@ -176,8 +176,7 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
                        least > ols->n_taps ? " with --post or --interpolate" : "");
     if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
         return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length%s on",
-                       ols->segment, least, MOST_SEGMENT,
-                       least > ols->n_taps ? " and what --post or --interpolate needs" : "");
+                       ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
     return LW_OK;
 }
 

@@ -29,19 +29,6 @@ int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols
     return (int64_t)sizeof(struct lw_cpu_post) + (n_weights(shape) + end_reals(spec)) * (int64_t)shape->kernels->real_bytes;
 }
 
-static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post *post)
-{
-    const int rate = shape->rate;
-    for (int place = 0; place < LW_POST_PLACES; place++) {
-        struct lw_post_weights w;
-        char *const to = (char *)post->weights + (size_t)(place * LW_POST_SPAN * rate) * shape->kernels->real_bytes;
-        lw_post_weigh(spec->ols.post, spec->n_outputs, place, &w);
-        for (int k = 0; k < LW_POST_SPAN; k++)
-            shape->kernels->round_reals(w.weights[k], to + (size_t)(k * rate) * shape->kernels->real_bytes, rate);
-        post->phases[place] = (struct lw_cpu_phases){rate, {w.begin[0], w.begin[1]}, {w.end[0], w.end[1]}, to};
-    }
-}
-
 int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post **out,
                        struct lw_error *err)
 {
@@ -57,8 +44,15 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
         return LW_ESYSTEM;
     }
     lw_op_power_range(spec, &post->least, &post->most);
-    if (shape->rate > 1)
-        fill_phases(spec, shape, post);
+    const int rate = shape->rate;
+    for (int place = 0; rate > 1 && place < LW_POST_PLACES; place++) {
+        struct lw_post_weights w;
+        char *const to = (char *)post->weights + (size_t)(place * LW_POST_SPAN * rate) * shape->kernels->real_bytes;
+        lw_post_weigh(spec->ols.post, spec->n_outputs, place, &w);
+        for (int k = 0; k < LW_POST_SPAN; k++)
+            shape->kernels->round_reals(w.weights[k], to + (size_t)(k * rate) * shape->kernels->real_bytes, rate);
+        post->phases[place] = (struct lw_cpu_phases){rate, {w.begin[0], w.begin[1]}, {w.end[0], w.end[1]}, to};
+    }
     *out = post;
     return LW_OK;
 }

@@ -47,8 +47,9 @@ static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attem
         choice->comb_loops = COMB_LOOPS;
 }
 
-static int check_counts(const struct lw_published_plan *plan, struct lw_error *err)
+static int check(const struct lw_published_plan *plan, struct lw_error *err)
 {
+    const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_published_window_half(plan) + 1;
     const struct lw_published_choice *const choice = &plan->choice;
     if (choice->votes > choice->location_loops)
         return lw_fail(err, LW_ECONFIG, "--location-loops %d,votes=%d: more votes than there are loops that vote",
@@ -56,15 +57,9 @@ static int check_counts(const struct lw_published_plan *plan, struct lw_error *e
     if (lw_published_count_loops(plan) >= LW_PUBLISHED_LOOPS)
         return lw_fail(err, LW_ECONFIG, "--location-loops %d,estimation-loops=%d are more than %d together",
                        choice->location_loops, choice->estimation_loops, LW_PUBLISHED_LOOPS - 1);
-    if (choice->comb > 0 && plan->spec.n % choice->comb != 0)
+    if (choice->comb > 0 && n % choice->comb != 0)
         return lw_fail(err, LW_ECONFIG, "--comb %" PRId64 " does not divide the %" PRId64 " samples: give a divisor, or a "
-                       "--count of samples that it divides", choice->comb, plan->spec.n);
-    return LW_OK;
-}
-
-static int check_sizes(const struct lw_published_plan *plan, struct lw_error *err)
-{
-    const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_published_window_half(plan) + 1;
+                       "--count of samples that it divides", choice->comb, n);
     if (n > LW_PUBLISHED_MAX_SAMPLES)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: %" PRId64 " samples, at most %" PRId64 " are possible: choose a "
                        "piece with --count, or --algorithm sparse", n, LW_PUBLISHED_MAX_SAMPLES);
@@ -96,8 +91,8 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
     plan->samples = (lw_published_count_loops(plan) + 1) * taps;
     if (plan->choice.comb > 0)
         plan->samples += plan->choice.comb_loops * plan->choice.comb;
-    int rc;
-    if ((rc = check_counts(plan, err)) || (rc = check_sizes(plan, err)))
+    const int rc = check(plan, err);
+    if (rc)
         return rc;
     plan->capacity = 16 * n_lines + 1024 + (int64_t)fmin(2 * by_chance(plan), (double)spec->n);
     return LW_OK;

@@ -172,12 +172,6 @@ static void mark_touched(const struct line *line, unsigned char *bad, unsigned c
 
 /* ---- an image ------------------------------------------------------------------------------------------------------ */
 
-/* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no
- * pixel that does not count. */
-struct columns {
-    int32_t *alike, *good;
-};
-
 struct image {
     const struct lw_counted *counted;
     const struct lw_conv2d_spec *conv2d;
@@ -185,7 +179,9 @@ struct image {
     int64_t c;
     size_t bytes;               /* of a pixel */
     int64_t begin;              /* row of the image that the slot's first is */
-    struct columns columns;
+    /* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no
+     * pixel that does not count. */
+    int32_t *alike, *good;
 };
 
 static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
@@ -217,8 +213,8 @@ static void take_row(struct image *image, int64_t i, bool touches)
         good = touches && is_bad_pixel(image->counted, image->slot, image->c, i, column) ? 0 : good + 1;
         if (column < ahead)
             continue;
-        next(&image->columns.alike[column - ahead], alike >= least);
-        next(&image->columns.good[column - ahead], good >= c->kernel_columns);
+        next(&image->alike[column - ahead], alike >= least);
+        next(&image->good[column - ahead], good >= c->kernel_columns);
     }
 }
 
@@ -229,8 +225,7 @@ static void mark_row(const struct image *image, int64_t row, unsigned char *skip
     const bool skips = image->counted->skips_ends, is_end = row < rows.first || row >= rows.end;
     for (int64_t j = 0; j < c->output_columns; j++) {
         const bool reaches = skips && (is_end || j < columns.first || j >= columns.end);
-        skip[j] =
-            reaches || image->columns.alike[j] >= lw_max64(c->kernel_rows, ALIKE_SIDE) || image->columns.good[j] < c->kernel_rows;
+        skip[j] = reaches || image->alike[j] >= lw_max64(c->kernel_rows, ALIKE_SIDE) || image->good[j] < c->kernel_rows;
     }
 }
 
@@ -242,7 +237,7 @@ static void mark_image(const struct lw_counted *counted, const struct lw_slot *s
     const bool touches = can_touch(counted);
     struct image image = {
         .counted = counted, .conv2d = conv2d, .slot = slot, .c = c, .bytes = lw_type_bytes(counted->job->op.input),
-        .begin = begin_of(counted, slot), .columns = {scratch, scratch + width},
+        .begin = begin_of(counted, slot), .alike = scratch, .good = scratch + width,
     };
     memset(scratch, 0, (size_t)(2 * width) * sizeof *scratch);
     for (int64_t i = before; i < newest + slot->block.count; i++) {

@@ -467,19 +467,6 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
              job->ops->channel, stretches);
 }
 
-static int measure_stretches(struct clip *clip, struct lw_setup *setup, struct lw_noise_said *said, struct lw_error *err)
-{
-    const int64_t all = setup->job.op.n_channels, group = clip->pass.group;
-    int rc = LW_OK;
-    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
-        for (int64_t stretch = 0; stretch < n_stretches(clip) && rc == LW_OK; stretch++) {
-            choose_stretch(clip, stretch);
-            rc = measure_group(clip, setup, channel, lw_min64(group, all - channel), said, err);
-        }
-    choose_stretch(clip, 0);
-    return rc;
-}
-
 /* The filters from `first` on that are measured together. @param n  set: how many they are */
 static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int first, int *n, struct lw_noise_said *said,
                            struct lw_error *err)
@@ -497,7 +484,13 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
         return rc;
     choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);
-    rc = rc ? rc : measure_stretches(&clip, setup, said, err);
+    const int64_t all = setup->job.op.n_channels, group = clip.pass.group;
+    for (int64_t channel = 0; channel < all && rc == LW_OK; channel += group)
+        for (int64_t stretch = 0; stretch < n_stretches(&clip) && rc == LW_OK; stretch++) {
+            choose_stretch(&clip, stretch);
+            rc = measure_group(&clip, setup, channel, lw_min64(group, all - channel), said, err);
+        }
+    choose_stretch(&clip, 0);
     *n = (int)n_filters(&clip);
     tell(&clip, said);
     lw_noise_pass_close(&clip.pass);
