@@ -391,12 +391,11 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     op->plan = *plan;
     op->memory = memory_of(engine, spec, plan, count, n_channels);
     const int rc = set_up(op, err);
-    if (rc) {
+    if (rc)
         op_destroy(op);
-        return rc;
-    }
-    *out = op;
-    return LW_OK;
+    else
+        *out = op;
+    return rc;
 }
 
 static const struct lw_engine_ops engine_ops = {

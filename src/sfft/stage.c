@@ -47,8 +47,8 @@ struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, c
 {
     assert(spec->n > 1 && spec->n <= LW_SFFT_MAX_SAMPLES && spec->n_shifts <= LW_SFFT_SHIFTS);
     struct lw_sfft_stage stage = {.spec = *spec, .window = window};
-    /* Shifts of 0, then from B/2 in equal ratios q to n/q: then every step of the location has the same margin, a turn over 2 q, the
-     * last one included, which has to hit a single frequency. */
+    /* Shifts of 0, then from B/2 in equal ratios q to n/q: then every step of the location has the same margin, a turn over 2 q,
+     * the last one included, which has to hit a single frequency. */
     const double first = (double)spec->n_buckets / 2;
     if (spec->n_shifts > 1)
         stage.ratio = pow((double)spec->n / first, 1.0 / (spec->n_shifts - 1));

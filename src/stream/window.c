@@ -93,10 +93,9 @@ static int read_outside(struct lw_stream_window *window, const struct lw_window_
     const struct lw_slab slab = {.first = first, .count = count, .channel = part->channel,
                                  .n_channels = part->n_channels, .into = window->scratch, .into_axis = count};
     const int rc = lw_reader_read(window->spec.reader, &slab, err);
-    if (rc)
-        return rc;
-    spread(window, part, begin, end, first, count);
-    return LW_OK;
+    if (rc == LW_OK)
+        spread(window, part, begin, end, first, count);
+    return rc;
 }
 
 int lw_window_begin(struct lw_stream_window *window, const struct lw_window_part *part, struct lw_error *err)

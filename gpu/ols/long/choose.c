@@ -107,8 +107,8 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)lw_min64(spec->n_filters, out->method->most_group);
-    /* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole data
-     * set all batches alike, since cuFFT fills up the last one. */
+    /* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole
+     * data set all batches alike, since cuFFT fills up the last one. */
     const int64_t batch_samples = (int64_t)1 << 21, most = 64, batch = lw_max64(lw_min64(batch_samples / segment, most), 1);
     const int64_t items = n_outputs > 0 ? count_items(spec, n_outputs, hop) : batch;
     out->batch = (int)lw_divide_up(items, lw_divide_up(items, batch));

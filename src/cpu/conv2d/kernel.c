@@ -219,12 +219,11 @@ int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_sh
     }
     if (rc == LW_OK && spec->nan == LW_NAN_INTERPOLATE)
         rc = make_sums(c, &kernel, err);
-    if (rc) {
+    if (rc)
         lw_cpu_kernel2d_release(&kernel);
-        return rc;
-    }
-    *out = kernel;
-    return LW_OK;
+    else
+        *out = kernel;
+    return rc;
 }
 
 void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel)

@@ -92,10 +92,9 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
     if (plan->choice.comb > 0)
         plan->samples += plan->choice.comb_loops * plan->choice.comb;
     const int rc = check(plan, err);
-    if (rc)
-        return rc;
-    plan->capacity = 16 * n_lines + 1024 + (int64_t)fmin(2 * by_chance(plan), (double)spec->n);
-    return LW_OK;
+    if (rc == LW_OK)
+        plan->capacity = 16 * n_lines + 1024 + (int64_t)fmin(2 * by_chance(plan), (double)spec->n);
+    return rc;
 }
 
 int64_t lw_published_window_half(const struct lw_published_plan *plan) { return lw_sfft_window_half(&plan->window); }

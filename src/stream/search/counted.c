@@ -179,8 +179,8 @@ struct image {
     int64_t c;
     size_t bytes;               /* of a pixel */
     int64_t begin;              /* row of the image that the slot's first is */
-    /* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and no
-     * pixel that does not count. */
+    /* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and
+     * no pixel that does not count. */
     int32_t *alike, *good;
 };
 
