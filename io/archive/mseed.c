@@ -458,17 +458,11 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 }
 
 const struct lw_format lw_format_mseed = {
-    .name = "miniSEED",
-    .file_text = "a miniSEED file",
+    .name = "miniSEED", .file_text = "a miniSEED file",
     .start = lw_mseed_make_ready,
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
+    .recognise = recognise, .list = list, .describe = describe,
     .find_stretches = find_stretches,
-    .open = open_described,
-    .open_bytes = sizeof(struct opened),
-    .read = read_box,
-    .reads_in_threads = true,
+    .open = open_described, .open_bytes = sizeof(struct opened), .read = read_box, .reads_in_threads = true,
     .close = close_choice,
     .visit_attributes = visit_attributes,
 };

@@ -188,16 +188,9 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 }
 
 const struct lw_format lw_format_npy = {
-    .name = "NumPy",
-    .file_text = "a NumPy file",
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
-    .open = open_flat,
-    .open_bytes = sizeof(struct lw_flat_opened),
-    .read = lw_flat_read,
-    .reads_in_threads = true,
+    .name = "NumPy", .file_text = "a NumPy file",
+    .recognise = recognise, .list = list, .describe = describe,
+    .open = open_flat, .open_bytes = sizeof(struct lw_flat_opened), .read = lw_flat_read, .reads_in_threads = true,
     .close = lw_flat_close,
-    .locate = lw_flat_locate,
-    .read_numbers = read_flat_numbers,
+    .locate = lw_flat_locate, .read_numbers = read_flat_numbers,
 };

@@ -244,17 +244,9 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 }
 
 const struct lw_format lw_format_presto = {
-    .name = "PRESTO",
-    .file_text = "a PRESTO time series",
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
-    .open = open_flat,
-    .open_bytes = sizeof(struct lw_flat_opened),
-    .read = lw_flat_read,
-    .reads_in_threads = true,
+    .name = "PRESTO", .file_text = "a PRESTO time series",
+    .recognise = recognise, .list = list, .describe = describe,
+    .open = open_flat, .open_bytes = sizeof(struct lw_flat_opened), .read = lw_flat_read, .reads_in_threads = true,
     .close = lw_flat_close,
-    .locate = lw_flat_locate,
-    .visit_attributes = visit_attributes,
-    .read_numbers = read_flat_numbers,
+    .locate = lw_flat_locate, .visit_attributes = visit_attributes, .read_numbers = read_flat_numbers,
 };

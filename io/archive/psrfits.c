@@ -459,15 +459,9 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
 }
 
 const struct lw_format lw_format_psrfits = {
-    .name = "PSRFITS",
-    .file_text = "a PSRFITS file",
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
-    .open = open_described,
-    .open_bytes = sizeof(struct opened),
-    .read = read_box,
-    .reads_in_threads = true,
+    .name = "PSRFITS", .file_text = "a PSRFITS file",
+    .recognise = recognise, .list = list, .describe = describe,
+    .open = open_described, .open_bytes = sizeof(struct opened), .read = read_box, .reads_in_threads = true,
     .close = close_file,
     .visit_attributes = lw_psrfits_visit_attributes,
 };

@@ -546,15 +546,9 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 }
 
 const struct lw_format lw_format_segy = {
-    .name = "SEG-Y",
-    .file_text = "a SEG-Y file",
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
-    .open = open_described,
-    .open_bytes = sizeof(struct segy),
-    .read = read_box,
-    .reads_in_threads = true,
+    .name = "SEG-Y", .file_text = "a SEG-Y file",
+    .recognise = recognise, .list = list, .describe = describe,
+    .open = open_described, .open_bytes = sizeof(struct segy), .read = read_box, .reads_in_threads = true,
     .close = close_file,
     .visit_attributes = visit_attributes,
 };

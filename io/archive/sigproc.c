@@ -514,16 +514,9 @@ static bool locate(void *dataset, struct lw_stored *out)
 }
 
 const struct lw_format lw_format_sigproc = {
-    .name = "SIGPROC",
-    .file_text = "a SIGPROC filterbank file",
-    .recognise = recognise,
-    .list = list,
-    .describe = describe,
-    .open = open_described,
-    .open_bytes = sizeof(struct opened),
-    .read = read_box,
-    .reads_in_threads = true,
+    .name = "SIGPROC", .file_text = "a SIGPROC filterbank file",
+    .recognise = recognise, .list = list, .describe = describe,
+    .open = open_described, .open_bytes = sizeof(struct opened), .read = read_box, .reads_in_threads = true,
     .close = close_file,
-    .locate = locate,
-    .visit_attributes = visit_attributes,
+    .locate = locate, .visit_attributes = visit_attributes,
 };

@@ -271,20 +271,13 @@ static const struct lw_library library = {
 };
 
 const struct lw_format lw_format_hdf5 = {
-    .name = "HDF5",
-    .file_text = "an HDF5 file",
+    .name = "HDF5", .file_text = "an HDF5 file",
     .library = &library,
     .start = lw_hdf5_start,
-    .recognise = recognise,
-    .list = lw_probe_list,
+    .recognise = recognise, .list = lw_probe_list,
     .find_origin = lw_probe_origin,
     .describe = describe,
-    .open = open_dataset,
-    .open_bytes = sizeof(struct opened),
-    .read = read_box,
-    .close = close_dataset,
-    .locate = locate,
-    .visit_attributes = lw_hdf5_visit_attributes,
-    .read_numbers = read_numbers,
+    .open = open_dataset, .open_bytes = sizeof(struct opened), .read = read_box, .close = close_dataset,
+    .locate = locate, .visit_attributes = lw_hdf5_visit_attributes, .read_numbers = read_numbers,
     .read_notes = lw_hdf5_read_notes,
 };

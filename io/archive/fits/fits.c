@@ -418,19 +418,11 @@ static int read_notes(const struct lw_object *object, struct lw_notes *notes, st
 }
 
 const struct lw_format lw_format_fits = {
-    .name = "FITS",
-    .file_text = "a FITS file",
-    .recognise = lw_fits_begins,
-    .list = list,
+    .name = "FITS", .file_text = "a FITS file",
+    .recognise = lw_fits_begins, .list = list,
     .find_origin = find_origin,
     .describe = describe,
-    .open = open_image,
-    .open_bytes = sizeof(struct opened),
-    .read = read_box,
-    .reads_in_threads = true,
+    .open = open_image, .open_bytes = sizeof(struct opened), .read = read_box, .reads_in_threads = true,
     .close = close_image,
-    .locate = locate,
-    .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
-    .read_notes = read_notes,
+    .locate = locate, .visit_attributes = visit_attributes, .read_numbers = read_numbers, .read_notes = read_notes,
 };

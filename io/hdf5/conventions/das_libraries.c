@@ -150,9 +150,7 @@ static int describe_xdas(struct lw_subject *subject)
 }
 
 const struct lw_convention lw_convention_xdas = {
-    .name = "xdas",
-    .pattern = "*",
-    .is_data = is_xdas_data,
+    .name = "xdas", .pattern = "*", .is_data = is_xdas_data,
     .describe = describe_xdas,
 };
 
@@ -200,8 +198,6 @@ static int describe_simple(struct lw_subject *subject)
 }
 
 const struct lw_convention lw_convention_simple = {
-    .name = "H5Simple",
-    .pattern = "*",
-    .is_data = is_simple_data,
+    .name = "H5Simple", .pattern = "*", .is_data = is_simple_data,
     .describe = describe_simple,
 };
