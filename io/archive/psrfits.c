@@ -393,13 +393,6 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     return find_slots(opened, opened->slots, &n, err);
 }
 
-static void fill_nan(const struct lw_patch *patch)
-{
-    for (int64_t t = 0; t < patch->n_times; t++)
-        for (int64_t c = 0; c < patch->n_channels; c++)
-            ((float *)(patch->into + t * patch->pitch))[c] = NAN;
-}
-
 /* @param neutral  what stands for numbers that there are none of */
 static int read_column(const struct opened *opened, int64_t row, int64_t place, float neutral, int64_t channel, int64_t n,
                        float *values, struct lw_error *err)
@@ -443,9 +436,11 @@ static int read_patch(const void *dataset, const struct lw_patch *patch, struct 
         part.time = t % per_row;
         part.n_times = lw_min64(per_row - part.time, end - t);
         part.into = patch->into + (t - patch->time) * patch->pitch;
-        if (slots && slots[row] != slot)
-            fill_nan(&part);
-        else if (are_plain || (rc = read_levels(opened, row, &part, &levels, err)) == LW_OK)
+        const bool is_missing = slots && slots[row] != slot;
+        for (int64_t i = 0; is_missing && i < part.n_times; i++)
+            for (int64_t c = 0; c < part.n_channels; c++)
+                ((float *)(part.into + i * part.pitch))[c] = NAN;
+        if (!is_missing && (are_plain || (rc = read_levels(opened, row, &part, &levels, err)) == LW_OK))
             rc = lw_spectra_read(spectra, row_byte(&opened->table, row) + opened->table.data, &part,
                                  are_plain ? NULL : &levels, err);
     }

@@ -69,8 +69,7 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     if (!parse_parts(raw, &told))
         return lw_fail(err, LW_EUSAGE,
                        "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
-                       "le, complex- before them; orders time-slow and time-fast",
-                       raw);
+                       "le, complex- before them; orders time-slow and time-fast", raw);
     if (__builtin_mul_overflow(lw_values_bytes(&told.values), told.channels, &frame) || told.offset > info->file_bytes ||
         info->file_bytes - told.offset < frame)
         return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says",

@@ -219,25 +219,23 @@ static int open_header(const char *file, struct bytes *bytes, struct lw_error *e
 /* ---- what is taken from it -------------------------------------------------------------------------------------------- */
 
 /* Frequencies one by one are a first one and a step, if they are regular. */
-static void note_frequency(struct header *header, double mhz)
-{
-    const int64_t i = header->n_listed++;
-    if (i == 0)
-        header->first_mhz = mhz;
-    else if (i == 1)
-        header->step_mhz = mhz - header->first_mhz;
-    else if (!(fabs(mhz - header->first_mhz - (double)i * header->step_mhz) <= 0.01 * fabs(header->step_mhz)))
-        header->step_mhz = NAN;
-}
-
 static void note(const struct item *item, struct header *header)
 {
     void *const place = (char *)header + item->keyword->place;
-    if (strcmp(item->keyword->name, "fchannel") == 0)
-        note_frequency(header, item->real);
-    else if (item->keyword->place == 0)
+    const double mhz = item->real;
+    if (strcmp(item->keyword->name, "fchannel") == 0) {
+        const int64_t i = header->n_listed++;
+        if (i == 0)
+            header->first_mhz = mhz;
+        else if (i == 1)
+            header->step_mhz = mhz - header->first_mhz;
+        else if (!(fabs(mhz - header->first_mhz - (double)i * header->step_mhz) <= 0.01 * fabs(header->step_mhz)))
+            header->step_mhz = NAN;
         return;
-    else if (item->keyword->kind == TEXT)
+    }
+    if (item->keyword->place == 0)
+        return;
+    if (item->keyword->kind == TEXT)
         memcpy(place, item->text, sizeof item->text);
     else if (item->keyword->kind == REAL)
         memcpy(place, &item->real, sizeof item->real);

@@ -97,24 +97,13 @@ static const void *raw_line(const struct lw_spectra *spectra, const struct lw_pa
     return line;
 }
 
-/* Spectra whose bytes, with those between them, fit what is read at a time. */
-static int64_t times_at_once(const struct lw_spectra *spectra, const struct lw_patch *patch)
-{
-    const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
-    const int64_t room = 8 * (RAW_BYTES - 2);
-    return (stride - width) / 8 > NEAR_BYTES ? 1 : lw_min64(patch->n_times, (room - width) / stride + 1);
-}
-
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
-
-static uint16_t ordered16(uint16_t word, bool is_swapped) { return is_swapped ? __builtin_bswap16(word) : word; }
-static uint32_t ordered32(uint32_t word, bool is_swapped) { return is_swapped ? __builtin_bswap32(word) : word; }
 
 static double value16(const uint8_t *at, struct lw_type type)
 {
     uint16_t word;
     memcpy(&word, at, sizeof word);
-    word = ordered16(word, type.is_swapped);
+    word = type.is_swapped ? __builtin_bswap16(word) : word;
     return type.scalar == LW_INT16 ? (int16_t)word : word;
 }
 
@@ -123,7 +112,7 @@ static double value32(const uint8_t *at, struct lw_type type)
     uint32_t word;
     float value;
     memcpy(&word, at, sizeof word);
-    word = ordered32(word, type.is_swapped);
+    word = type.is_swapped ? __builtin_bswap32(word) : word;
     memcpy(&value, &word, sizeof value);
     return value;
 }
@@ -182,9 +171,11 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
         spectra->n_summed == 1 && !levels && given.scalar == stored.scalar && given.is_swapped == stored.is_swapped;
     struct raw raw[LW_MAX_SUMMED];
     struct lw_patch part = *patch;
+    /* Spectra whose bytes, with those between them, fit what is read at a time. */
+    const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
+    const int64_t at_once = (stride - width) / 8 > NEAR_BYTES ? 1 : (8 * (RAW_BYTES - 2) - width) / stride + 1;
     for (int64_t rest = patch->n_times; rest > 0; rest -= part.n_times) {
-        part.n_times = rest;
-        part.n_times = times_at_once(spectra, &part);
+        part.n_times = lw_min64(rest, at_once);
         int rc = LW_OK;
         for (int s = 0; rc == LW_OK && s < spectra->n_summed; s++)
             rc = read_raw(spectra, offset, &part, spectra->summed[s], &raw[s], err);

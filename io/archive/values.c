@@ -106,15 +106,6 @@ static void load(const struct lw_values *values, const char *from, int64_t from_
     }
 }
 
-static void scale(const struct lw_values *values, double *numbers, int64_t n)
-{
-    const double middle = values->number == LW_NUMBER_INT16 ? 32768 : -128;
-    for (int64_t i = 0; i < n && values->is_about_middle; i++)
-        numbers[i] += middle;
-    for (int64_t i = 0; i < n && values->is_scaled; i++)
-        numbers[i] = values->zero + values->scale * numbers[i];
-}
-
 static void store(enum lw_scalar scalar, const double *numbers, int64_t n, int64_t parts, char *to, int64_t to_step)
 {
     float *const singles = (float *)(void *)to;
@@ -132,12 +123,16 @@ static void convert_by_float64(const struct lw_values *values, const char *from,
                                int64_t to_step)
 {
     double numbers[BLOCK];
+    const double middle = values->number == LW_NUMBER_INT16 ? 32768 : -128;
     const enum lw_scalar scalar = find_float(values);
     const int64_t parts = values->is_complex ? 2 : 1, bytes = (int64_t)lw_scalar_bytes(scalar) * parts;
     for (int64_t at = 0, count; at < n; at += count) {
         count = lw_min64(BLOCK / parts, n - at);
         load(values, from + at * from_step * lw_values_bytes(values), from_step, count, numbers);
-        scale(values, numbers, count * parts);
+        for (int64_t i = 0; i < count * parts && values->is_about_middle; i++)
+            numbers[i] += middle;
+        for (int64_t i = 0; i < count * parts && values->is_scaled; i++)
+            numbers[i] = values->zero + values->scale * numbers[i];
         store(scalar, numbers, count, parts, to + at * to_step * bytes, to_step);
     }
 }

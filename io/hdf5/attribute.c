@@ -139,8 +139,7 @@ static char *find_item(hid_t object, const char *name, int index, int count, str
     return text;
 }
 
-bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
-                            struct lw_error *err)
+bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size, struct lw_error *err)
 {
     char *const whole = find_item(object, name, index, count, err);
     if (whole)
@@ -210,37 +209,27 @@ static hid_t stored_type(const struct lw_attribute *attribute)
 static herr_t put_text(hid_t stored, const char *text)
 {
     LW_CLOSED const hid_t type = H5Aget_type(stored);
-    herr_t rc = -1;
-    if (H5Tis_variable_str(type) > 0) {
-        rc = H5Awrite(stored, type, &text);
-    } else {
-        char padded[TEXT_LONGEST + 1] = "";
-        const size_t size = H5Tget_size(type);
-        if (strlen(text) <= size && size < sizeof padded) {
-            memcpy(padded, text, strlen(text));
-            rc = H5Awrite(stored, type, padded);
-        }
-    }
-    return rc;
-}
-
-static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
-{
-    switch (attribute->kind) {
-    case LW_ATTRIBUTE_TEXT: return put_text(stored, attribute->text);
-    case LW_ATTRIBUTE_INT: return H5Awrite(stored, H5T_NATIVE_INT64, &attribute->integer);
-    case LW_ATTRIBUTE_REAL: return H5Awrite(stored, H5T_NATIVE_DOUBLE, &attribute->real);
-    case LW_ATTRIBUTE_REALS: return H5Awrite(stored, H5T_NATIVE_DOUBLE, attribute->reals);
-    }
-    return -1;
+    char padded[TEXT_LONGEST + 1] = "";
+    const size_t size = H5Tget_size(type);
+    if (H5Tis_variable_str(type) > 0)
+        return H5Awrite(stored, type, &text);
+    if (strlen(text) > size || size >= sizeof padded)
+        return -1;
+    memcpy(padded, text, strlen(text));
+    return H5Awrite(stored, type, padded);
 }
 
 /* Put the value, and close what it is put to. @param how  "write", "overwrite" */
 static int put(hid_t stored, const struct lw_attribute *attribute, const char *how, struct lw_error *err)
 {
-    int rc = LW_OK;
-    if (stored < 0 || put_value(stored, attribute) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot %s attribute '%s'", how, attribute->name);
+    herr_t written = -1;
+    if (stored >= 0 && attribute->kind == LW_ATTRIBUTE_TEXT)
+        written = put_text(stored, attribute->text);
+    else if (stored >= 0 && attribute->kind == LW_ATTRIBUTE_INT)
+        written = H5Awrite(stored, H5T_NATIVE_INT64, &attribute->integer);
+    else if (stored >= 0)
+        written = H5Awrite(stored, H5T_NATIVE_DOUBLE, attribute->kind == LW_ATTRIBUTE_REAL ? &attribute->real : attribute->reals);
+    const int rc = written < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot %s attribute '%s'", how, attribute->name) : LW_OK;
     lw_hdf5_close(stored);
     return rc;
 }
@@ -252,9 +241,8 @@ int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struc
                        attribute->name, strlen(attribute->text), TEXT_LONGEST);
 
     LW_CLOSED const hid_t type = stored_type(attribute);
-    LW_CLOSED const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS
-                                      ? H5Screate_simple(1, &(hsize_t){(hsize_t)attribute->n_reals}, NULL)
-                                      : H5Screate(H5S_SCALAR);
+    const hsize_t n = (hsize_t)attribute->n_reals;
+    LW_CLOSED const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
     const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     return put(stored, attribute, "write", err);
 }

@@ -22,8 +22,7 @@ bool lw_attribute_read_first(hid_t object, const char *const *names, char *text,
 char *lw_attribute_take_text(hid_t object, const char *name, struct lw_error *err);
 
 /** The text number `index` of an attribute that holds `count` texts, at most H5S_MAX_RANK. */
-bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
-                            struct lw_error *err);
+bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size, struct lw_error *err);
 
 /** The text number `index` of a dataset of texts of one dimension, at most H5S_MAX_RANK of them. False also if it is empty. */
 bool lw_dataset_read_item(hid_t dataset, int index, char *text, size_t size, struct lw_error *err);

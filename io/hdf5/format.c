@@ -143,20 +143,7 @@ static int read_stored(const struct opened *opened, const struct lw_box *box, in
     return LW_OK;
 }
 
-/* Of one block, `count` samples of the box from number `i` on; rows of the box are `pitch` elements apart in memory. */
-static int read_block(const struct opened *opened, const struct lw_box *box, int64_t i, int64_t count, int64_t pitch,
-                      struct lw_error *err)
-{
-    const struct lw_blocks *const blocks = &opened->info->blocks;
-    const int64_t at = blocks->skip + box->first[0] + i * box->step[0];
-    const struct lw_box part = {
-        .first = {at / blocks->period, blocks->lead + at % blocks->period, box->first[1]}, .step = {1, box->step[0], box->step[1]},
-        .count = {1, count, box->count[1]}, .run = box->count[1], .pitch = pitch, .n_runs = count,
-        .into = (char *)box->into + i * pitch * (int64_t)lw_type_bytes(opened->info->type),
-    };
-    return read_stored(opened, &part, 3, err);
-}
-
+/* Of blocks, one after the other; rows of the box are `pitch` elements apart in memory. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
@@ -166,9 +153,13 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
         return read_stored(opened, box, opened->info->n_dims, err);
     int rc = LW_OK;
     for (int64_t i = 0, count; i < box->count[0] && rc == LW_OK; i += count) {
-        const int64_t in_block = (blocks->skip + box->first[0] + i * box->step[0]) % blocks->period;
+        const int64_t at = blocks->skip + box->first[0] + i * box->step[0], in_block = at % blocks->period;
         count = lw_min64(box->count[0] - i, lw_divide_up(blocks->period - in_block, box->step[0]));
-        rc = read_block(opened, box, i, count, pitch, err);
+        const struct lw_box part = {
+            .first = {at / blocks->period, blocks->lead + in_block, box->first[1]}, .step = {1, box->step[0], box->step[1]},
+            .count = {1, count, box->count[1]}, .run = box->count[1], .pitch = pitch, .n_runs = count,
+            .into = (char *)box->into + i * pitch * (int64_t)lw_type_bytes(opened->info->type)};
+        rc = read_stored(opened, &part, 3, err);
     }
     return rc;
 }
@@ -183,8 +174,7 @@ static bool locate(void *dataset, struct lw_stored *out)
     /* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
     const bool is_being_written = H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
     *out = (struct lw_stored){0};
-    if (info->blocks.n > 0 || opened->is_converted || is_being_written ||
-        !lw_stored_locate(opened->file, opened->dataset, out))
+    if (info->blocks.n > 0 || opened->is_converted || is_being_written || !lw_stored_locate(opened->file, opened->dataset, out))
         return false;
     if (!out->is_chunked)
         return info->chunk[0] == 0;
@@ -262,22 +252,16 @@ static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 }
 
 static const struct lw_library library = {
-    .read_rows = lw_hdf5_read_rows,
-    .find_quality = find_quality,
-    .find_chunk = find_chunk,
+    .read_rows = lw_hdf5_read_rows, .find_quality = find_quality,
     .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
-    .prepare_chunks = prepare_chunks,
-    .chunks_bytes = chunks_bytes,
+    .find_chunk = find_chunk, .prepare_chunks = prepare_chunks, .chunks_bytes = chunks_bytes,
 };
 
 const struct lw_format lw_format_hdf5 = {
     .name = "HDF5", .file_text = "an HDF5 file",
-    .library = &library,
-    .start = lw_hdf5_start,
-    .recognise = recognise, .list = lw_probe_list,
-    .find_origin = lw_probe_origin,
-    .describe = describe,
+    .library = &library, .start = lw_hdf5_start,
+    .recognise = recognise, .list = lw_probe_list, .find_origin = lw_probe_origin, .describe = describe,
     .open = open_dataset, .open_bytes = sizeof(struct opened), .read = read_box, .close = close_dataset,
-    .locate = locate, .visit_attributes = lw_hdf5_visit_attributes, .read_numbers = read_numbers,
-    .read_notes = lw_hdf5_read_notes,
+    .locate = locate, .visit_attributes = lw_hdf5_visit_attributes,
+    .read_numbers = read_numbers, .read_notes = lw_hdf5_read_notes,
 };

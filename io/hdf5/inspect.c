@@ -109,8 +109,7 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
     int rc = LW_OK;
     for (size_t i = 0; i < count && rc == LW_OK; i++) {
         if (H5Pget_virtual_filename(creation, i, source.file, sizeof source.file) < 0 ||
-            H5Pget_virtual_dsetname(creation, i, source.path, sizeof source.path) < 0 ||
-            memcmp(&source, &last, sizeof source) == 0)
+            H5Pget_virtual_dsetname(creation, i, source.path, sizeof source.path) < 0 || memcmp(&source, &last, sizeof source) == 0)
             continue;
         struct node next = {.above = node, .depth = node->depth + 1};
         LW_CLOSED const hid_t file = next.file = open_source_file(node, source.file, next.file_name);
@@ -182,9 +181,7 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
     hsize_t dims[H5S_MAX_RANK] = {0};
     LW_CLOSED const hid_t space = H5Dget_space(dataset);
     const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
-    const bool is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
-
-    if (is_null)
+    if (H5Sget_simple_extent_type(space) == H5S_NULL)
         return lw_fail(err, LW_EDATA, "%s is empty", lw_dataset_name(info).text);
     if (n_dims < 1 || n_dims > LW_MAX_DIMS)
         return lw_fail(err, LW_EDATA, "%s has %d dimensions, not 1 to %d%s", lw_dataset_name(info).text, n_dims, LW_MAX_DIMS,
@@ -234,25 +231,21 @@ int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *
 }
 
 /* Without a path, the file may tell which dataset is the data: of a result of this program, its first array. */
-static int open_dataset(hid_t file, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
-{
-    static const char *const own[] = {"filtered", "convolved", "best"};
-    const bool is_own = !info->path[0] && H5Aexists(file, "lapwing_complete") > 0;
-    for (size_t o = 0; is_own && o < sizeof own / sizeof *own && !info->path[0]; o++)
-        if (H5Lexists(file, own[o], H5P_DEFAULT) > 0)
-            snprintf(info->path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
-    if (!info->path[0])
-        lw_conventions_find_data(file, info->path);
-    return lw_probe_dataset(file, info->file, info->path, dataset, err);
-}
-
 int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err)
 {
+    static const char *const own[] = {"filtered", "convolved", "best"};
     struct lw_error broken;
     int rc;
-    if ((rc = lw_probe_file(info->file, file, err)) || (rc = lw_probe_check_complete(*file, info->file, err)) ||
-        (rc = open_dataset(*file, info, dataset, err)) || (rc = describe_shape(*dataset, info, err)) ||
-        (rc = describe_storage(*dataset, info, err)))
+    if ((rc = lw_probe_file(info->file, file, err)) || (rc = lw_probe_check_complete(*file, info->file, err)))
+        return rc;
+    const bool is_own = !info->path[0] && H5Aexists(*file, "lapwing_complete") > 0;
+    for (size_t o = 0; is_own && o < sizeof own / sizeof *own && !info->path[0]; o++)
+        if (H5Lexists(*file, own[o], H5P_DEFAULT) > 0)
+            snprintf(info->path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
+    if (!info->path[0])
+        lw_conventions_find_data(*file, info->path);
+    if ((rc = lw_probe_dataset(*file, info->file, info->path, dataset, err)) ||
+        (rc = describe_shape(*dataset, info, err)) || (rc = describe_storage(*dataset, info, err)))
         return rc;
     rc = lw_hdf5_sampling_find(*file, *dataset, info, &broken);
     return rc ? lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message) : LW_OK;

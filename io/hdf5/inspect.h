@@ -85,5 +85,4 @@ int lw_finder_create(const char *file, const char *path, int n_dims, int fd, str
 void lw_finder_destroy(struct lw_finder *finder);           /* NULL is legal */
 
 /** lw_format.find_chunk. */
-int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out,
-                   struct lw_error *err);
+int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);

@@ -34,17 +34,6 @@ static void dims_text(const hsize_t *dims, int n_dims, char *text, size_t size)
     append(text, size, "]");
 }
 
-static void describe_shape(hid_t dataset, struct lw_listing *row)
-{
-    hsize_t dims[H5S_MAX_RANK];
-    LW_CLOSED const hid_t space = H5Dget_space(dataset);
-    const H5S_class_t class = H5Sget_simple_extent_type(space);
-    if (class == H5S_SIMPLE)
-        dims_text(dims, H5Sget_simple_extent_dims(space, dims, NULL), row->shape, sizeof row->shape);
-    else
-        append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
-}
-
 static void describe_storage(hid_t dataset, struct lw_listing *row)
 {
     static const char *const names[] = {
@@ -80,11 +69,17 @@ static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
         snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
 }
 
-static void describe_type(hid_t dataset, struct lw_listing *row)
+static void describe_shape_and_type(hid_t dataset, struct lw_listing *row)
 {
     struct lw_dataset_info info = {0};
     struct lw_error broken;
-    LW_CLOSED const hid_t type = H5Dget_type(dataset);
+    hsize_t dims[H5S_MAX_RANK];
+    LW_CLOSED const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    const H5S_class_t class = H5Sget_simple_extent_type(space);
+    if (class == H5S_SIMPLE)
+        dims_text(dims, H5Sget_simple_extent_dims(space, dims, NULL), row->shape, sizeof row->shape);
+    else
+        append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
     lw_hdf5_type_text(type, row->type, sizeof row->type);
     const bool is_packed =
         lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
@@ -104,9 +99,8 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
         snprintf(row.storage, sizeof row.storage, "damaged");
         walk->visit(&row, walk->context);
     } else if (H5Iget_type(object) == H5I_DATASET) {
-        describe_shape(object, &row);
         describe_storage(object, &row);
-        describe_type(object, &row);
+        describe_shape_and_type(object, &row);
         describe_sampling(file, object, &row);
         walk->visit(&row, walk->context);
     }

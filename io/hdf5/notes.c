@@ -126,25 +126,20 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
 /* HDF5 leaves alone what the file does not have, so that a table that has changed is looked at once more. */
-static bool is_as_wanted(hid_t dataset, const struct lw_rows *rows)
-{
-    hsize_t dims[H5S_MAX_RANK] = {0};
-    bool fits = lw_hdf5_shape(dataset, dims) == 1 && rows->first + rows->count <= (int64_t)dims[0];
-    LW_CLOSED const hid_t type = H5Dget_type(dataset);
-    fits = fits && H5Tget_class(type) == H5T_COMPOUND;
-    for (int c = 0; fits && c < rows->n_columns; c++)
-        fits = H5Tget_member_index(type, rows->columns[c]) >= 0;
-    return fits;
-}
-
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
+    hsize_t dims[H5S_MAX_RANK] = {0};
     int rc;
     if ((rc = lw_probe_file(object->file, &file, err)) ||
         (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) || rows->count == 0)
         return rc;
-    if (!is_as_wanted(dataset, rows))
+    LW_CLOSED const hid_t there = H5Dget_type(dataset);
+    bool fits = lw_hdf5_shape(dataset, dims) == 1 && rows->first + rows->count <= (int64_t)dims[0] &&
+                H5Tget_class(there) == H5T_COMPOUND;
+    for (int c = 0; fits && c < rows->n_columns; c++)
+        fits = H5Tget_member_index(there, rows->columns[c]) >= 0;
+    if (!fits)
         return lw_fail(err, LW_EDATA, "'%s' changed while it was read", object->file);
     LW_CLOSED const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)rows->n_columns * sizeof(double));
     for (int c = 0; c < rows->n_columns; c++)

@@ -29,18 +29,8 @@ static bool is_scale(hid_t object, struct lw_error *err)
            strcmp(class, "DIMENSION_SCALE") == 0;
 }
 
-/* Whether one of the scales is taken; the rest is not looked at. A reference may well lead nowhere. */
-static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, void *context, struct lw_error *err)
-{
-    bool is_taken = false;
-    for (size_t s = 0; s < references->len && !is_taken; s++) {
-        LW_CLOSED const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)references->p + s);
-        is_taken = scale >= 0 && is_scale(scale, err) && take(scale, context, err);
-    }
-    return is_taken;
-}
-
-/* DIMENSION_LIST holds for each dimension a list of references; one that is anything else says nothing. */
+/* DIMENSION_LIST holds for each dimension a list of references; one that is anything else says nothing, and a reference may well
+ * lead nowhere. @return  whether one of the scales is taken; the rest is not looked at */
 static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
 {
     hvl_t lists[H5S_MAX_RANK];
@@ -57,7 +47,12 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
     const bool is_read = fits && H5Aread(attribute, type, lists) >= 0;
     if (!is_known || (fits && !is_read))
         lw_attribute_broken(dataset, "attribute DIMENSION_LIST", err);
-    const bool is_taken = is_read && offer_scales(dataset, &lists[dimension], take, context, err);
+    bool is_taken = false;
+    for (size_t s = 0; is_read && s < lists[dimension].len && !is_taken; s++) {
+        const hobj_ref_t *const reference = (const hobj_ref_t *)lists[dimension].p + s;
+        LW_CLOSED const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, reference);
+        is_taken = scale >= 0 && is_scale(scale, err) && take(scale, context, err);
+    }
     if (is_read)
         H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists);
     return is_taken;
@@ -120,17 +115,7 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 
 /* ---- its values ---------------------------------------------------------------------------------------------------- */
 
-/* Regular: no value is further from its place than a thousandth of the step, or than its rounding. */
-static bool is_regular(const double *values, hsize_t count, hsize_t stride, const struct lw_scale *scale, double epsilon)
-{
-    for (hsize_t i = 0; i < count; i++) {
-        const double place = scale->first + (double)(i * stride) * scale->step;
-        if (!(fabs(values[i] - place) <= 1e-3 * fabs(scale->step) + epsilon * fabs(place)))
-            return false;
-    }
-    return true;
-}
-
+/* @return  whether no value is further from its place than a thousandth of the step, or than its rounding */
 static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct lw_error *err)
 {
     double last, values[SCALE_SAMPLES];
@@ -149,7 +134,12 @@ static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct 
     out->first = values[0];
     out->step = (last - out->first) / (double)(length - 1);
     out->step_accuracy = epsilon * fmax(fabs(out->first), fabs(last)) / fabs(last - out->first);
-    return isfinite(out->step) && out->step != 0 && is_regular(values, count, stride, out, epsilon);
+    bool is_regular = isfinite(out->step) && out->step != 0;
+    for (hsize_t i = 0; i < count && is_regular; i++) {
+        const double place = out->first + (double)(i * stride) * out->step;
+        is_regular = fabs(values[i] - place) <= 1e-3 * fabs(out->step) + epsilon * fabs(place);
+    }
+    return is_regular;
 }
 
 bool lw_scale_read_dataset(hid_t scale, struct lw_scale *out, struct lw_error *err)

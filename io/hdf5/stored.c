@@ -34,14 +34,6 @@ static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES]
     return status != H5D_FILL_VALUE_USER_DEFINED || H5Pget_fill_value(creation, type, fill) >= 0;
 }
 
-/* Nothing is there of what was never written or lies in other files. */
-static bool take_offset(hid_t dataset, hid_t creation, int64_t *offset)
-{
-    const haddr_t address = H5Dget_offset(dataset);
-    *offset = (int64_t)address;
-    return H5Pget_external_count(creation) == 0 && address != HADDR_UNDEF && address <= INT64_MAX && lw_hdf5_is_all_there(dataset);
-}
-
 /* The descriptor of HDF5's driver for plain files. */
 static bool take_descriptor(hid_t file, int *fd)
 {
@@ -53,7 +45,8 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
-/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. */
+/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. Nothing is there of what was never
+ * written or lies in other files. */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;
@@ -61,12 +54,16 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
     const H5D_layout_t layout = H5Pget_layout(creation);
     bool found = take_descriptor(file, &out->fd);
     out->is_chunked = layout == H5D_CHUNKED;
-    if (layout == H5D_CHUNKED)
+    if (out->is_chunked) {
         found = found && H5Pget_chunk_opts(creation, &options) >= 0 && options == 0 &&
                 lw_hdf5_filters_take(creation, &out->filters) && take_fill(creation, type, out->fill) &&
                 take_chunk_bytes(creation, type, &out->filters.chunk_bytes);
-    else
-        found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, &out->offset);
+    } else {
+        const haddr_t address = H5Dget_offset(dataset);
+        out->offset = (int64_t)address;
+        found = found && layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0 && address != HADDR_UNDEF &&
+                address <= INT64_MAX && lw_hdf5_is_all_there(dataset);
+    }
     return found;
 }
 
@@ -155,18 +152,10 @@ static const H5FD_class_t driver = {
     .version = H5FD_CLASS_VERSION,
     .value = (H5FD_class_value_t)300,
 #endif
-    .name = "lapwing's finder",
-    .maxaddr = INT64_MAX,
-    .fc_degree = H5F_CLOSE_STRONG,
-    .fapl_size = sizeof(struct lw_finder *),
-    .open = driver_open,
-    .close = driver_close,
-    .get_eoa = driver_allocated,
-    .set_eoa = driver_allocate,
-    .get_eof = driver_size,
-    .read = driver_read,
-    .write = driver_write,
-    .fl_map = H5FD_FLMAP_DICHOTOMY,
+    .name = "lapwing's finder", .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_STRONG, .fapl_size = sizeof(struct lw_finder *), .fl_map = H5FD_FLMAP_DICHOTOMY,
+    .open = driver_open, .close = driver_close, .read = driver_read, .write = driver_write,
+    .get_eoa = driver_allocated, .set_eoa = driver_allocate, .get_eof = driver_size,
 };
 
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
@@ -226,8 +215,7 @@ static int find_missing(const struct lw_finder *finder, const hsize_t *first, st
     return address == HADDR_UNDEF ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 finds a chunk, and cannot read it");
 }
 
-int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out,
-                   struct lw_error *err)
+int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)
 {
     hsize_t at[LW_MAX_DIMS];
     char nothing;               /* which HDF5 would fill, and the driver does not */

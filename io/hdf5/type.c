@@ -94,8 +94,7 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
         return false;
 
     const size_t part = lw_scalar_bytes(parts[0].scalar);
-    if (H5Tget_member_offset(stored, 0) != 0 || H5Tget_member_offset(stored, 1) != part ||
-        H5Tget_size(stored) != 2 * part)
+    if (H5Tget_member_offset(stored, 0) != 0 || H5Tget_member_offset(stored, 1) != part || H5Tget_size(stored) != 2 * part)
         return false;
     *out = parts[0];
     out->is_complex = true;

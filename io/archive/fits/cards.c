@@ -215,8 +215,7 @@ static void put_numbers(struct lw_fits_cards *cards, const struct lw_attribute *
 void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribute *attribute)
 {
     char card[81];
-    const bool has_keyword =
-        strlen(attribute->name) <= 8 && is_made_of(attribute->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    const bool has_keyword = strlen(attribute->name) <= 8 && is_made_of(attribute->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
     if (attribute->kind == LW_ATTRIBUTE_REALS)
         put_numbers(cards, attribute);
     else if (has_keyword && attribute->kind == LW_ATTRIBUTE_TEXT)

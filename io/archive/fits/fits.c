@@ -50,10 +50,14 @@ static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk 
     return rc;
 }
 
-/* "FREQ" is "frequency"; the celestial "RA---TAN" is "ra". */
-static void name_coordinate(const char *type, struct lw_coordinate *out)
+/* Sections 8.2 to 8.4: regular are axes with an increment of their own and no projection (which stands behind a "-"). "FREQ" is
+ * "frequency"; the celestial "RA---TAN" is "ra". */
+static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw_coordinate *out)
 {
-    char *to = out->name;
+    char type[72], *to = out->name;
+    double reference = 1, value = 0, increment;
+    if (!lw_fits_text(unit, lw_fits_numbered("CTYPE", axis).text, type, sizeof type))
+        return;
     for (const char *at = type; *at && *at != '-' && to < out->name + sizeof out->name - 1; at++)
         *to++ = (char)tolower((unsigned char)*at);
     *to = '\0';
@@ -61,21 +65,10 @@ static void name_coordinate(const char *type, struct lw_coordinate *out)
         snprintf(out->name, sizeof out->name, "frequency");
     else if (strcmp(out->name, "utc") == 0)
         snprintf(out->name, sizeof out->name, "time");
-}
-
-/* Sections 8.2 to 8.4: regular are axes with an increment of their own and no projection (which stands behind a "-"). */
-static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw_coordinate *out)
-{
-    char type[72];
-    double reference = 1, value = 0, increment;
-    if (!lw_fits_text(unit, lw_fits_numbered("CTYPE", axis).text, type, sizeof type))
-        return;
-    name_coordinate(type, out);
     lw_fits_text(unit, lw_fits_numbered("CUNIT", axis).text, out->unit, sizeof out->unit);
     lw_fits_real(unit, lw_fits_numbered("CRPIX", axis).text, &reference);
     lw_fits_real(unit, lw_fits_numbered("CRVAL", axis).text, &value);
-    out->is_regular =
-        !strchr(type, '-') && lw_fits_real(unit, lw_fits_numbered("CDELT", axis).text, &increment) && increment != 0;
+    out->is_regular = !strchr(type, '-') && lw_fits_real(unit, lw_fits_numbered("CDELT", axis).text, &increment) && increment != 0;
     if (out->is_regular) {
         out->step = increment;
         out->first = value + (1 - reference) * increment;

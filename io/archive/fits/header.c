@@ -26,20 +26,6 @@ static void copy_trimmed(const char *from, size_t length, char *to, size_t size)
     to[length] = '\0';
 }
 
-/* 'It''s' and so on; blanks at the end do not count. */
-static void parse_quoted(const char *at, struct lw_fits_card *out)
-{
-    size_t n = 0;
-    for (at++; *at && (*at != '\'' || at[1] == '\''); at++) {
-        at += *at == '\'';
-        out->text[n++] = *at;
-    }
-    while (n > 0 && out->text[n - 1] == ' ')
-        n--;
-    out->text[n] = '\0';
-    out->kind = LW_FITS_TEXT;
-}
-
 /* A number; FORTRAN's exponent D is one, too. */
 static void parse_number(const char *at, struct lw_fits_card *out)
 {
@@ -55,11 +41,20 @@ static void parse_number(const char *at, struct lw_fits_card *out)
         out->kind = LW_FITS_INTEGER;
 }
 
+/* Of texts, 'It''s' and so on, blanks at the end do not count. */
 static void parse_value(const char *at, struct lw_fits_card *out)
 {
+    size_t n = 0;
     at += strspn(at, " ");
     if (*at == '\'') {
-        parse_quoted(at, out);
+        for (at++; *at && (*at != '\'' || at[1] == '\''); at++) {
+            at += *at == '\'';
+            out->text[n++] = *at;
+        }
+        while (n > 0 && out->text[n - 1] == ' ')
+            n--;
+        out->text[n] = '\0';
+        out->kind = LW_FITS_TEXT;
     } else if ((*at == 'T' || *at == 'F') && (at[1] == ' ' || at[1] == '/' || !at[1])) {
         out->kind = LW_FITS_LOGICAL;
         out->logical = *at == 'T';

@@ -253,8 +253,7 @@ static int find_tiling(const struct lw_fits_unit *unit, const char *file, struct
 {
     int64_t bitpix, n_axes;
     *out = (struct lw_fits_tiling){0};
-    if (!lw_fits_int(unit, "ZBITPIX", &bitpix) ||
-        (bitpix != 8 && bitpix != 16 && bitpix != 32 && bitpix != -32 && bitpix != -64))
+    if (!lw_fits_int(unit, "ZBITPIX", &bitpix) || (bitpix != 8 && bitpix != 16 && bitpix != 32 && bitpix != -32 && bitpix != -64))
         return fail(unit, file, "has no ZBITPIX that is 8, 16, 32, -32 or -64", err);
     if (!lw_fits_int(unit, "ZNAXIS", &n_axes) || n_axes < 1 || n_axes > LW_TILING_MOST_AXES)
         return fail(unit, file, "has no ZNAXIS from 1 to 6", err);

@@ -139,8 +139,7 @@ static const struct lw_attribute *find_carried(const struct lw_writer_dataset *d
 /* Whether the coordinate that a keyword describes is looked up in a table: its CTYPEi ends with -TAB. */
 static bool is_tabular(const struct lw_writer_dataset *dataset, const struct parts *parts)
 {
-    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV",
-                                        NULL};
+    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV", NULL};
     char type[24];
     if (!is_one_of(parts->root, roots))
         return false;
@@ -159,27 +158,22 @@ static bool is_distortion(const char *keyword, const struct parts *parts)
     return parts->n_numbers == 1 && is_one_of(parts->root, numbered);
 }
 
-static bool is_identity(const struct lw_writer_dataset *dataset)
-{
-    bool is_same = true;
-    for (int d = 0; d < dataset->n_dims; d++)
-        is_same &= dataset->map.first[d] == 0 && dataset->map.every[d] == 1;
-    return is_same;
-}
-
 /* One keyword of the input as it is for the result. @param out  set whatever the outcome */
 static enum fate move(const struct lw_attribute *attribute, const struct lw_writer_dataset *dataset, struct lw_attribute *out)
 {
     static const char *const sections[] = {"DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC", "OBJCTX", "OBJCTY", NULL};
     struct parts parts;
     const char *const keyword = attribute->name;
+    bool has_same_pixels = true;
+    for (int d = 0; d < dataset->n_dims; d++)
+        has_same_pixels &= dataset->map.first[d] == 0 && dataset->map.every[d] == 1;
     if (!take_apart(keyword, &parts))
         parts = (struct parts){0};
     *out = *attribute;
     if (is_distortion(keyword, &parts) || is_tabular(dataset, &parts))
         return BY_TABLE;
     const bool is_size_in_words = attribute->kind == LW_ATTRIBUTE_TEXT && find_pixel_size(keyword) >= 0;
-    if ((is_one_of(keyword, sections) || is_size_in_words) && !is_identity(dataset))
+    if ((is_one_of(keyword, sections) || is_size_in_words) && !has_same_pixels)
         return BY_PIXELS;
     if (attribute->kind != LW_ATTRIBUTE_INT && attribute->kind != LW_ATTRIBUTE_REAL)
         return MOVED;

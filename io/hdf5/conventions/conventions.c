@@ -189,17 +189,6 @@ static const char *source_of(const char *place, char text[96])
     return text;
 }
 
-static void take_rate(const struct lw_convention *row, struct lw_subject *subject)
-{
-    double value;
-    char source[96];
-    struct lw_period period;
-    if (lw_subject_real(subject, row->rate, &value))
-        lw_subject_rate(subject, value, source_of(row->rate, source));
-    if (lw_subject_real(subject, row->interval, &value) && lw_times_step(value, &period))
-        lw_subject_period(subject, period, source_of(row->interval, source));
-}
-
 static void take_gauge(const struct lw_convention *row, struct lw_subject *subject)
 {
     double length;
@@ -212,21 +201,11 @@ static void take_gauge(const struct lw_convention *row, struct lw_subject *subje
         subject->info->gauge_length_m = length;
 }
 
-static void take_recorder(const struct lw_convention *row, struct lw_subject *subject)
-{
-    char text[256];
-    double value;
-    for (int r = 0; r < 3 && row->recorder[r].what; r++)
-        if (lw_subject_text(subject, row->recorder[r].place, text, sizeof text))
-            lw_recorder_add(&subject->info->recorder, row->recorder[r].what, text);
-        else if (lw_subject_real(subject, row->recorder[r].place, &value))
-            lw_recorder_add_number(&subject->info->recorder, row->recorder[r].what, value);
-}
-
 static int describe(const struct lw_convention *row, struct lw_subject *subject)
 {
-    char unit[64];
-    double version;
+    char unit[64], source[96], text[256];
+    double version, value;
+    struct lw_period period;
     const int time = row->find_time    ? row->find_time(subject)
                      : row->dimensions ? lw_subject_find_time_by(subject, row->dimensions)
                                        : 0;
@@ -238,11 +217,18 @@ static int describe(const struct lw_convention *row, struct lw_subject *subject)
         lw_subject_name(subject, time > 0 ? time : 0, row->other);
     take_distance(row, subject);
     take_times(row, subject);
-    take_rate(row, subject);
+    if (lw_subject_real(subject, row->rate, &value))
+        lw_subject_rate(subject, value, source_of(row->rate, source));
+    if (lw_subject_real(subject, row->interval, &value) && lw_times_step(value, &period))
+        lw_subject_period(subject, period, source_of(row->interval, source));
     if (lw_subject_text(subject, row->unit, unit, sizeof unit) && strcmp(unit, "NaN") != 0)
         lw_subject_unit(subject, unit);
     take_gauge(row, subject);
-    take_recorder(row, subject);
+    for (int r = 0; r < 3 && row->recorder[r].what; r++)
+        if (lw_subject_text(subject, row->recorder[r].place, text, sizeof text))
+            lw_recorder_add(&subject->info->recorder, row->recorder[r].what, text);
+        else if (lw_subject_real(subject, row->recorder[r].place, &value))
+            lw_recorder_add_number(&subject->info->recorder, row->recorder[r].what, value);
     return row->describe ? row->describe(subject) : LW_OK;
 }
 
@@ -345,23 +331,19 @@ static bool search_file(hid_t file, struct search *search)
 }
 
 /* Datasets beside the one with dimensions that are as long as one of these are coordinates. */
-static bool is_coordinate(const struct search *search, hid_t dataset)
-{
-    hsize_t length[H5S_MAX_RANK] = {0};
-    bool is_as_long = false;
-    const int n_dims = lw_hdf5_shape(dataset, length);
-    for (int d = 0; d < search->n_dims; d++)
-        is_as_long = is_as_long || length[0] == search->dims[d];
-    return n_dims == 1 && is_as_long;
-}
-
 static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     struct search *const search = context;
     LW_CLOSED const hid_t object = link->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
     if (object >= 0 && H5Iget_type(object) == H5I_DATASET && strcmp(name, search->field + 1) != 0 && holds_numbers(object) &&
-        !lw_scale_is_one(object))
-        search->has_others = search->has_others || !is_coordinate(search, object);
+        !lw_scale_is_one(object)) {
+        hsize_t length[H5S_MAX_RANK] = {0};
+        bool is_coordinate = false;
+        const int n_dims = lw_hdf5_shape(object, length);
+        for (int d = 0; n_dims == 1 && d < search->n_dims; d++)
+            is_coordinate = is_coordinate || length[0] == search->dims[d];
+        search->has_others = search->has_others || !is_coordinate;
+    }
     return 0;
 }
 

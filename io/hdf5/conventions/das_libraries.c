@@ -9,18 +9,7 @@
 
 /* ---- DASDAE of DASCore: for each patch a group of /waveforms with data, _coord_time, _coord_distance, and attributes. */
 
-/* Names part with commas. @return  the dimension beside `time` */
-static const char *other_name(const char *names, int time, char other[32])
-{
-    const char *at = names;
-    for (int d = 0; d < 1 - time && *at; d++) {
-        at += strcspn(at, ",");
-        at += *at == ',';
-    }
-    snprintf(other, 32, "%.*s", (int)strcspn(at, ","), at);
-    return other;
-}
-
+/* Names of dimensions part with commas; `other` is the dimension beside time. */
 static int describe_dasdae(struct lw_subject *subject)
 {
     char names[96] = "", other[32], place[96], unit[32] = "", category[64];
@@ -29,7 +18,10 @@ static int describe_dasdae(struct lw_subject *subject)
     const int time = lw_subject_find_time(names);
     if (time < 0 || time >= subject->info->n_dims)
         return LW_OK;
-    lw_subject_name(subject, time, other_name(names, time, other));
+    const size_t first = strcspn(names, ",");
+    const char *const beside = time > 0 ? names : names + first + (names[first] == ',');
+    snprintf(other, sizeof other, "%.*s", (int)strcspn(beside, ","), beside);
+    lw_subject_name(subject, time, other);
     snprintf(place, sizeof place, "../@_attrs_%s_units", other);
     if (!lw_subject_text(subject, place, unit, sizeof unit) && strcmp(other, "distance") == 0)
         snprintf(unit, sizeof unit, "m");

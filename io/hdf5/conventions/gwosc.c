@@ -65,27 +65,19 @@ static int add_test(hid_t file, const char *file_name, const char *test, struct 
                    test, known);
 }
 
-/* @return  whether the text is a number of 32 bits, not all 0 */
-static bool add_number(const char *text, struct lw_qualities *out)
-{
-    char *end;
-    const unsigned long long bits = strtoull(text, &end, 0);
-    if (end == text || *end || text[0] == '-' || bits == 0 || bits > UINT32_MAX)
-        return false;
-    add_bits(0, bits, out);
-    return true;
-}
-
 int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err)
 {
-    char test[64];
+    char test[64], *end;
+    const unsigned long long bits = strtoull(tests, &end, 0);
     *out = (struct lw_qualities){0};
     if (!lw_place_exists(file, "", series[0].path))
         return lw_fail(err, LW_EDATA,
                        "--mask good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another file",
                        name, series[0].path);
-    if (add_number(tests, out))
+    if (end != tests && !*end && tests[0] != '-' && bits > 0 && bits <= UINT32_MAX) {
+        add_bits(0, bits, out);
         return LW_OK;
+    }
     for (const char *at = tests; ; at++) {
         const size_t length = strcspn(at, ",");
         snprintf(test, sizeof test, "%.*s", (int)(length < sizeof test ? length : sizeof test - 1), at);

@@ -94,25 +94,21 @@ static double as_stored(const struct subject *subject, double number)
     return number == rint(number) && number >= least && number < least + all ? number : (double)NAN;
 }
 
-static void add_missing(const struct subject *subject, double number)
-{
-    struct lw_packing *const packing = &subject->info->packing;
-    const double stored = as_stored(subject, number);
-    for (int m = 0; m < packing->n_missing; m++)
-        if (packing->missing[m] == stored)
-            return;
-    if (!isnan(stored))
-        packing->missing[packing->n_missing++] = stored;
-}
-
 static int find_missing(const struct subject *subject, const char *name, int most, struct lw_error *err)
 {
+    struct lw_packing *const packing = &subject->info->packing;
     double numbers[LW_MOST_MISSING];
     int n;
     H5T_class_t kind;
     const int rc = read_numbers(subject, name, most, numbers, &n, &kind, err);
-    for (int i = 0; rc == LW_OK && i < n; i++)
-        add_missing(subject, numbers[i]);
+    for (int i = 0; rc == LW_OK && i < n; i++) {
+        const double stored = as_stored(subject, numbers[i]);
+        bool is_new = !isnan(stored);
+        for (int m = 0; m < packing->n_missing; m++)
+            is_new = is_new && packing->missing[m] != stored;
+        if (is_new)
+            packing->missing[packing->n_missing++] = stored;
+    }
     return rc;
 }
 

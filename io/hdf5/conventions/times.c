@@ -34,29 +34,23 @@ static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t 
                           : lw_hdf5_read_list(list->dataset, H5T_NATIVE_DOUBLE, first, stride, count, list->real + into);
 }
 
-/* [n], or [1 x n] as some write it. */
-static bool find_length(struct list *list)
+/* A list is [n], or [1 x n] as some write it. The last time is looked at whatever the stride. */
+static bool read_list(struct list *list, struct lw_error *err)
 {
     hsize_t dims[H5S_MAX_RANK];
     int n_long = 0;
     const int n_dims = lw_hdf5_shape(list->dataset, dims);
+    LW_CLOSED const hid_t type = H5Dget_type(list->dataset);
+    const H5T_class_t class = H5Tget_class(type);
+    list->is_whole = class == H5T_INTEGER;
+    list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
     list->length = n_dims > 0;
     for (int d = 0; d < n_dims; d++)
         if (dims[d] != 1) {
             list->length = dims[d];
             n_long++;
         }
-    return n_long <= 1 && list->length > 0;
-}
-
-/* The last time is looked at whatever the stride. */
-static bool read_list(struct list *list, struct lw_error *err)
-{
-    LW_CLOSED const hid_t type = H5Dget_type(list->dataset);
-    const H5T_class_t class = H5Tget_class(type);
-    list->is_whole = class == H5T_INTEGER;
-    list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
-    if ((class != H5T_INTEGER && class != H5T_FLOAT) || !find_length(list))
+    if ((class != H5T_INTEGER && class != H5T_FLOAT) || n_long > 1 || list->length == 0)
         return false;
     list->stride = (list->length + LOOKED_AT - 1) / LOOKED_AT;
     const hsize_t count = (list->length + list->stride - 1) / list->stride;
@@ -115,8 +109,7 @@ static void find_unit(const struct list *list, const char *said, char unit[64], 
             snprintf(guess, sizeof guess, "%s since 1970-01-01", units[u]);
     if (!unit[0])
         snprintf(unit, 64, "%s", guess[0] || list->is_whole ? guess : "s");
-    else if (!strstr(unit, " since ") && guess[0] &&
-             lw_sampling_unit_seconds(unit) == lw_sampling_unit_seconds(guess))
+    else if (!strstr(unit, " since ") && guess[0] && lw_sampling_unit_seconds(unit) == lw_sampling_unit_seconds(guess))
         snprintf(unit, 64, "%s", guess);
 }
 

@@ -64,8 +64,7 @@ static void fail_in_mpi(MPI_File *handle, int *code, ...)
 /* ---- open, close --------------------------------------------------------------------------------------------------- */
 
 /* A table that grows is not there yet. */
-static int open_output(struct collective *file, const struct lw_writer_dataset *spec, struct output *output,
-                       struct lw_error *err)
+static int open_output(struct collective *file, const struct lw_writer_dataset *spec, struct output *output, struct lw_error *err)
 {
     if (spec->grows)
         return LW_OK;
@@ -80,28 +79,22 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
 
 /* Each rank writes its own part: ranks have large parts, which would only wait for each other on the way through aggregators; and
  * pieces between which others write must not be read, changed and written back. */
-static hid_t parallel_access(const struct lw_comm *comm)
-{
-    MPI_Info hints;
-    MPI_Info_create(&hints);
-    MPI_Info_set(hints, "romio_cb_write", "disable");
-    MPI_Info_set(hints, "romio_ds_write", "disable");
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, lw_comm_mpi(comm), hints);
-    MPI_Info_free(&hints);
-    return access;
-}
-
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     MPI_Errhandler handler;
+    MPI_Info hints;
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
     /* Files that are opened from now on have the handler of MPI_FILE_NULL. */
     in_mpi = file;
     MPI_File_create_errhandler(fail_in_mpi, &handler);
     MPI_File_set_errhandler(MPI_FILE_NULL, handler);
     MPI_Errhandler_free(&handler);
-    const hid_t access = parallel_access(file->comm);
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "romio_cb_write", "disable");
+    MPI_Info_set(hints, "romio_ds_write", "disable");
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_mpio(access, lw_comm_mpi(file->comm), hints);
+    MPI_Info_free(&hints);
     file->file = H5Fopen(file->result->part, H5F_ACC_RDWR, access);
     H5Pclose(access);
     if (file->file < 0)

@@ -88,8 +88,7 @@ int lw_columns_create(hid_t file, struct lw_columns *columns, struct lw_error *e
 {
     *columns = (struct lw_columns){0};
     int rc = H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at, columns) < 0
-                 ? lw_hdf5_fail(err, LW_EIO, "cannot look at the tables of the result")
-                 : LW_OK;
+                 ? lw_hdf5_fail(err, LW_EIO, "cannot look at the tables of the result") : LW_OK;
     for (int t = 0; t < columns->n_tables && rc == LW_OK; t++)
         rc = create_columns(file, &columns->tables[t], err);
     return rc;

@@ -82,23 +82,17 @@ static bool knows_unit(const char *unit)
     return knows;
 }
 
-static const char *text_of(const struct lw_writer_dataset *array, const char *name)
-{
-    for (int a = 0; a < array->n_attributes; a++)
-        if (strcmp(array->attributes[a].name, name) == 0 && array->attributes[a].kind == LW_ATTRIBUTE_TEXT)
-            return array->attributes[a].text;
-    return "";
-}
-
 /* What a patch says of its data. */
 static int say_attributes(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     static const char *const names[][2] = {
-        {"gauge_length", "_attrs_gauge_length"},
-        {"gauge_length_units", "_attrs_gauge_length_units"},
+        {"gauge_length", "_attrs_gauge_length"}, {"gauge_length_units", "_attrs_gauge_length_units"},
         {"data_category", "_attrs_data_category"},
     };
-    const char *const unit = text_of(array, "unit");
+    const char *unit = "";
+    for (int a = 0; a < array->n_attributes && !unit[0]; a++)
+        if (strcmp(array->attributes[a].name, "unit") == 0 && array->attributes[a].kind == LW_ATTRIBUTE_TEXT)
+            unit = array->attributes[a].text;
     int rc = knows_unit(unit) ? lw_attribute_write_text(group, "_attrs_data_units", unit, err) : LW_OK;
     for (int a = 0; rc == LW_OK && a < array->n_attributes; a++)
         for (size_t n = 0; rc == LW_OK && n < sizeof names / sizeof *names; n++)
@@ -132,10 +126,16 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
 
 /* With this layout of attributes and coordinates DASCore reads by h5py; without it by PyTables, which cannot read all attributes
  * that an array may have. */
-static int fill_group(hid_t file, hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
+static int create_group(hid_t file, const struct lw_writer_dataset *array, struct lw_error *err)
 {
-    char names[NAME_SIZE] = "";
+    char path[NAME_SIZE], names[NAME_SIZE] = "";
     int rc;
+    snprintf(path, sizeof path, "/waveforms%s", array->path);
+    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(link, 1);
+    LW_CLOSED const hid_t group = H5Gcreate2(file, path, link, H5P_DEFAULT, H5P_DEFAULT);
+    if (group < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", path);
     for (int d = 0; d < array->n_dims; d++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", d ? "," : "", array->dim_names[d]);
     (void)((rc = lw_attribute_write_text(group, "_dims", names, err)) ||
@@ -147,23 +147,11 @@ static int fill_group(hid_t file, hid_t group, const struct lw_writer_dataset *a
     return rc;
 }
 
-static int create_group(hid_t file, const struct lw_writer_dataset *array, struct lw_error *err)
-{
-    char path[NAME_SIZE];
-    snprintf(path, sizeof path, "/waveforms%s", array->path);
-    LW_CLOSED const hid_t link = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_create_intermediate_group(link, 1);
-    LW_CLOSED const hid_t group = H5Gcreate2(file, path, link, H5P_DEFAULT, H5P_DEFAULT);
-    return group >= 0 ? fill_group(file, group, array, err) : lw_hdf5_fail(err, LW_EIO, "cannot create %s", path);
-}
-
 int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     const struct lw_writer_dataset *const array = find_array(spec);
-    int rc = LW_OK;
-    if (array)
-        (void)((rc = create_group(file, array, err)) ||
-               (rc = lw_attribute_write_text(file, "__format__", "DASDAE", err)) ||
-               (rc = lw_attribute_write_text(file, "__DASDAE_version__", "1", err)));
+    int rc = array ? create_group(file, array, err) : LW_OK;
+    if (array && rc == LW_OK && (rc = lw_attribute_write_text(file, "__format__", "DASDAE", err)) == LW_OK)
+        rc = lw_attribute_write_text(file, "__DASDAE_version__", "1", err);
     return rc;
 }

@@ -307,8 +307,7 @@ static int add_tables(hid_t file, const struct lw_result_file *result, const str
     return rc;
 }
 
-static int complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
-                    struct lw_error *err)
+static int complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck, struct lw_error *err)
 {
     const struct lw_attribute mark = completion(1);
     const hid_t file = open_part(result, H5F_ACC_RDWR);
@@ -322,13 +321,7 @@ static int complete(const struct lw_result_file *result, const struct lw_structu
 }
 
 const struct lw_structure lw_structure_hdf5 = {
-    .start = lw_hdf5_start,
-    .room = room,
-    .create = create,
-    .check = check,
-    .complete = complete,
-    .open_together = lw_collective_open,
-    .write_together = lw_collective_write,
-    .flush_together = lw_collective_flush,
-    .close_together = lw_collective_close,
+    .start = lw_hdf5_start, .room = room, .create = create, .check = check, .complete = complete,
+    .open_together = lw_collective_open, .write_together = lw_collective_write,
+    .flush_together = lw_collective_flush, .close_together = lw_collective_close,
 };
