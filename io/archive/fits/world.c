@@ -139,7 +139,8 @@ static const struct lw_attribute *find_carried(const struct lw_writer_dataset *d
 /* Whether the coordinate that a keyword describes is looked up in a table: its CTYPEi ends with -TAB. */
 static bool is_tabular(const struct lw_writer_dataset *dataset, const struct parts *parts)
 {
-    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV", NULL};
+    static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV",
+                                        NULL};
     char type[24];
     if (!is_one_of(parts->root, roots))
         return false;
