@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- whether ---------------------------------------------------------------------------------------------------------- */
-
 bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type)
 {
     const bool is_signed = lw_scalar_is_signed(type.scalar) != packing->has_other_sign;
@@ -16,8 +14,6 @@ bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type
                                                              : isinf(packing->low) && isinf(packing->high);
     return !packing->has_other_sign && packing->scale == 1 && packing->offset == 0 && packing->n_missing == 0 && all_valid;
 }
-
-/* ---- undo ------------------------------------------------------------------------------------------------------------- */
 
 static void undo_real(const struct lw_packing *packing, int64_t n, double *numbers)
 {
@@ -59,8 +55,6 @@ void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int6
     else
         undo_real(packing, n, numbers);
 }
-
-/* ---- in words --------------------------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3)))
 static void append(char text[LW_PACKING_TEXT], const char *format, ...)

@@ -10,8 +10,6 @@
 
 const struct lw_bytes_pace lw_bytes_assumed_pace = {.bytes_per_s = 2.5e9, .reads_per_s = 1e4};
 
-/* ---- costs ---------------------------------------------------------------------------------------------------------- */
-
 int64_t lw_bytes_gap(const struct lw_bytes_pace *pace)
 {
     static const double most = (double)((int64_t)1 << 60);
@@ -28,8 +26,6 @@ void lw_bytes_announce(int fd, int64_t offset, int64_t bytes)
 {
     (void)posix_fadvise(fd, offset, bytes, POSIX_FADV_WILLNEED);
 }
-
-/* ---- trial ---------------------------------------------------------------------------------------------------------- */
 
 enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };
 enum { READS = 64, PIECES_OF_A_THREAD = 4 };
@@ -52,17 +48,13 @@ struct trial {
     _Atomic int64_t done;               /* reads */
 };
 
-/* ---- the clock: threads may be slow to wake ---- */
-
 static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
 
-/* The first to begin makes one read in any case. */
+/* Threads may be slow to wake: the first to begin makes one read in any case. */
 static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
 {
     return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);
 }
-
-/* ---- reads ---- */
 
 /* Where read i of a piece begins. */
 static int64_t place(const struct trial *trial, int64_t piece, int64_t i)

@@ -245,16 +245,9 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     target->into = boxes->raw + boxes->used;
     const int64_t length = target->pitch[d] / sample * box->count[d];
     read->conversion = (struct lw_conversion){
-        .type = source->info.type,
-        .packing = &read->packing,
-        .to = LW_FLOAT64,
-        .makes_magnitudes = !boxes->keeps_parts,
-        .n_rows = count_values(box) / length,
-        .length = length,
-        .stored = target->into,
-        .stored_pitch = length * sample,
-        .into = into,
-        .into_pitch = d > 0 ? pitch[d - 1] : 0,
+        .type = source->info.type, .packing = &read->packing, .to = LW_FLOAT64, .makes_magnitudes = !boxes->keeps_parts,
+        .n_rows = count_values(box) / length, .length = length,
+        .stored = target->into, .stored_pitch = length * sample, .into = into, .into_pitch = d > 0 ? pitch[d - 1] : 0,
     };
     boxes->used += bytes;
     if ((rc = lw_cells_plan(&file->cells, &read->cells, err)))

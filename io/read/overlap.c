@@ -28,8 +28,6 @@ struct difference {
     double values[2];
 };
 
-/* ---- one block -------------------------------------------------------------------------------------------------------------- */
-
 static int read_block(const struct pair *pair, const struct lw_source *source, int64_t first, int64_t count, void *into,
                       struct lw_error *err)
 {
@@ -110,8 +108,6 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
                    earlier->file, later->file, pair->count, pair->at + first + difference->sample, channel, time,
                    difference->values[0], difference->values[1]);
 }
-
-/* ---- all of them ------------------------------------------------------------------------------------------------------------- */
 
 /* The two files that were compared last, which stay open: those of a file with gaps have it many times. */
 struct cache {

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- runs -------------------------------------------------------------------------------------------------------------- */
-
 /* A run that is cut begins anywhere between two borders, and so may touch one piece more than its length says. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
@@ -65,8 +63,6 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
     return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }
 
-/* ---- the form of numbers ----------------------------------------------------------------------------------------------- */
-
 /* Numbers on their way to the file in another form, on the stack of the thread that writes: as many as the disk begins with at
  * once (bytes/store.c). */
 enum { BUFFER_BYTES = 256 << 10 };
@@ -111,8 +107,6 @@ static int put_changed(const struct lw_put *put, const struct lw_run *run, struc
     }
     return rc;
 }
-
-/* ---- pieces ------------------------------------------------------------------------------------------------------------ */
 
 static int put_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {

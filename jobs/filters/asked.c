@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which ----------------------------------------------------------------------------------------------------------- */
-
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err)
 {
     static const char *const ways[] = {"filters", "bandpass", "lowpass", "highpass", "boxcar"};
@@ -35,8 +33,6 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
                            found);
     return LW_OK;
 }
-
-/* ---- bands ------------------------------------------------------------------------------------------------------------- */
 
 static bool is_frequency(const char *text, double *hz) { return lw_parse_frequency(text, hz) == LW_PARSE_OK; }
 
@@ -104,8 +100,6 @@ static int make_bands(const struct lw_options *given, const char *option, struct
     return rc;
 }
 
-/* ---- boxcars ----------------------------------------------------------------------------------------------------------- */
-
 static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
     const char *at = lw_options_text(given, "boxcar");
@@ -128,8 +122,6 @@ static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, st
         return rc;
     return lw_boxcar_design(count, baseline, bank, err);
 }
-
-/* ---- the bank ---------------------------------------------------------------------------------------------------------- */
 
 /* Whether some width is a time: widths in samples are the same at any rate. */
 static bool has_times(const char *text)

@@ -12,27 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FREQUENCY(option, text)                                                                         \
-    {                                                                                                   \
-        .name = option, .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18,   \
-        .is_required = true, .help = text " There the gain is half of that in the pass band (-6 dB).",  \
-    }
-#define LENGTH_OPTIONS                                                                                                          \
-    {                                                                                                                           \
-        .name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                     \
-        .help = "Length. With an odd one the delay is a whole number of samples. Or give --transition.",                        \
-    },                                                                                                                          \
-    {                                                                                                                           \
-        .name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                 \
-        .help = "Width of the transition from pass band to stop band, half of it on either side of an edge: the length, an "    \
-                "odd one, follows from it.",                                                                                    \
-    },                                                                                                                          \
-    {                                                                                                                           \
-        .name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "60", .minimum = LW_KAISER_LEAST_DB,       \
-        .maximum = LW_KAISER_MOST_DB,                                                                                           \
-        .help = "Attenuation beyond the transitions; the ripple of the pass band follows from it. The more, the longer the "    \
-                "filter, or the wider the transition.",                                                                         \
-    }
+#define FREQUENCY(option, text)                                                                                         \
+    {.name = option, .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true, \
+     .help = text " There the gain is half of that in the pass band (-6 dB)."}
+#define LENGTH_OPTIONS                                                                                                            \
+    {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                          \
+     .help = "Length. With an odd one the delay is a whole number of samples. Or give --transition."},                            \
+    {.name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                      \
+     .help = "Width of the transition from pass band to stop band, half of it on either side of an edge: the length, an odd "     \
+             "one, follows from it."},                                                                                            \
+    {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "60", .minimum = LW_KAISER_LEAST_DB,            \
+     .maximum = LW_KAISER_MOST_DB,                                                                                                \
+     .help = "Attenuation beyond the transitions; the ripple of the pass band follows from it. The more, the longer the filter, " \
+             "or the wider the transition."}
 
 #define LOWER "Lower edge of the pass band."
 #define UPPER "Upper edge of the pass band."

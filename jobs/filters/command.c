@@ -23,8 +23,6 @@ const struct lw_option lw_bank_options[] = {
     {0},
 };
 
-/* ---- the file ------------------------------------------------------------------------------------------------------ */
-
 /* The taps as the file has them, and what is said of them: rank 0's, but for the shape. */
 struct file {
     struct lw_writer_dataset taps;
@@ -85,8 +83,6 @@ static int write_file(struct lw_comm *comm, const struct lw_bank *bank, const st
     lw_writer_destroy(writer);
     return rc;
 }
-
-/* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
 static int make(const struct lw_filter_kind *kind, const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {

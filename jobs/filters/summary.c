@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------- */
-
 /* What is told of each filter, in the file's units. */
 static const struct {
     const char *name;
@@ -77,8 +75,6 @@ void lw_bank_attributes_release(struct lw_bank_attributes *notes)
     lw_free(notes->numbers);
     *notes = (struct lw_bank_attributes){0};
 }
-
-/* ---- what is said -------------------------------------------------------------------------------------------------- */
 
 enum { MOST_SAID = 64, LINE_SIZE = 400 };
 

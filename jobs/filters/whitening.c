@@ -16,8 +16,6 @@
 
 static int parts_of(const struct lw_job *job) { return job->op.ols.taps_complex ? 2 : 1; }
 
-/* ---- options --------------------------------------------------------------------------------------------------------- */
-
 /* An even number of samples. */
 static int choose_segment(const struct lw_options *given, const struct lw_job *job, int64_t *segment, struct lw_error *err)
 {
@@ -111,8 +109,6 @@ void lw_whitening_release(struct lw_job *job)
     lw_free(job->whitening);
     job->whitening = NULL;
 }
-
-/* ---- the result ------------------------------------------------------------------------------------------------------ */
 
 void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *product)
 {

@@ -31,8 +31,6 @@ const struct lw_option lw_conv2d_synth_options[] = {
 
 enum { IMAGE, PSF, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 200, BLOCK_PIXELS = 1 << 20 };
 
-/* ---- what is asked for ---- */
-
 static int read_options(const struct lw_options *given, struct lw_synth_sky *sky, struct lw_error *err)
 {
     *sky = (struct lw_synth_sky){
@@ -47,8 +45,6 @@ static int read_options(const struct lw_options *given, struct lw_synth_sky *sky
     return lw_fail(err, LW_EUSAGE, "%" PRId64 " images of %" PRId64 " x %" PRId64 " %s pixels are more than a file can hold",
                    sky->n_images, sky->rows, sky->columns, lw_options_text(given, "type"));
 }
-
-/* ---- the file ---- */
 
 /* Attributes of the image, and the storage of their texts: the first sources of all. */
 struct notes {
@@ -88,8 +84,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
                            &work->writer, err);
 }
 
-/* ---- the pixels: blocks of rows in turn, each by one rank ---- */
-
+/* Of the pixels: blocks of rows in turn, each by one rank. */
 static int write_block(void *context, int64_t image, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;
@@ -103,8 +98,6 @@ static int write_block(void *context, int64_t image, int64_t first, int64_t coun
     const int skip = sky->n_images > 1 ? 0 : 1;
     return lw_writer_write(work->writer, IMAGE, at + skip, size + skip, work->pixels, err);
 }
-
-/* ---- all of it ---- */
 
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {

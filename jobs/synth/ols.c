@@ -37,8 +37,6 @@ const struct lw_option lw_ols_synth_options[] = {
 
 enum { SIGNAL, FILTERS, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 240, BLOCK_VALUES = 1 << 19, BLOCK_MIN = 4096 };
 
-/* ---- what is asked for ---- */
-
 static int read_options(const struct lw_options *given, struct lw_synth *synth, struct lw_error *err)
 {
     *synth = (struct lw_synth){
@@ -58,8 +56,6 @@ static int read_options(const struct lw_options *given, struct lw_synth *synth, 
                        synth->n_samples, synth->n_channels);
     return LW_OK;
 }
-
-/* ---- the file ---- */
 
 /* Attributes of the two datasets, and the storage of their texts. */
 struct notes {
@@ -96,8 +92,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
                            &work->writer, err);
 }
 
-/* ---- the signal: blocks of the axis in turn, each by one rank ---- */
-
+/* Of the signal: blocks of the axis in turn, each by one rank. */
 static int write_block(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;
@@ -115,8 +110,7 @@ static int write_block(void *context, int64_t axis, int64_t first, int64_t count
     return lw_synth_write(&work->series, work->writer, first, count, work->samples, err);
 }
 
-/* ---- the filters: one at a time, by rank 0 ---- */
-
+/* One at a time, by rank 0. */
 static int write_filters(struct lw_comm *comm, const struct work *work, struct lw_error *err)
 {
     const struct lw_synth *const synth = &work->synth;
@@ -130,8 +124,6 @@ static int write_filters(struct lw_comm *comm, const struct work *work, struct l
     }
     return rc;
 }
-
-/* ---- all of it ---- */
 
 static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
 {

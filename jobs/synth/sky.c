@@ -7,8 +7,6 @@
 /* In units of the noise. */
 static const double point_peak = 30, extended_peak = 5;
 
-/* ---- the point-spread function ---- */
-
 /* At a place relative to its centre, 1 there. The axes of the ellipse scale with the size. */
 static double moffat(const struct lw_synth_sky *sky, double down, double right)
 {
@@ -39,8 +37,6 @@ void lw_sky_psf(const struct lw_synth_sky *sky, double *psf)
 }
 
 double lw_sky_gain(const struct lw_synth_sky *sky) { return sum_of_psf(sky, 2) / sum_of_psf(sky, 1); }
-
-/* ---- sources ---- */
 
 double lw_sky_peak(const struct lw_synth_sky *sky) { return point_peak * lw_synth_sigma(sky->scalar); }
 

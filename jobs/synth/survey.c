@@ -11,8 +11,6 @@
 #define TURN 65536
 #define PI 3.14159265358979323846
 
-/* ---- bands ---- */
-
 bool lw_synth_is_chirp(int filter) { return filter % 2 == 0; }
 
 int64_t lw_synth_channel(const struct lw_synth *synth, int filter) { return filter % synth->n_channels; }
@@ -31,8 +29,6 @@ double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
 }
 
 double lw_synth_half_width_hz(const struct lw_synth *synth) { return synth->sample_rate_hz * half_width(synth); }
-
-/* ---- chirps ---- */
 
 /* Chirps follow each other at equal distances; the last one ends before the survey does. */
 int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
@@ -76,8 +72,6 @@ static void add_chirp(const struct lw_synth *synth, int filter, int64_t first, i
     }
 }
 
-/* ---- tones ---- */
-
 static void add_tone(const struct lw_synth *synth, int filter, int64_t first, int64_t count, double *line)
 {
     const uint64_t step = (uint64_t)centre_turns(synth, filter);
@@ -90,8 +84,6 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
             sample[1] += sin(phase);
     }
 }
-
-/* ---- samples ---- */
 
 void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {
@@ -111,8 +103,6 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
     for (int64_t i = 0; i < count * (synth->is_complex ? 2 : 1); i++)
         line[i] = mean + sigma * line[i];
 }
-
-/* ---- filters ---- */
 
 /* sin(2 pi w t) / (pi t), the impulse response of a low-pass of half width w */
 static double sinc_lowpass(double w, double t) { return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t); }
@@ -151,8 +141,6 @@ void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
         taps[2 * m + 1] = -taps[2 * m + 1];
     }
 }
-
-/* ---- words ---- */
 
 const char *lw_synth_filter_text(const struct lw_synth *synth, int filter, char *text, size_t size)
 {

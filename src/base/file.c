@@ -23,11 +23,10 @@ int lw_file_open(const char *path, char why[96])
     int fd = -1;
     if (stat(path, &status) == 0 && !is_regular(&status, why))
         return -1;
-    if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0 || fstat(fd, &status) != 0) {
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0 || fstat(fd, &status) != 0)
         snprintf(why, 96, "%s", strerror(errno));
-    } else if (is_regular(&status, why)) {
+    else if (is_regular(&status, why))
         return fd;
-    }
     if (fd >= 0)
         close(fd);
     return -1;

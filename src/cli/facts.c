@@ -39,8 +39,6 @@ static void print_shape(const struct lw_dataset_info *info)
         row("shape", "%s", text);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------------- */
-
 /* "2 ms", where the period is so many nanoseconds; "" else. */
 static const char *period_text(struct lw_period period, char text[40])
 {
@@ -100,8 +98,6 @@ static void print_times(const struct lw_dataset_info *info)
             info->n_missing < 0 ? -info->n_missing : info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------------------- */
-
 static void print_coordinates(const struct lw_dataset_info *info)
 {
     for (int d = 0; d < info->n_dims; d++) {
@@ -134,8 +130,6 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
         row("recorded by", "%s", whose);
     row("storage", "%s%sfile of %s", storage, storage[0] ? ", " : "", lw_bytes_text(info->file_bytes, bytes));
 }
-
-/* ---- all of it -------------------------------------------------------------------------------------------------------- */
 
 /* Keep the listing of the dataset whose path is in what is kept. */
 static void find_listing(const struct lw_listing *dataset, void *context)

@@ -26,8 +26,6 @@ struct table {
     struct lw_sky sky;                          /* without a text: the places are not known */
 };
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
-
 static void take_row(void *context, const double *row)
 {
     struct table *const t = context;
@@ -44,8 +42,6 @@ static void take_row(void *context, const double *row)
     memcpy(t->rows + place * t->n_columns, row, size);
     t->n_rows += t->n_rows < MOST_SHOWN;
 }
-
-/* ---- text ---------------------------------------------------------------------------------------------------------------- */
 
 /* Seven digits; whole numbers have all, and times and frequencies six behind the point: GPS seconds are told to the microsecond. */
 static const char *cell(const struct table *t, int row, int c, char text[CELL_SIZE])
@@ -87,8 +83,6 @@ static void print_title(const struct table *t, const char *name)
     printf("%s%s", unit[0] ? "; time: " : "", lw_escape(unit, "", shown, sizeof shown));
     printf(t->sky.text[0] ? "; degrees of %s\n" : "\n", lw_escape(t->sky.text, "", shown, sizeof shown));
 }
-
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
 
 /* Columns of numbers, those of the strength and of the place of a source among them. */
 static void choose_columns(struct table *t)

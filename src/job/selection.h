@@ -5,17 +5,13 @@
 #include "job/job.h"
 
 /* Entries of every table of options for those who choose channels. */
-#define LW_OPTIONS_COORDINATES                                                                                     \
-    {                                                                                                              \
-        .name = "distance", .kind = LW_OPTION_TEXT, .argument = "A:B",                                             \
-        .help = "Use the channels from A to B along the fibre or line, in the unit of the file's metadata, or as " \
-                "100m:2km; A or B may be left out.",                                                               \
-    },                                                                                                             \
-    {                                                                                                              \
-        .name = "frequency", .kind = LW_OPTION_TEXT, .argument = "A:B",                                            \
-        .help = "Use the channels of frequencies from A to B, in the unit of the file's metadata, or as "          \
-                "1.2GHz:1.5GHz; A or B may be left out.",                                                          \
-    }
+#define LW_OPTIONS_COORDINATES                                                                                                 \
+    {.name = "distance", .kind = LW_OPTION_TEXT, .argument = "A:B",                                                            \
+     .help = "Use the channels from A to B along the fibre or line, in the unit of the file's metadata, or as 100m:2km; A or " \
+             "B may be left out."},                                                                                            \
+    {.name = "frequency", .kind = LW_OPTION_TEXT, .argument = "A:B",                                                           \
+     .help = "Use the channels of frequencies from A to B, in the unit of the file's metadata, or as 1.2GHz:1.5GHz; A or B "   \
+             "may be left out."}
 
 /** --start and --count, or --from and --to: the piece of dimension `axis`. From the first sample that is not before --from to the
  * last before --to. LW_ECONFIG if it leaves the axis or is empty, or if times are not known; LW_EUSAGE if a time cannot be read, or

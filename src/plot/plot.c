@@ -334,17 +334,6 @@ static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subjec
     return rc;
 }
 
-/* Of a file that cannot be looked at, the plot itself says why. */
-static bool has_gaps(struct lw_comm *comm, const char *name, const struct lw_hints *hints)
-{
-    struct lw_dataset_info info;
-    struct lw_error none;
-    bool has =
-        lw_comm_rank(comm) == 0 && lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, &none) == LW_OK && info.n_stretches > 1;
-    lw_comm_broadcast(comm, &has, sizeof has);
-    return has;
-}
-
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err)
 {
     const int kind = lw_options_choice(given, "kind");
@@ -353,14 +342,20 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
         .shape = kind == LW_PLOT_IMAGE ? LW_SHAPE_IMAGE : kind > 0 ? LW_SHAPE_SERIES : LW_SHAPE_AUTO,
     };
     struct lw_names found = {0};
+    struct lw_dataset_info info;
+    struct lw_error none;           /* of a file that cannot be looked at, the plot itself says why */
     int rc;
     if ((rc = lw_hints_take(given, &hints.file, err)) || (rc = lw_names_find(comm, names, &found, err)))
         return rc;
-    if (found.n > 1 || has_gaps(comm, lw_names_next(&found, NULL), &hints.file))
+    const char *const first = lw_names_next(&found, NULL);
+    bool is_joined = found.n > 1;
+    if (lw_comm_rank(comm) == 0 && !is_joined && lw_examine_dataset(first, &hints.file, LW_USE_NUMBERS, &info, &none) == LW_OK)
+        is_joined = info.n_stretches > 1;
+    lw_comm_broadcast(comm, &is_joined, sizeof is_joined);
+    if (is_joined)
         rc = plot_joined(comm, names, &hints, given, err);
     else
-        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(lw_names_next(&found, NULL), &hints, given, err) : LW_OK,
-                           err);
+        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(first, &hints, given, err) : LW_OK, err);
     lw_names_release(&found);
     return rc;
 }

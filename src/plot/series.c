@@ -14,8 +14,6 @@ static bool is_psd(const struct lw_plot *plot)
            strcmp(lw_subject_dimension(&plot->subject, plot->subject.x), "frequency") == 0;
 }
 
-/* ---- which ones ---------------------------------------------------------------------------------------------------- */
-
 static void name_result(const struct lw_plot *plot, bool has_many, struct lw_shown *shown)
 {
     struct lw_plot_axis y;
@@ -70,8 +68,6 @@ static int choose(struct lw_plot *plot, struct lw_samples *series, struct lw_err
     }
     return LW_OK;
 }
-
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
 
 /* One sample for each column: a line through them; else a step for each column. */
 static void write_column(const struct lw_plot *plot, const struct lw_samples *series, const struct lw_shown *shown, int column)
@@ -139,8 +135,6 @@ static int gather(struct lw_plot *plot, struct lw_samples *series, struct lw_sho
     lw_script_data_end(&plot->script);
     return LW_OK;
 }
-
-/* ---- picture ------------------------------------------------------------------------------------------------------- */
 
 static void draw(const struct lw_plot *plot, const struct lw_samples *series, int number)
 {

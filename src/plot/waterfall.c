@@ -8,8 +8,6 @@
 
 enum { MOST_PANELS = 4 };
 
-/* ---- which ones ---------------------------------------------------------------------------------------------------- */
-
 static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_error *err)
 {
     const struct lw_option_range *const y = &images->channels;
@@ -48,8 +46,6 @@ static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_err
     }
     return LW_OK;
 }
-
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
 
 /* On a logarithmic scale the magnitude counts. */
 static double shown_value(const struct lw_plot *plot, const struct lw_shown *shown, int64_t cell)
@@ -111,8 +107,6 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
     lw_graticule_make(&shown->graticule, &images->panels, &plot->script);
     return LW_OK;
 }
-
-/* ---- picture ------------------------------------------------------------------------------------------------------- */
 
 /* The cells' centres stand between their edges: cell i of n from `low` on, each `size` wide. */
 static void draw(const struct lw_plot *plot, const struct lw_samples *images, int number)

@@ -28,29 +28,24 @@ static void shape_text(int n_dims, const int64_t *dims, char text[128])
         snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
 }
 
-static int check_shape(const struct lw_dataset_info *info, const struct lw_writer_dataset *dataset, struct lw_error *err)
-{
-    char found[128], wanted[128];
-    bool is_same = info->n_dims == dataset->n_dims && info->type.is_complex == dataset->type.is_complex;
-    for (int d = 0; is_same && d < info->n_dims; d++)
-        is_same = info->dims[d] == dataset->dims[d];
-    if (is_same)
-        return LW_OK;
-    shape_text(info->n_dims, info->dims, found);
-    shape_text(dataset->n_dims, dataset->dims, wanted);
-    return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text,
-                   found, info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
-}
-
 /* It must be there, with this shape. `stored` is to be closed in any case. */
 static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
                        struct lw_error *err)
 {
-    int rc;
+    const struct lw_dataset_info *const info = &stored->info;
+    char found[128], wanted[128];
     *stored = (struct stored){0};
-    if ((rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err)) ||
-        (rc = check_shape(&stored->info, dataset, err)))
+    const int rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err);
+    if (rc)
         return rc;
+    bool is_same = info->n_dims == dataset->n_dims && info->type.is_complex == dataset->type.is_complex;
+    for (int d = 0; is_same && d < info->n_dims; d++)
+        is_same = info->dims[d] == dataset->dims[d];
+    shape_text(info->n_dims, info->dims, found);
+    shape_text(dataset->n_dims, dataset->dims, wanted);
+    if (!is_same)
+        return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text,
+                       found, info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
     if (verify->is_fits && lw_scalar_saturates(dataset->type.scalar))
         stored->unit = verify->job.op.output_scale;
     stored->info.packing.is_on = false;
@@ -78,6 +73,7 @@ struct check {
     const struct lw_product *product, *filter;     /* the latter of the best one */
     struct stored values, filters;
     int64_t columns;                               /* of the product */
+    bool is_of_blocks;                             /* an element is made of a block of outputs */
 
     /* The rows of y that the elements from `at` to `last` are made of. */
     void (*find_outputs)(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end);
@@ -131,6 +127,37 @@ static int read_element(const struct check *check, struct stored *stored, const 
 
 /* ---- the series and what is made of it --------------------------------------------------------------------------- */
 
+static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
+{
+    *first = at * shape->search->every;
+    *end = lw_min64((last + 1) * shape->search->every, shape->n_outputs);
+}
+
+/* Of a block of a filter's outputs. */
+static struct lw_verify_truth block_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, const char *what,
+                                       int filter, int64_t number)
+{
+    int64_t first, end;
+    find_block(&verify->shape, number, number, &first, &end);
+    const double n = (double)(end - first);
+    struct lw_verify_truth block = {0};
+    double most = 0, power = 0;
+    double complex sum = 0;
+    for (int64_t row = first; row < end; row++) {
+        const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, 0);
+        const double size = cabs(y.value);
+        block.is_nan |= y.is_nan;
+        block.allowed = lw_verify_larger(block.allowed, y.allowed);
+        most = lw_verify_larger(most, size);
+        power += size * size;
+        sum += y.value;
+    }
+    const double rms = sqrt(power / n), epsilon = verify->job.op.precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON;
+    block.allowed = block.allowed * 1.5 + 16 * epsilon * rms; /* the sums are rounded, too */
+    block.value = strstr(what, "max") ? most : strstr(what, "rms") ? rms : sum / n;
+    return block;
+}
+
 static int check_element(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest,
                          struct lw_error *err)
 {
@@ -141,9 +168,12 @@ static int check_element(struct check *check, const struct lw_verify_samples *sa
     const int rc = read_element(check, &check->values, element, &got, err);
     if (rc)
         return rc;
-    const struct lw_verify_truth truth = lw_verify_made(verify, samples, (int)element[0], row, element[3]);
+    const struct lw_writer_dataset *const dataset = &check->product->dataset;
+    const struct lw_verify_truth truth = check->is_of_blocks ? block_of(verify, samples, dataset->path, (int)element[0], row)
+                                         : lw_verify_made(verify, samples, (int)element[0], row, element[3]);
     lw_verify_where(verify, element[0], samples->channel, row, element[3], where);
-    lw_verify_compare(verify, check->product->dataset.type, verify->job.op.output_scale, got, &truth, where, check->report);
+    lw_verify_compare(verify, dataset->type, check->is_of_blocks ? 0 : verify->job.op.output_scale, got, &truth, where,
+                      check->report);
     return LW_OK;
 }
 
@@ -263,60 +293,12 @@ int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, con
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Of the outputs [first, end) of a filter. */
-static struct lw_verify_truth block_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, const char *what,
-                                       int filter, int64_t first, int64_t end)
-{
-    const double n = (double)(end - first);
-    struct lw_verify_truth block = {0};
-    double most = 0, power = 0;
-    double complex sum = 0;
-    for (int64_t row = first; row < end; row++) {
-        const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, 0);
-        const double size = cabs(y.value);
-        block.is_nan |= y.is_nan;
-        block.allowed = lw_verify_larger(block.allowed, y.allowed);
-        most = lw_verify_larger(most, size);
-        power += size * size;
-        sum += y.value;
-    }
-    const double rms = sqrt(power / n), epsilon = verify->job.op.precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON;
-    block.allowed = block.allowed * 1.5 + 16 * epsilon * rms; /* the sums are rounded, too */
-    block.value = strstr(what, "max") ? most : strstr(what, "rms") ? rms : sum / n;
-    return block;
-}
-
-static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
-{
-    *first = at * shape->search->every;
-    *end = lw_min64((last + 1) * shape->search->every, shape->n_outputs);
-}
-
-static int check_block(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t filter,
-                       struct lw_error *err)
-{
-    const struct lw_verify *const verify = check->verify;
-    const struct lw_writer_dataset *const dataset = &check->product->dataset;
-    const int64_t element[] = {filter, samples->channel, row, 0};
-    int64_t first, end;
-    double complex got;
-    char where[160];
-    const int rc = read_element(check, &check->values, element, &got, err);
-    if (rc)
-        return rc;
-    find_block(&verify->shape, row, row, &first, &end);
-    const struct lw_verify_truth truth = block_of(verify, samples, dataset->path, (int)filter, first, end);
-    lw_verify_where(verify, filter, samples->channel, row, 0, where);
-    lw_verify_compare(verify, dataset->type, 0, got, &truth, where, check->report);
-    return LW_OK;
-}
-
 int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     struct check check = {
         .verify = verify, .report = lw_verify_add_row(verify, product->dataset.path), .product = product,
-        .find_outputs = find_block, .element = check_block,
+        .columns = 1, .is_of_blocks = true, .find_outputs = find_block, .element = check_element,
     };
     const int64_t every = lw_min64(shape->search->every, shape->n_outputs);
     if (every > LW_VERIFY_PRODUCTS / n_taps(shape)) {

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* ---- random orders ----------------------------------------------------------------------------------------------- */
-
 struct lw_verify_deck lw_verify_shuffle(struct lw_verify *verify, int64_t n)
 {
     return (struct lw_verify_deck){lw_random_bits(verify->seed, verify->n_drawn++), n};
@@ -33,8 +31,6 @@ int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i)
     } while (number >= (uint64_t)deck->n);
     return (int64_t)number;
 }
-
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 static int64_t pieces_of_channel(const struct lw_verify_pieces *pieces)
 {
@@ -93,8 +89,6 @@ int64_t lw_verify_row_of(const struct lw_verify_pieces *pieces, const struct lw_
     *rest = element % pieces->choice.in_row;
     return piece->first + element / pieces->choice.in_row;
 }
-
-/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
                             char text[160])

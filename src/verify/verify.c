@@ -27,8 +27,6 @@ const struct lw_option lw_verify_options[] = {
     {.name = NULL},
 };
 
-/* ---- complete? --------------------------------------------------------------------------------------------------- */
-
 static bool ends_with(const char *name, const char *ending)
 {
     const size_t length = strlen(name), its = strlen(ending);
@@ -68,8 +66,6 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
                        "'lapwing info FILE' shows what it holds", file);
     return LW_OK;
 }
-
-/* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 /* What a sample can find, if wrong values lie anywhere: so many that one of them is in it with 95%. Of N values n are taken, and K
  * wrong ones missed with about (1 - n / N)^K. */
@@ -115,8 +111,6 @@ static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
                    "wrong; the worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong,
                    worst->name, worst->worst);
 }
-
-/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static int check_product(struct lw_verify *verify, int number, struct lw_error *err)
 {
