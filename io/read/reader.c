@@ -48,26 +48,20 @@ int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *req
     return rc;
 }
 
-/* The file of the longest part. */
-static int open_first(struct lw_reader *reader, struct lw_error *err)
-{
-    const struct lw_sequence *const sequence = &reader->sequence;
-    if (!(reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err)))
-        return LW_ESYSTEM;
-    reader->n_opened = 1;
-    for (int64_t p = 1; p < sequence->n_parts; p++)
-        if (sequence->parts[p].count > sequence->parts[reader->longest].count)
-            reader->longest = p;
-    return open_part(reader, &reader->opened[0], reader->longest, err);
-}
-
 int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err)
 {
     struct lw_reader *reader;
     int rc = lw_reader_describe(comm, request, &reader, err);
     if (rc)
         return rc;
-    if ((rc = lw_comm_agree(comm, open_first(reader, err), err)))
+    const struct lw_sequence *const sequence = &reader->sequence;
+    for (int64_t p = 1; p < sequence->n_parts; p++)
+        if (sequence->parts[p].count > sequence->parts[reader->longest].count)
+            reader->longest = p;
+    reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err);
+    reader->n_opened = reader->opened ? 1 : 0;
+    rc = reader->opened ? open_part(reader, &reader->opened[0], reader->longest, err) : LW_ESYSTEM;
+    if ((rc = lw_comm_agree(comm, rc, err)))
         lw_reader_close(reader);
     else
         *out = reader;

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- lifecycle ----------------------------------------------------------------------------------------------------- */
-
 static void release_shape(struct lw_bank *bank)
 {
     lw_free(bank->taps);
@@ -77,8 +75,6 @@ double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_erro
     return values;
 }
 
-/* ---- figures ------------------------------------------------------------------------------------------------------- */
-
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
 {
     double *const work = lw_alloc_array(lw_response_work(lw_response_points(bank->n_taps)), sizeof *work, "a response", err);
@@ -113,8 +109,6 @@ int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err)
     }
     return LW_OK;
 }
-
-/* ---- options ------------------------------------------------------------------------------------------------------- */
 
 int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *given, const char *name, double *hz,
                            struct lw_error *err)

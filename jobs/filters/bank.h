@@ -14,18 +14,13 @@
 #define LW_BANK_NOTES 8
 
 /* Entries of the kinds' tables. */
-#define LW_OPTION_RATE                                                                                          \
-    {                                                                                                           \
-        .name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,        \
-        .is_required = true, .help = "Sampling rate of the signals that the filters are for. ols refuses "      \
-                                     "signals of another one.",                                                 \
-    }
-#define LW_OPTION_NORM(default)                                                                                 \
-    {                                                                                                           \
-        .name = "norm", .kind = LW_OPTION_CHOICE, .choices = "gain|energy", .fallback = default,                \
-        .help = "What is 1: the gain, at the frequency named above, or the energy, the sum of |h|^2, so that "  \
-                "white noise keeps its power.",                                                            \
-    }
+#define LW_OPTION_RATE                                                                                                     \
+    {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true, \
+     .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one."}
+#define LW_OPTION_NORM(default)                                                                                                   \
+    {.name = "norm", .kind = LW_OPTION_CHOICE, .choices = "gain|energy", .fallback = default,                                     \
+     .help = "What is 1: the gain, at the frequency named above, or the energy, the sum of |h|^2, so that white noise keeps its " \
+             "power."}
 
 struct lw_bank {
     const struct lw_filter_kind *kind;

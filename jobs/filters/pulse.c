@@ -19,11 +19,9 @@
 /* The least time that an option takes: what lies below would leave the range of numbers. */
 #define LEAST_SECONDS 1e-15
 
-#define TAPS_OPTION                                                                                              \
-    {                                                                                                            \
-        .name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 1, .maximum = LW_BANK_MOST_TAPS,      \
-        .help = "Length, an odd number. Default: from where the longest pulse rises to where it has died away.", \
-    }
+#define TAPS_OPTION                                                                                           \
+    {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 1, .maximum = LW_BANK_MOST_TAPS,      \
+     .help = "Length, an odd number. Default: from where the longest pulse rises to where it has died away."}
 
 static const struct lw_option boxcar_options[] = {
     {.name = "widths", .kind = LW_OPTION_TEXT, .argument = "W,W,...", .help = "Widths in samples. Or give --durations."},

@@ -49,11 +49,9 @@ struct lw_option {
 #define LW_OPTION_GONE_ENTRY(is, instead) {.name = is, .kind = LW_OPTION_GONE, .help = instead}
 
 /* An entry of every table that names an output. */
-#define LW_OPTION_OVERWRITE                                                     \
-    {                                                                           \
-        .name = "overwrite", .kind = LW_OPTION_FLAG, .is_neutral = true,        \
-        .help = "Replace the output if it exists. Otherwise that is an error.", \
-    }
+#define LW_OPTION_OVERWRITE                                                  \
+    {.name = "overwrite", .kind = LW_OPTION_FLAG, .is_neutral = true,        \
+     .help = "Replace the output if it exists. Otherwise that is an error."}
 
 /* A set of options: tables plus values. */
 struct lw_options;

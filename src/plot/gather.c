@@ -28,8 +28,6 @@ struct reading {
     int64_t n_read;
 };
 
-/* ---- which samples ------------------------------------------------------------------------------------------------- */
-
 /* A dimension, as its storage sees it: the slow or the fast one of the file. */
 struct extent {
     int64_t length, offset;
@@ -114,8 +112,6 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     r->x = is_x_fast ? of_fast : of_slow;
     r->y = is_x_fast ? of_slow : of_fast;
 }
-
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
 
 /* The boxes are added in their order, so that sums are the same whatever thread is done first. */
 static int read_batch(struct reading *r, struct lw_error *err)

@@ -66,8 +66,6 @@ static int read_taps(struct bank *bank, struct lw_error *err)
     return rc ? rc : lw_format_read_numbers(format, info, bank->all, err);
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
-
 /* Complex taps: their magnitudes. */
 static double impulse(const struct bank *bank, int64_t m)
 {
@@ -114,8 +112,6 @@ static void write_response(struct bank *bank, double low, double high, double fa
     }
     lw_script_data_end(&bank->plot->script);
 }
-
-/* ---- picture ------------------------------------------------------------------------------------------------------- */
 
 /* What tells one filter from the others: an attribute of the bank with a number for each. */
 static void name_filter(const struct bank *bank, int f, char *text, size_t size)
