@@ -166,9 +166,12 @@ int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, str
     return rc;
 }
 
-static void shape_taps(struct lw_job *job)
+void lw_ols_shape_filters(struct lw_job *job)
 {
+    static_assert(LW_BANK_ATTRIBUTES < LW_PRODUCT_ATTRIBUTES, "a product has room for what is said of a bank");
     const struct lw_ols_spec *const ols = &job->op.ols;
+    if (!job->made && !job->whitening)
+        return;
     const bool is_one = ols->n_filters == 1;
     struct lw_product *const product = &job->products[job->n_products + job->n_given++];
     product->values = job->taps;
@@ -187,13 +190,6 @@ static void shape_taps(struct lw_job *job)
     }
     if (job->reference_tap != lw_middle_tap(ols->n_taps))
         lw_product_note_int(product, "reference_tap", job->reference_tap);
-}
-
-void lw_ols_shape_filters(struct lw_job *job)
-{
-    static_assert(LW_BANK_ATTRIBUTES < LW_PRODUCT_ATTRIBUTES, "a product has room for what is said of a bank");
-    if (job->made || job->whitening)
-        shape_taps(job);
     if (job->whitening)
         lw_whitening_shape_spectrum(job);
 }

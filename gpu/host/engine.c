@@ -210,19 +210,6 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     return rc;
 }
 
-static void read_report(const struct lw_op *op, struct slot_cuda *slot)
-{
-    const struct lw_nan_report *const report = slot->report;
-    const int64_t n_channels = slot->base.block.n_channels, width = op->plan.input_width;
-    const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
-    slot->base.is_out_of_range = report->out_of_range != 0;
-    slot->base.loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
-    slot->base.n_not_finite = (int64_t)report->n_own;
-    slot->base.not_finite_channel = lowest / width % n_channels;
-    slot->base.not_finite_sample = lowest / width / n_channels;
-    slot->base.not_finite_column = lowest % width;
-}
-
 /* From the start of the slot's work to its end; slots overlap, so not before the end of the one before, unless that has been
  * submitted again since. */
 static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
@@ -282,7 +269,15 @@ static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *er
     const int rc = lw_cuda_check(status, "computing a block on the device", err);
     if (rc)
         return rc;
-    read_report(op, s);
+    const struct lw_nan_report *const report = s->report;
+    const int64_t n_channels = slot->block.n_channels, width = op->plan.input_width;
+    const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
+    slot->is_out_of_range = report->out_of_range != 0;
+    slot->loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
+    slot->n_not_finite = (int64_t)report->n_own;
+    slot->not_finite_channel = lowest / width % n_channels;
+    slot->not_finite_sample = lowest / width / n_channels;
+    slot->not_finite_column = lowest % width;
     return take_rows(op, s, err);
 }
 

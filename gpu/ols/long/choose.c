@@ -58,23 +58,17 @@ static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const stru
     return of_segment * (held / ((double)n_outputs * (double)spec->n_channels));
 }
 
-/* For cuFFT, which has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths
- * where that is little memory, then fewer; no more than what holds the whole result and the overlap. */
-static int64_t ample_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
-{
-    const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
-    const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
-    const int64_t wanted = lw_min64(lw_min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
-    int64_t segment = LW_LONG_LEAST_SEGMENT;
-    while (segment < wanted)
-        segment *= 2;
-    return segment;
-}
-
 /* The cheapest length of our own kernels, or cuFFT's. */
 static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
 {
-    int64_t best = ample_segment(spec, n_outputs);
+    /* cuFFT has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths where that is
+     * little memory, then fewer; no more than what holds the whole result and the overlap. */
+    const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
+    const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
+    const int64_t wanted = lw_min64(lw_min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
+    int64_t best = LW_LONG_LEAST_SEGMENT;
+    while (best < wanted)
+        best *= 2;
     double best_seconds = seconds_per_sample(spec, arch, n_outputs, best);
     for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2) {
         if (method_for(spec, arch, segment) == &lw_long_cufft || segment < spec->n_taps + reach_of(spec))

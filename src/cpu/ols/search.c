@@ -39,20 +39,6 @@ int64_t lw_cpu_search_bytes(const struct lw_op_spec *spec, const struct lw_cpu_o
            n_cells(spec, shape, plan, size) * (int64_t)sizeof(struct lw_cpu_cell);
 }
 
-static void take_noise(const struct lw_op_spec *spec, struct lw_cpu_search *search)
-{
-    const double *const given = spec->ols.search.noise;
-    const int64_t n_filters = spec->ols.n_filters;
-    for (int64_t i = 0; i < n_noises(spec); i++)
-        search->noise[i] = given ? given[i] : 1;
-    for (int64_t c = 0; c < n_noisy(spec); c++) {
-        search->least_noise[c] = INFINITY;
-        for (int64_t f = 0; f < n_filters; f++)
-            if (search->noise[c * n_filters + f] > 0)
-                search->least_noise[c] = fmin(search->least_noise[c], search->noise[c * n_filters + f]);
-    }
-}
-
 int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
                          const struct lw_cpu_op_size *size, struct lw_cpu_search **out, struct lw_error *err)
 {
@@ -68,7 +54,16 @@ int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_
         lw_cpu_search_destroy(search);
         return LW_ESYSTEM;
     }
-    take_noise(spec, search);
+    const double *const given = spec->ols.search.noise;
+    const int64_t n_filters = spec->ols.n_filters;
+    for (int64_t i = 0; i < n_noises(spec); i++)
+        search->noise[i] = given ? given[i] : 1;
+    for (int64_t c = 0; c < n_noisy(spec); c++) {
+        search->least_noise[c] = INFINITY;
+        for (int64_t f = 0; f < n_filters; f++)
+            if (search->noise[c * n_filters + f] > 0)
+                search->least_noise[c] = fmin(search->least_noise[c], search->noise[c * n_filters + f]);
+    }
     search->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     search->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
     search->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);

@@ -11,17 +11,6 @@ static const double lobe = 0.5, box_half = 0.66;
 enum { LOCATION_LOOPS = 4, VOTES = 3, ESTIMATION_LOOPS = 10, COMB_LOOPS = 2 };
 enum { LEAST_BUCKETS = 64, BUCKETS_PER_LINE = 16 };
 
-/* The power of two next to the papers' sqrt(n k / log2 n), at which binning and voting cost about the same. */
-static int64_t default_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
-{
-    const double n = (double)spec->n;
-    const double balanced = exp2(rint(log2(sqrt(n * (double)n_lines / fmax(1, log2(n))))));
-    int64_t buckets = LEAST_BUCKETS;
-    while ((double)buckets < balanced || buckets < BUCKETS_PER_LINE * n_lines)
-        buckets *= 2;
-    return buckets;
-}
-
 /* Frequencies that get enough votes by chance, where M of B buckets are as good as random. */
 static double by_chance(const struct lw_published_plan *plan)
 {
@@ -35,8 +24,14 @@ static double by_chance(const struct lw_published_plan *plan)
 
 static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attempt, struct lw_published_choice *choice)
 {
-    if (choice->n_buckets == 0)
-        choice->n_buckets = default_buckets(spec, n_lines) << attempt;
+    if (choice->n_buckets == 0) {
+        /* The power of two next to the papers' sqrt(n k / log2 n), at which binning and voting cost about the same. */
+        const double n = (double)spec->n, balanced = exp2(rint(log2(sqrt(n * (double)n_lines / fmax(1, log2(n))))));
+        int64_t buckets = LEAST_BUCKETS;
+        while ((double)buckets < balanced || buckets < BUCKETS_PER_LINE * n_lines)
+            buckets *= 2;
+        choice->n_buckets = buckets << attempt;
+    }
     if (choice->location_loops == 0)
         choice->location_loops = choice->votes > VOTES ? choice->votes + 1 : LOCATION_LOOPS;
     if (choice->votes == 0)

@@ -36,19 +36,6 @@ static const struct lw_published_plan *plan_of(const struct solver *cpu) { retur
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-static void lay_out_comb(struct solver *cpu, const struct lw_published_plan *plan, struct lw_arena *arena)
-{
-    const int64_t size = plan->choice.comb, of_all_combs = plan->n_residues * plan->choice.comb_loops;
-    const int64_t residues = of_all_combs < size ? of_all_combs : size;
-    cpu->comb.size = size;
-    cpu->teeth = lw_arena_take(arena, size * (int64_t)sizeof *cpu->teeth);
-    cpu->tooth_energies = lw_arena_take(arena, size * (int64_t)sizeof *cpu->tooth_energies);
-    cpu->is_approved = lw_arena_take(arena, size * (int64_t)sizeof *cpu->is_approved);
-    cpu->tooth_places = lw_arena_take(arena, plan->n_residues * (int64_t)sizeof *cpu->tooth_places);
-    cpu->comb.approved = lw_arena_take(arena, residues * (int64_t)sizeof *cpu->comb.approved);
-    cpu->comb.permuted = lw_arena_take(arena, residues * (int64_t)sizeof *cpu->comb.permuted);
-}
-
 /* @return  bytes of all parts */
 static int64_t lay_out(struct solver *cpu, const struct lw_published_plan *plan)
 {
@@ -67,8 +54,17 @@ static int64_t lay_out(struct solver *cpu, const struct lw_published_plan *plan)
     ballot->elected = lw_arena_take(&arena, plan->capacity * (int64_t)sizeof *ballot->elected);
     ballot->counts = lw_arena_take(&arena, plan->n_selected * (int64_t)sizeof *ballot->counts);
     cpu->lines = lw_arena_take(&arena, plan->capacity * (int64_t)sizeof *cpu->lines);
-    if (plan->choice.comb > 0)
-        lay_out_comb(cpu, plan, &arena);
+    const int64_t size = plan->choice.comb, of_all_combs = plan->n_residues * plan->choice.comb_loops;
+    const int64_t residues = of_all_combs < size ? of_all_combs : size;
+    if (size == 0)
+        return arena.used;
+    cpu->comb.size = size;
+    cpu->teeth = lw_arena_take(&arena, size * (int64_t)sizeof *cpu->teeth);
+    cpu->tooth_energies = lw_arena_take(&arena, size * (int64_t)sizeof *cpu->tooth_energies);
+    cpu->is_approved = lw_arena_take(&arena, size * (int64_t)sizeof *cpu->is_approved);
+    cpu->tooth_places = lw_arena_take(&arena, plan->n_residues * (int64_t)sizeof *cpu->tooth_places);
+    cpu->comb.approved = lw_arena_take(&arena, residues * (int64_t)sizeof *cpu->comb.approved);
+    cpu->comb.permuted = lw_arena_take(&arena, residues * (int64_t)sizeof *cpu->comb.permuted);
     return arena.used;
 }
 
