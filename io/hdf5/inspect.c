@@ -59,15 +59,6 @@ struct node {
     hobj_ref_t address;
 };
 
-static bool is_above(const struct node *node)
-{
-    for (const struct node *above = node->above; above; above = above->above)
-        if (above->status.st_dev == node->status.st_dev && above->status.st_ino == node->status.st_ino &&
-            above->address == node->address)
-            return true;
-    return false;
-}
-
 static int check_node(struct node *node, struct lw_error *err);
 
 /* A regular HDF5 file of that name; -1 if there is none. HDF5 reads missing sources as fill values. */
@@ -131,7 +122,11 @@ static int check_node(struct node *node, struct lw_error *err)
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", node->file_name, strerror(errno));
     if (H5Rcreate(&node->address, node->dataset, ".", H5R_OBJECT, -1) < 0)
         return lw_hdf5_fail(err, LW_EDATA, "a virtual dataset in '%.600s' cannot be located", node->file_name);
-    if (is_above(node))
+    bool is_above = false;
+    for (const struct node *above = node->above; above && !is_above; above = above->above)
+        is_above = above->status.st_dev == node->status.st_dev && above->status.st_ino == node->status.st_ino &&
+                   above->address == node->address;
+    if (is_above)
         return lw_fail(err, LW_EDATA, "a virtual dataset in '%.600s' is made of itself: make it anew with other sources",
                        node->file_name);
     if (node->depth > DEEPEST)

@@ -56,8 +56,7 @@ static int describe(struct lw_subject *subject)
 }
 
 const struct lw_convention lw_convention_fbh5 = {
-    .name = "FBH5",
+    .name = "FBH5", .pattern = "data",
     .mark = {"@CLASS", "data@fch1", "data@foff", "data@tsamp"},
-    .pattern = "data",
     .describe = describe,
 };

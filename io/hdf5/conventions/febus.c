@@ -146,10 +146,7 @@ static int describe(struct lw_subject *subject)
 }
 
 const struct lw_convention lw_convention_febus = {
-    .name = "FEBUS",
-    .pattern = "*/Source*/Zone*/*",
-    .is_das = true,
-    .is_data = is_data,
+    .name = "FEBUS", .pattern = "*/Source*/Zone*/*", .is_das = true, .is_data = is_data,
     .gauge = "../@GaugeLength",
     .describe = describe,
 };
