@@ -9,7 +9,26 @@ function(lapwing_prints file target)
     add_custom_command(OUTPUT ${file} COMMAND lapwing help ${ARGN} > ${file} DEPENDS lapwing COMMENT "Writing ${file}" VERBATIM)
     add_custom_target(${target} ALL DEPENDS ${file})
 endfunction()
+
+# Manual pages: of commands from the program itself, of files from the documents.
+set(pages lapwing.1)
 lapwing_prints(lapwing.1 man --man)
+find_program(LAPWING_AWK awk)
+function(lapwing_manual page title document first last)
+    set(page_file ${page}.5)
+    add_custom_command(OUTPUT ${page_file} DEPENDS ${CMAKE_SOURCE_DIR}/${document} ${CMAKE_SOURCE_DIR}/jobs/packaging/manual.awk
+        COMMAND ${LAPWING_AWK} -v name=${page} -v section=5 -v title=${title} -v first=${first} -v last=${last}
+            -f ${CMAKE_SOURCE_DIR}/jobs/packaging/manual.awk ${CMAKE_SOURCE_DIR}/${document} > ${page_file}
+        COMMENT "Writing ${page_file}" VERBATIM)
+    add_custom_target(${page} ALL DEPENDS ${page_file})
+    set(pages ${pages} ${page_file} PARENT_SCOPE)
+endfunction()
+if(LAPWING_AWK)
+    lapwing_manual(lapwing-formats "files that lapwing reads" io/README.md "Naming a dataset" Results)
+    lapwing_manual(lapwing-results "what a result holds, and how to open it" io/README.md Results "How bytes move")
+    lapwing_manual(lapwing-jobfile "options of a job in a file" jobs/README.md "Job files" Filters)
+endif()
+
 lapwing_prints(lapwing.bash completion_bash --completion bash)
 lapwing_prints(lapwing.zsh completion_zsh --completion zsh)
 
@@ -17,14 +36,19 @@ lapwing_prints(lapwing.zsh completion_zsh --completion zsh)
 install(TARGETS lapwing RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lapwing)
 install(FILES ${CMAKE_BINARY_DIR}/lapwing.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lapwing
     COMPONENT lapwing)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lapwing)
+foreach(folder . io jobs jobs/packaging slurm src gpu tests tests/bench)
+    install(FILES ${folder}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT lapwing)
+endforeach()
 install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing/jobs COMPONENT lapwing
     FILES_MATCHING PATTERN "*.ini" PATTERN "*.m" PATTERN filters EXCLUDE PATTERN packaging EXCLUDE PATTERN synth EXCLUDE)
 install(DIRECTORY slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing COMPONENT lapwing
     USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.sh")
 
 # ---- under any prefix -------------------------------------------------------------------------------------------------
-install(FILES ${CMAKE_BINARY_DIR}/lapwing.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT plain)
+foreach(page IN LISTS pages)
+    string(REGEX MATCH "[0-9]$" section ${page})
+    install(FILES ${CMAKE_BINARY_DIR}/${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT plain)
+endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/lapwing.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _lapwing
     COMPONENT plain)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT plain)
@@ -43,10 +67,15 @@ find_program(LAPWING_GZIP gzip)
 if(LAPWING_GZIP)
     string(TIMESTAMP LAPWING_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
     configure_file(jobs/packaging/changelog.in changelog @ONLY)
-    add_custom_command(OUTPUT lapwing.1.gz changelog.gz DEPENDS lapwing.1 ${CMAKE_BINARY_DIR}/changelog
-        COMMAND ${LAPWING_GZIP} -9nkf lapwing.1 changelog COMMENT "Compressing the man page" VERBATIM)
-    add_custom_target(debian ALL DEPENDS lapwing.1.gz changelog.gz)
-    install(FILES ${CMAKE_BINARY_DIR}/lapwing.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT debian EXCLUDE_FROM_ALL)
+    set(packed ${pages} changelog)
+    list(TRANSFORM packed APPEND .gz)
+    add_custom_command(OUTPUT ${packed} DEPENDS ${pages} ${CMAKE_BINARY_DIR}/changelog
+        COMMAND ${LAPWING_GZIP} -9nkf ${pages} changelog COMMENT "Compressing the manual pages" VERBATIM)
+    add_custom_target(debian ALL DEPENDS ${packed})
+    foreach(page IN LISTS pages)
+        string(REGEX MATCH "[0-9]$" section ${page})
+        install(FILES ${CMAKE_BINARY_DIR}/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT debian EXCLUDE_FROM_ALL)
+    endforeach()
     install(FILES ${CMAKE_BINARY_DIR}/lapwing.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _lapwing
         COMPONENT debian EXCLUDE_FROM_ALL)
     install(FILES jobs/packaging/copyright ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""readme.py [--check] - the README's section on performance, made of the records in tests/bench/results.
+"""readme.py [--check] - figures of performance in documents, made of the records in tests/bench/results.
 
-results/performance.md is its text, in which each figure is a place {{FILE; COLUMN=VALUE; ...; EXPRESSION; FORMAT}}: of the one
-row of FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's. FILE is a CSV below results, or
-a .txt whose lines are names and values, of which the first that fits counts. least(...) is the smallest of what there is and is
-not 0. An expression that begins with ? may be without a record, and is then "-". A line {{NAME = FILE; COLUMN=VALUE; ...}} gives
-the beginning of places a name, by which they, or other such lines, may begin. Paragraphs that are no tables are filled anew.
+Each of DOCUMENTS is a section of a document and its text below results, in which each figure is a place {{FILE; COLUMN=VALUE; ...;
+EXPRESSION; FORMAT}}: of the one row of FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's.
+FILE is a CSV below results, or a .txt whose lines are names and values, of which the first that fits counts. least(...) is the
+smallest of what there is and is not 0. An expression that begins with ? may be without a record, and is then "-". A line
+{{NAME = FILE; COLUMN=VALUE; ...}} gives the beginning of places a name, by which they, or other such lines, may begin. Paragraphs
+that are no tables are filled anew.
 
-Without --check the section is replaced. With it, nothing is written, and a line of the README that is not what the records say ends
-this with 1, as does a figure of performance elsewhere in the README, or in the text, that is in no place."""
+Without --check the sections are replaced. With it, nothing is written, and a line that is not what the records say ends this with 1.
+So does a figure of performance elsewhere in these documents, or in the texts, that is in no place."""
 import csv
 import difflib
 import os
@@ -18,8 +19,8 @@ import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "tests", "bench", "results")
-README, TEXT = os.path.join(ROOT, "README.md"), os.path.join(RESULTS, "performance.md")
-BEGIN, END = "## Performance\n", "## Source\n"
+DOCUMENTS = [("README.md", "speed.md", "## Speed\n", "## Words\n"),
+             ("tests/bench/README.md", "performance.md", "## Figures\n", "## Records\n")]
 WIDTH = 132
 NAMED = re.compile(r"^\{\{(\w+) = (.*)\}\}\n", re.MULTILINE)
 PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -73,24 +74,24 @@ def figure(place, names):
     if not rows and is_optional:
         return "-"
     if not rows or (len(rows) > 1 and name.endswith(".csv")):
-        sys.exit(f"performance.md: {len(rows)} rows of {name} fit {{{{{place}}}}}: one should")
+        sys.exit(f"{len(rows)} rows of {name} fit {{{{{place}}}}}: one should")
     columns = Columns({key: number(value) for key, value in rows[0].items() if key})
     value = eval(expression.lstrip("?"), {}, columns)
     if value is None and is_optional:
         return "-"
     if value is None:
-        sys.exit(f"performance.md: there is no value for {{{{{place}}}}}")
+        sys.exit(f"there is no value for {{{{{place}}}}}")
     return format(value, form)
 
 
 def filled(text):
     """The text with its paragraphs, but for tables, in lines of WIDTH characters at most."""
     fill = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False).fill
-    return "\n\n".join(block if block.startswith("|") else fill(block) for block in text.strip("\n").split("\n\n")) + "\n"
+    return "\n\n".join(block if block.startswith(("|", "#")) else fill(block) for block in text.strip("\n").split("\n\n")) + "\n"
 
 
 def generated(text):
-    """What stands in the README for the text."""
+    """What stands in the document for the text."""
     names = dict(NAMED.findall(text))
     return filled(PLACE.sub(lambda place: figure(place.group(1), names), NAMED.sub("", text)))
 
@@ -98,32 +99,41 @@ def generated(text):
 def typed(text, what):
     """Figures of performance that nobody recorded, in prose and tables."""
     without_code = re.sub(r"^```.*?^```|`[^`]*`", lambda c: "\n" * c.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
-    return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in results/performance.md"
+    return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in a text of DOCUMENTS"
             for i, line in enumerate(without_code.split("\n"), 1) for found in FIGURE.finditer(line)]
+
+
+def differences(document, first, is_now, should_be):
+    """Complaints about each line of a section that is not what was made; `first` is the number of the section's first line."""
+    is_now, should_be = is_now.split("\n"), should_be.split("\n")
+    for tag, begin, end, other, other_end in difflib.SequenceMatcher(None, is_now, should_be, autojunk=False).get_opcodes():
+        if tag != "equal":
+            is_text, should_text = "\n".join(is_now[begin:end]), "\n".join(should_be[other:other_end])
+            yield f"{document}, line {first + begin}: not what the records say\n  is:     {is_text}\n  should: {should_text}"
+
+
+def renew(document, template, begin, end, is_check):
+    """Replaces the document's section, or returns complaints about it."""
+    path = os.path.join(ROOT, document)
+    with open(path) as file:
+        before, rest = file.read().split(begin, 1)
+    section, after = rest.split(end, 1)
+    with open(os.path.join(RESULTS, template)) as file:
+        text = file.read()
+    made = "\n" + generated(text) + "\n"
+    if not is_check:
+        with open(path, "w") as file:
+            file.write(before + begin + made + end + after)
+        return []
+    complaints = typed(PLACE.sub(lambda place: "\n" * place.group().count("\n"), text), template)
+    complaints += typed(before + "\n" * (section.count("\n") + 2) + after, document)
+    return [*complaints, *differences(document, before.count("\n") + 2, section, made)]
 
 
 def main(arguments):
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
-    with open(README) as file:
-        readme = file.read()
-    with open(TEXT) as file:
-        text = file.read()
-    before, section = readme.split(BEGIN, 1)
-    section, after = section.split(END, 1)
-    made = generated(text)
-    if not arguments:
-        with open(README, "w") as file:
-            file.write(before + BEGIN + "\n" + made + "\n" + END + after)
-        return 0
-    first = before.count("\n") + 2
-    complaints = typed(PLACE.sub(lambda place: "\n" * place.group().count("\n"), text), "performance.md")
-    complaints += typed(before + "\n" * (section.count("\n") + 2) + after, "README.md")
-    blocks = difflib.SequenceMatcher(None, section.split("\n"), ("\n" + made + "\n").split("\n"), autojunk=False).get_opcodes()
-    for tag, begin, end, other, other_end in blocks:
-        if tag != "equal":
-            is_now, should = "\n".join(section.split("\n")[begin:end]), "\n".join(("\n" + made + "\n").split("\n")[other:other_end])
-            complaints.append(f"README.md, line {first + begin}: not what the records say\n  is:     {is_now}\n  should: {should}")
+    complaints = [complaint for document in DOCUMENTS for complaint in renew(*document, bool(arguments))]
     for complaint in complaints:
         print(complaint)
     if complaints:

@@ -61,7 +61,7 @@ done
 verdict $? "it needs $libraries libraries"
 
 # ---- files: what Debian wants where, root's, whole
-for file in bin/lapwing share/man/man1/lapwing.1.gz share/doc/lapwing/copyright share/doc/lapwing/changelog.gz \
+for file in bin/lapwing share/man/man1/lapwing.1.gz share/man/man5/lapwing-formats.5.gz share/doc/lapwing/copyright share/doc/lapwing/changelog.gz \
     share/bash-completion/completions/lapwing share/zsh/vendor-completions/_lapwing share/lapwing/jobs/ols.ini \
     share/lapwing/slurm/lapwing.sh; do
     [ -s "$tree/usr/$file" ]

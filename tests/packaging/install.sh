@@ -24,10 +24,20 @@ verdict $? "the completion for bash installed is not the program's"
 ok 0 help --completion zsh
 cmp -s out "$share/zsh/site-functions/_lapwing"
 verdict $? "the completion for zsh installed is not the program's"
-for file in README.md LICENSE; do
+for page in formats results jobfile; do
+    [ "$(head -n 1 "$share/man/man5/lapwing-$page.5" | cut -c1-4)" = '.TH ' ] && [ "$(wc -l <"$share/man/man5/lapwing-$page.5")" -lt 300 ]
+    verdict $? "lapwing-$page.5 is no manual page of less than 300 lines"
+done
+for file in README.md io/README.md jobs/README.md jobs/packaging/README.md slurm/README.md src/README.md gpu/README.md tests/README.md \
+    tests/bench/README.md LICENSE; do
     cmp -s "$source/$file" "$share/doc/lapwing/$file"
     verdict $? "share/doc/lapwing/$file is not that of the source"
 done
+
+if command -v python3 >/dev/null; then
+    python3 "$source/tests/documents/words.py" "$share/doc/lapwing" >links
+    verdict $? "links between the documents that are installed: $(cat links)"
+fi
 
 # ---- every example, and no source; the program takes them
 [ "$(cd "$share/lapwing" && find . -type f ! -name '*.ini' ! -name '*.m' ! -name '*.sh' ! -name '*.lua')" = '' ]

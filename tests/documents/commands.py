@@ -1,0 +1,95 @@
+"""commands.py LAPWING MPIEXEC [FOLDER with real data] - every command of the documents, run as it is written.
+
+The commands of a document run one block after the other in one folder, and each has to end with 0. Where a block of text follows one
+of commands, each of its lines has to be among what the commands print. Left out are blocks with a command of ELSEWHERE, each with the
+test that runs it, and those whose files of an archive are not there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(HERE)
+from words import DOCUMENTS, read
+
+ELSEWHERE = {"git clone": "ci", "jobs/packages": "ci", "tests/run": "ci", "sbatch": "tests/slurm", "scancel": "tests/slurm",
+             "cpack": "tests/packaging", "apptainer": "tests/packaging", "mpirun --host": "tests/hosts", "octave": "tests/cli/results/stories.py"}
+# Names in the documents, and files of the folder with real data that stand for them.
+REAL = {"strain.hdf5": "gw150914-h1.hdf5", "crab.fil": "parkes_8bit_1.fil", "crab_mask.h5": "parkes_8bit_1_mask.h5", "M51.fits": "M51.fits"}
+# Numbers that are measured or chosen anew in each run.
+VARIES = re.compile(r"\d[\d.]* s\b")
+
+
+def blocks(text):
+    """(number of the line, language, content) of each block of code."""
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        yield text[:found.start()].count("\n") + 1, found.group(1), found.group(2)
+
+
+def missing(commands, data):
+    """What keeps a block from being run here, or None."""
+    for command, test in ELSEWHERE.items():
+        if re.search(rf"(^|[ (]){re.escape(command)}\b", commands, flags=re.MULTILINE):
+            return f"{command}: {test} runs it"
+    for name, real in REAL.items():
+        if name in commands and not os.path.isfile(os.path.join(data, real)):
+            return f"no real data: {real}"
+    return None
+
+
+def prepare(folder, program, mpiexec, data):
+    """A folder in which `lapwing` and `mpirun` are found, with the job files and what is there of the real data."""
+    os.makedirs(os.path.join(folder, "bin"))
+    os.symlink(os.path.abspath(program), os.path.join(folder, "bin", "lapwing"))
+    os.symlink(shutil.which(mpiexec) or mpiexec, os.path.join(folder, "bin", "mpirun"))
+    os.symlink(sys.executable, os.path.join(folder, "bin", "python3"))
+    for name in ("ols.ini", "conv2d.ini", "sfft.ini"):
+        shutil.copy(os.path.join(ROOT, "jobs", name), folder)
+    shutil.copytree(os.path.join(ROOT, "jobs", "examples"), os.path.join(folder, "examples"))
+    os.symlink(os.path.join(ROOT, "jobs"), os.path.join(folder, "jobs"))
+    for name, real in REAL.items():
+        if os.path.isfile(os.path.join(data, real)):
+            os.symlink(os.path.abspath(os.path.join(data, real)), os.path.join(folder, name))
+    return {**os.environ, "PATH": os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"], "HOME": folder}
+
+
+def run(document, program, mpiexec, data):
+    """Complaints about the commands of one document, and how many blocks ran."""
+    complaints, n_run, said = [], 0, None
+    with tempfile.TemporaryDirectory() as folder:
+        environment = prepare(folder, program, mpiexec, data)
+        for line, language, content in blocks(read(os.path.join(ROOT, document))):
+            if not language and said is not None:
+                absent = [text for text in content.splitlines() if VARIES.sub("", text) not in VARIES.sub("", said)]
+                complaints += [f"{document}, line {line}: the commands above it do not print: {text}\nbut\n{said}" for text in absent]
+            said = None
+            if language != "sh":
+                continue
+            reason = missing(content, data)
+            if reason:
+                print(f"{document}, line {line}: left out ({reason})")
+                continue
+            done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", content], cwd=folder, env=environment, text=True, timeout=200,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            n_run, said = n_run + 1, done.stdout
+            if done.returncode != 0:
+                complaints.append(f"{document}, line {line}: ends with {done.returncode}\n{content}\n{done.stdout}")
+    return complaints, n_run
+
+
+def main(program, mpiexec, data=""):
+    failures = 0
+    for document in DOCUMENTS:
+        complaints, n_run = run(document, program, mpiexec, os.environ.get("LAPWING_DATA") or data)
+        print(f"{document}: {n_run} blocks of commands ran")
+        print("".join(complaint + "\n" for complaint in complaints), end="")
+        failures += len(complaints)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
