@@ -11,8 +11,12 @@ function(lapwing_prints file target)
 endfunction()
 
 # Manual pages: of commands from the program itself, of files from the documents.
-set(pages lapwing.1)
 lapwing_prints(lapwing.1 man --man)
+set(pages lapwing.1)
+foreach(word ols conv2d sfft filters plan synth run info plot verify)
+    lapwing_prints(lapwing-${word}.1 man_${word} --man ${word})
+    list(APPEND pages lapwing-${word}.1)
+endforeach()
 find_program(LAPWING_AWK awk)
 function(lapwing_manual page title document first last)
     set(page_file ${page}.5)

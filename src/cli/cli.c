@@ -194,22 +194,20 @@ static int parse_completion(struct lw_cli *cli, int argc, char **argv, struct lw
     return LW_OK;
 }
 
-/* lapwing help [--man | --completion [SHELL] | COMMAND [JOB | KIND]], whichever of the last words comes first */
+/* lapwing help [--man [COMMAND | JOB] | --completion [SHELL] | COMMAND [JOB | KIND]], whichever of the last words comes first */
 static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     cli->action = LW_ACTION_HELP;
     cli->command = NULL;
-    cli->is_man = argc == 1 && strcmp(argv[0], "--man") == 0;
-    if (cli->is_man)
-        return LW_OK;
+    cli->is_man = argc > 0 && strcmp(argv[0], "--man") == 0;
     if (argc > 0 && strcmp(argv[0], "--completion") == 0)
         return parse_completion(cli, argc, argv, err);
-    for (int i = 0; i < argc; i++) {
+    for (int i = cli->is_man; i < argc; i++) {
         const bool is_all = strcmp(argv[i], "--all") == 0, is_taken = is_all || take_help_word(cli, argv[i]);
         cli->shows_all |= is_all;
-        if (!is_taken && i == 0)
-            return fail_no_command(argv[0], err);
-        if (!is_taken || !makes_sense(cli))
+        if (!is_taken && i == cli->is_man)
+            return fail_no_command(argv[i], err);
+        if (!is_taken || !makes_sense(cli) || (cli->is_man && (i > 1 || cli->kind)))
             return lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[i]);
     }
     return LW_OK;
@@ -340,7 +338,7 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
     if (cli->action == LW_ACTION_VERSION)
         lw_help_version(stdout);
     else if (cli->is_man)
-        lw_help_man(stdout);
+        lw_help_man(stdout, cli->command, cli->job);
     else if (cli->complete)
         cli->complete(stdout);
     else

@@ -97,13 +97,14 @@ const struct lw_command lw_commands[] = {
                     "place.",
      .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
                 "lapwing verify filtered.h5 --input /archive/survey.h5:/signal"},
-    {.name = "help", .action = LW_ACTION_HELP, .operands = "[--man | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
+    {.name = "help", .action = LW_ACTION_HELP, .operands = "[--man [COMMAND | JOB] | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
      .words = LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND,
      .title = "show this help, or that of a command",
      .description = "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "
-                    "rarely needed are listed, too. 'lapwing help --man' prints the man page, 'lapwing help --completion' what "
-                    "bash, or with the word zsh behind it zsh, needs to complete commands, options and their values.",
-     .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
+                    "rarely needed are listed, too. 'lapwing help --man' prints the manual page lapwing(1), with a command or job "
+                    "that of it. 'lapwing help --completion' prints what bash, or with the word zsh behind it zsh, needs to "
+                    "complete commands, options and their values.",
+     .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man ols | man -l -\n"
                 "source <(lapwing help --completion bash)"},
     {.name = NULL},
 };

@@ -235,18 +235,6 @@ static void print_words(struct page *page, const char *heading, unsigned sort, b
     }
 }
 
-/* What begins the overview and the man page. */
-static void print_summary(struct page *page, const char *usage, const char *heading)
-{
-    page_heading(page, usage);
-    page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
-    if (heading)
-        page_heading(page, heading);
-    page_paragraph(page, summary);
-    page_paragraph(page, naming);
-    page_paragraph(page, units);
-}
-
 static void print_formats(struct page *page)
 {
     page_heading(page, "Formats of input");
@@ -262,10 +250,18 @@ static void print_exit_codes(struct page *page)
 #undef X
 }
 
+static void print_usage_heading(struct page *page)
+{
+    page_heading(page, page->format == MAN ? "Synopsis" : "Usage");
+}
+
 static void print_overview(struct page *page)
 {
-    fprintf(page->file, "lapwing - filters archived survey data\n");
-    print_summary(page, "Usage", NULL);
+    print_usage_heading(page);
+    page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
+    page_paragraph(page, summary);
+    page_paragraph(page, naming);
+    page_paragraph(page, units);
     print_words(page, "Jobs", LW_WORD_JOB, false);
     print_words(page, "Other commands", LW_WORD_COMMAND, true);
     print_formats(page);
@@ -326,7 +322,7 @@ static void print_usage(struct page *page, const struct lw_command *command, con
     }
     if (kind || (job && !takes_file))
         append_word(usage, "[options]");
-    page_heading(page, "Usage");
+    print_usage_heading(page);
     page_code(page, usage);
 }
 
@@ -377,6 +373,7 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
     struct help help = {.page = {.file = file, .format = TEXT}, .shows_all = shows_all};
     char words[USAGE_SIZE];
     if (!command && !job && !kind) {
+        fprintf(file, "lapwing - filters archived survey data\n");
         print_overview(&help.page);
         return;
     }
@@ -385,65 +382,50 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
     print_command(&help, command, job, kind);
 }
 
-/* ---- the man page ---- */
+/* ---- manual pages ---- */
 
-static void print_man_command(struct page *page, const char *name, const char *operands, const char *description,
-                              const char *example)
+/* NAME, and what stands above it; roff knows a page by its section's number. */
+static void begin_man(struct page *page, const char *name, const char *title)
 {
-    fprintf(page->file, ".SS \"lapwing %s %s\"\n", name, operands);
-    page->last = HEADING;
-    page_paragraph(page, description);
-    page_code(page, example);
+    char text[200];
+    fprintf(page->file, ".TH %s 1 \"\" \"lapwing " LW_VERSION "\"\n", name);
+    page_heading(page, "Name");
+    snprintf(text, sizeof text, "%s - %s", name, title);
+    page_paragraph(page, text);
 }
 
-static void print_man_options(struct help *help)
+static void print_man_kinds(struct help *help)
 {
-    enum { OTHERS = 7 };
-    static const struct lw_section others[OTHERS] = {
-        {"Common options", "", lw_common_options},
-        {"Options of plan", "", lw_plan_options},
-        {"Options of info", "", lw_info_options},
-        {"Options of every kind of filters", "", lw_bank_options},
-        {"Options of plot", "", lw_plot_options},
-        {"Options of verify", "", lw_verify_options},
-        {"Options of every job, of synth, filters, plot and verify", "", lw_message_options},
-    };
-    for (int i = 0; lw_jobs[i]; i++)
-        print_section(help, &(struct lw_section){"Options of ", lw_jobs[i]->name, lw_jobs[i]->options}, 0);
-    for (int i = 0; i < 3; i++)
-        print_section(help, &others[i], 0);
-    for (int i = 0; lw_jobs[i]; i++)
-        print_section(help, &(struct lw_section){"Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options}, 0);
-    for (int i = 0; lw_filter_kinds[i]; i++)
-        print_section(help, &(struct lw_section){"Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options}, 0);
-    for (int i = 3; i < OTHERS; i++)
-        print_section(help, &others[i], 0);
+    for (int i = 0; lw_filter_kinds[i]; i++) {
+        const struct lw_filter_kind *const kind = lw_filter_kinds[i];
+        print_section(help, &(struct lw_section){"Options of ", kind->name, kind->options}, 0);
+        page_paragraph(&help->page, kind->description);
+        page_code(&help->page, kind->example);
+    }
 }
 
-void lw_help_man(FILE *file)
+void lw_help_man(FILE *file, const struct lw_command *command, const struct lw_job_ops *job)
 {
     struct help help = {.page = {.file = file, .format = MAN}, .shows_all = true};
     struct page *const page = &help.page;
-    fprintf(file, ".TH LAPWING 1 \"\" \"lapwing " LW_VERSION "\"\n");
-    page_heading(page, "Name");
-    page_paragraph(page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
-    print_summary(page, "Synopsis", "Description");
-    page_heading(page, "Commands");
-    for (int i = 0; lw_jobs[i]; i++)
-        print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        print_man_command(page, command->name, command->operands, command->description, command->example);
-    for (int i = 0; lw_filter_kinds[i]; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "filters %s", lw_filter_kinds[i]->name);
-        print_man_command(page, name, "[options]", lw_filter_kinds[i]->description, lw_filter_kinds[i]->example);
+    const bool is_overview = !command && !job;
+    char name[80] = "lapwing";
+    if (is_overview) {
+        begin_man(page, name, "filters archived survey data with MPI on CPUs and GPUs");
+        print_overview(page);
+        print_licence(page);
+    } else {
+        snprintf(name, sizeof name, "lapwing-%s", command ? command->name : job->name);
+        begin_man(page, name, command ? command->title : job->title);
+        print_command(&help, command, job, NULL);
     }
-    print_man_options(&help);
-    print_formats(page);
-    print_exit_codes(page);
-    print_licence(page);
+    if (command && command->action == LW_ACTION_FILTERS)
+        print_man_kinds(&help);
     page_heading(page, "See also");
-    page_paragraph(page, "mpirun(1), srun(1), h5dump(1)");
+    page_paragraph(page, is_overview ? "lapwing-ols(1), lapwing-conv2d(1), lapwing-sfft(1), lapwing-filters(1), lapwing-plan(1), "
+                                       "lapwing-synth(1), lapwing-run(1), lapwing-info(1), lapwing-plot(1), lapwing-verify(1), "
+                                       "lapwing-formats(5), lapwing-results(5), lapwing-jobfile(5), mpirun(1), srun(1)"
+                                     : "lapwing(1), lapwing-formats(5), lapwing-results(5), lapwing-jobfile(5)");
 }
 
 /* ---- the version ---- */

@@ -1,4 +1,4 @@
-/* help.h - the documentation that the program carries: the --help texts and the man page, made from the same tables. */
+/* help.h - the documentation that the program carries: the --help texts and the manual pages, made from the same tables. */
 #pragma once
 
 #include "cli/commands.h"
@@ -10,8 +10,8 @@
 void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                    bool shows_all);
 
-/** The whole documentation as roff, for man(7). */
-void lw_help_man(FILE *file);
+/** A manual page as roff: lapwing(1), or that of a command or a job, such as lapwing-ols(1), with all options. */
+void lw_help_man(FILE *file, const struct lw_command *command, const struct lw_job_ops *job);
 
 /** Print version, licence and how to cite. */
 void lw_help_version(FILE *file);

@@ -15,9 +15,13 @@ verdict $? "cmake --install: $(cat installed)"
 lapwing=$work/usr/bin/lapwing
 share=$work/usr/share
 
-ok 0 help --man
-cmp -s out "$share/man/man1/lapwing.1"
-verdict $? "the man page installed is not the program's"
+for page in lapwing lapwing-ols lapwing-conv2d lapwing-sfft lapwing-filters lapwing-plan lapwing-synth lapwing-run lapwing-info \
+    lapwing-plot lapwing-verify; do
+    word=${page#lapwing}
+    ok 0 help --man ${word#-}
+    cmp -s out "$share/man/man1/$page.1" && [ "$(wc -l <out)" -lt 300 ]
+    verdict $? "$page.1 is not the program's, or is longer than 300 lines"
+done
 ok 0 help --completion
 cmp -s out "$share/bash-completion/completions/lapwing"
 verdict $? "the completion for bash installed is not the program's"
