@@ -83,22 +83,24 @@ verdict $? "the help of run has an option of plan"
 ok 0 ols --input x --bogus --help
 says '^Options of ols$'
 
-# ---- the man page has every option and command that --help has
-ok 0 help --man
-cp out man
-for command in ols conv2d 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
-    'filters gaussian' 'filters ricker' 'filters chirp' plan run info verify help; do
+# ---- the manual pages have every option that --help has, and groff takes them
+for command in ols conv2d sfft 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
+    'filters gaussian' 'filters ricker' 'filters chirp' plan run info plot verify help; do
+    ok 0 help --man ${command%% *}
+    cp out man
     ok 0 $command --help --all
     for option in $(grep -oE '^  --[a-z-]+( |$)' out); do
         grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man
-        verdict $? "$option of $command is not in the man page"
+        verdict $? "$option of $command is not in its manual page"
     done
+    if command -v groff >/dev/null; then
+        warnings=$(groff -man -Tutf8 -ww man 2>&1 >/dev/null)
+        [ -z "$warnings" ]
+        verdict $? "groff warns of $command: $warnings"
+    fi
 done
-if command -v groff >/dev/null; then
-    warnings=$(groff -man -Tutf8 -ww man 2>&1 >/dev/null)
-    [ -z "$warnings" ]
-    verdict $? "groff warns: $warnings"
-fi
+refuse 0 2 'nonsense' help --man nonsense
+refuse 0 2 'one word too many' help --man ols conv2d
 
 # ---- what is not understood
 refuse 0 2 'name a command' 
