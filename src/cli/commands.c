@@ -97,7 +97,7 @@ const struct lw_command lw_commands[] = {
                     "place.",
      .example = "lapwing verify filtered.h5\nlapwing verify 'day-*.h5' --sample 10000 --seed 2\n"
                 "lapwing verify filtered.h5 --input /archive/survey.h5:/signal"},
-    {.name = "help", .action = LW_ACTION_HELP, .operands = "[--man [COMMAND | JOB] | --completion [SHELL] | COMMAND [JOB | KIND] [--all]]",
+    {.name = "help", .action = LW_ACTION_HELP, .operands = "[--completion [SHELL] | [--man | --all] [COMMAND] [JOB | KIND]]",
      .words = LW_WORD_JOB | LW_WORD_COMMAND | LW_WORD_KIND,
      .title = "show this help, or that of a command",
      .description = "The same as --help behind the command. Which word comes first does not matter. With --all, options that are "

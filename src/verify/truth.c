@@ -235,7 +235,7 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
 /* Errors are close to normally distributed: none is beyond this many times the promised rms value. */
 #define LARGEST_TO_RMS 6
 
-/* e r (log2(2N) |h|_2 + 10 |h|_1), see README.md. */
+/* e r (log2(2N) |h|_2 + 10 |h|_1), see jobs/README.md. */
 double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
 {
     const struct lw_verify_shape *const shape = &verify->shape;

@@ -3,7 +3,7 @@
     oracle.py LAPWING MPIEXEC
 
 Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /filtered. The
-tolerance is the first term of the bound that README.md promises, since the taps have random signs: per filter, the rms error
+tolerance is the first term of the bound that jobs/README.md promises, since the taps have random signs: per filter, the rms error
 is at most 5e-8 log2(2N) rms(x) |h| in single precision and 1e-16 of the same in double, N the segment length; where the
 length is not asked for, N = 65536 bounds it. Integer results
 may differ by one where rounding differs, and only in few places. Results of float16 lose another 2^-11 of each; numpy makes the

@@ -128,7 +128,7 @@ double trial_largest_to_rms(const struct trial *trial, int64_t n);
 /** Compare with the float64 direct sum: rms and largest error, and exactly which outputs are not a number. */
 void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what);
 
-/** The bound on the rms error of a filter's output, over all channels, that README.md promises. */
+/** The bound on the rms error of a filter's output, over all channels, that jobs/README.md promises. */
 double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan, int64_t filter);
 
 /** One line about a trial, for messages. Returns `text`. */

@@ -1,6 +1,6 @@
 /* trial_bound.c - how far a filter's output may be from the truth.
  *
- * README.md promises for the rms error of a filter's output, over all its channels and beyond what the stored type rounds off,
+ * jobs/README.md promises for the rms error of a filter's output, over all its channels and beyond what the stored type rounds off,
  *
  *     error <= e r (log2(2N) ||h||_2 + 10 ||h||_1),        e = 5e-8 in single, 1e-16 in double precision,
  *

@@ -13,7 +13,7 @@ from cluster import HOSTS, check, command, finish, first_process, h5py, np, rand
 
 LIMIT_S = 60
 LOST = "ORTE has lost communication with a remote daemon"
-# How mpirun notices a lost host, as the README has it but for shorter times: here after 5 + 5 x 1 seconds of silence.
+# How mpirun notices a lost host, as slurm/README.md has it but for shorter times: here after 5 + 5 x 1 seconds of silence.
 SETTINGS = [("oob_tcp_keepalive_time", 5), ("oob_tcp_keepalive_intvl", 1), ("oob_tcp_keepalive_probes", 5)]
 
 
