@@ -177,6 +177,9 @@ void lw_subject_rate(struct lw_subject *subject, double hertz, const char *sourc
 void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source);
 bool lw_subject_start(struct lw_subject *subject, const char *text);        /* ISO 8601; false: it is none */
 void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
+/** A coordinate is in `unit`; each name of the metre is "m". */
+void lw_coordinate_name_unit(struct lw_coordinate *coordinate, const char *unit);
+
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
 /** Start and rate from a dataset of times. False: there is none that can be used. */

@@ -1,0 +1,23 @@
+/* promise.c - how far an output may be from the definition. */
+#include "verify/state.h"
+
+#include <math.h>
+
+/* Errors are close to normally distributed: none is beyond this many times the promised rms value. */
+#define LARGEST_TO_RMS 6
+
+/* e r (log2(2N) |h|_2 + 10 |h|_1), see jobs/README.md. */
+double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t n_taps = shape->tap_rows * shape->tap_columns;
+    const double *const h = shape->taps + filter * n_taps * shape->parts;
+    const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    double one = 0, two = 0;
+    for (int64_t m = 0; m < n_taps; m++) {
+        const double power = shape->parts == 2 ? h[2 * m] * h[2 * m] + h[2 * m + 1] * h[2 * m + 1] : h[m] * h[m];
+        one += sqrt(power);
+        two += power;
+    }
+    return LARGEST_TO_RMS * e * (log2(2 * n) * sqrt(two) + 10 * one);
+}
