@@ -26,7 +26,7 @@ def make_input():
 def same_lines():
     """What starts the ranks is the same in all scripts."""
     found = set()
-    for name in sorted(os.listdir(SCRIPTS)):
+    for name in sorted(name for name in os.listdir(SCRIPTS) if name.endswith(".sh")):
         with open(os.path.join(SCRIPTS, name)) as file:
             found.update(re.findall(r"(?s)^# ---- launch.*# ---- end of launch$|\Z", file.read(), re.M)[:1])
     check(len(found) == 1 and "exec srun" in found.pop(), "the lines of the scripts from 'launch' to 'end of launch' differ")
