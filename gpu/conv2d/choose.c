@@ -43,7 +43,7 @@ enum { MOST_ROWS = 128 };
 
 static const double row_latency = 0.5e-6;      /* seconds from one row of a strip to its next, alone on a multiprocessor */
 
-/* What a multiprocessor does with strips: so many at a time, and seconds for one row of one of them while it is full. */
+/* Pace of a multiprocessor: how many strips it takes at a time, and seconds for a row of one of them while it is full. */
 struct pace {
     int side;                   /* of the kernel, separable from 15 on */
     int64_t at_a_time;

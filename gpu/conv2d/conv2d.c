@@ -88,7 +88,7 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
     return arena.used;
 }
 
-/* What is kept on the device. */
+/* Memory of the device that the operation keeps. @return  bytes */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct conv2d *conv2d)
 {
     struct lw_arena arena = {.base = memory};

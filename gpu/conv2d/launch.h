@@ -97,7 +97,7 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
 /** Bytes that only preparing a kernel's spectrum for tiles or bands needs. */
 int64_t lw_conv2d_spectrum_setup_bytes(const struct lw_conv2d_grid *grid, int64_t kernel_rows);
 
-/* On tiles that one block of threads transforms in shared memory (tiles.cu): */
+/* Tiles that one block of threads transforms in shared memory (tiles.cu): */
 
 struct lw_conv2d_tile {
     int rows, columns;                  /* pixels */
@@ -123,7 +123,7 @@ cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *bank, cudaStream_t stream);
 
-/* On large tiles, in three passes over a work area (bands.cu):
+/* Large tiles take three passes over a work area (bands.cu):
  *
  *     rows       pixels -> transforms of the rows -> work
  *     columns    work -> transforms of the columns -> times the kernel's spectrum -> columns back -> work
@@ -143,7 +143,7 @@ int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int colu
 int64_t lw_conv2d_bands_bytes(enum lw_precision precision, int rows, int columns);
 int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, const struct lw_conv2d_grid *grid, int64_t batch);
 
-/** As lw_conv2d_tile_prepare. */
+/** The same for large tiles as lw_conv2d_tile_prepare for small ones. */
 cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                     const double *taps, void *setup, void *bank, cudaStream_t stream);
 
@@ -154,7 +154,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
 /* ---- pixels that are not finite (nan.cu): the kernels count them as zero and raise the flag; only then do these look for them,
  * and treat the outputs that they touch ---- */
 
-/* Where the pixels that are not finite are noted, a bit each; device memory of lw_conv2d_flaws_bytes. */
+/* Notes of the pixels that are not finite, a bit each; device memory of lw_conv2d_flaws_bytes. */
 struct lw_conv2d_flaws {
     struct lw_nan_report *report;
     enum lw_precision precision;

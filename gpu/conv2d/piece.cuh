@@ -131,7 +131,7 @@ template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(double2 
     }
 }
 
-/* What is loaded at a time. */
+/* Points are loaded 16 bytes at a time. */
 template <class C> using SixteenBytes = typename std::conditional<sizeof(C) == 8, float4, double2>::type;
 
 /* Numbers that are not finite become zeros: both parts of a complex one, or those of real pixels in pairs by themselves. */

@@ -43,7 +43,7 @@ bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
  * first column, by which outputs come later in the tile, and a window begins `spare_columns` before what its first output needs. */
 void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid);
 
-/** In words, for plan and log. */
+/** The plan in words, for `lapwing plan` and the log. */
 void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size);
 
 /* ---- the kernel on the device (prepared.c) -------------------------------------------------------------------------------- */

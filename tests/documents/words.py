@@ -2,7 +2,7 @@
 
 - README.md has at most 200 lines.
 - No sentence has more than 30 words, and all sentences together 17 on average. Tables, code and headings do not count.
-- Each link leads to a file that is there, and to a heading of it.
+- Each link leads to a file that is there, and to a heading of it. A source that is named is there.
 
 FOLDER is that of README.md: the sources, or where `cmake --install` has put the documents. There only links between documents count."""
 
@@ -62,11 +62,20 @@ def check_links(folder, document, text):
             complaints.append(f"{document}: {name or 'it'} has no heading for #{anchor}")
 
 
+def check_sources(document, text, sources):
+    for name in re.findall(r"`([\w./-]+\.(?:c|h|cu|cuh|py|sh))`", text):
+        if os.path.basename(name) != "NAME.c" and not any(f"/{source}".endswith(f"/{name}") for source in sources):
+            complaints.append(f"{document}: there is no {name}")
+
+
 def main(folder):
+    sources = [os.path.relpath(os.path.join(place, name), ROOT) for top in ("src", "gpu", "io", "jobs", "slurm", "tests")
+               for place, _, names in os.walk(os.path.join(ROOT, top)) for name in names]
     lengths = []
     for document in DOCUMENTS:
         text = read(os.path.join(folder, document))
         check_links(folder, document, text)
+        check_sources(document, text, sources)
         for sentence in sentences(text):
             lengths.append(len(sentence.split()))
             if lengths[-1] > WORDS:
