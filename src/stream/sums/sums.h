@@ -1,5 +1,5 @@
 /* sums.h - the checksums of a run's arrays, --checksum: made of each block that is finished, in memory, before it is written,
- * and written with it. The array /filtered has its sums in /checksums/filtered, uint64, of the shape that sums/blocks.h says;
+ * and written with it. The array /filtered has its sums in /checksums/filtered, uint64, of the shape that block_sums.h says;
  * its attributes say what a block is. */
 #pragma once
 
