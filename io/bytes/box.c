@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-/* A read of its own costs about as much as copying SHORT_BYTES, and storage hands out pages whole. */
+/* A read call costs about as much as copying SHORT_BYTES. Storage delivers whole pages. */
 enum { SHORT_BYTES = 32 << 10, PAGE_BYTES = 4 << 10 };
 
 /* ---- the same box in fewer dimensions ------------------------------------------------------------------------------ */
 
-/* Elements that follow each other on both sides become one; the last dimension is then the innermost that has more than one. */
+/* Join elements that follow each other on both sides. The last dimension then is the innermost one with more than one element. */
 static struct lw_bytes_box merge(struct lw_bytes_box box)
 {
     for (int d = 0; d < LW_BOX_DIMS; d++) {
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void copy_elements(int64_t n, const
         memcpy(to + i * to_pitch, from + i * from_pitch, bytes);
 }
 
-/* Of a size that the compiler knows, which is several times faster for the sizes of samples. */
+/* Element sizes that the compiler knows make the copy several times faster for the common sizes of samples. */
 static void copy_line(const struct lw_bytes_box *box, const char *from, char *to)
 {
     const int64_t n = box->count[2], f = box->from[2], t = box->to[2];
@@ -78,13 +78,13 @@ bool lw_bytes_box_bounces(const struct lw_bytes_box *box)
     return merged.element_bytes < SHORT_BYTES && merged.count[outermost(&merged)] > 1;
 }
 
-/* What is too long or too sparse to be read at once is read in the parts that its outermost dimension has. */
+/* Read a merged box. A box that is too long or too sparse for one read is split along its outermost dimension. */
 static int read_merged(const struct lw_bytes_box *box, int fd, int64_t offset, char *to, char *bounce, int64_t bounce_bytes,
                        struct lw_error *err)
 {
     const int64_t n = box->count[0] * box->count[1] * box->count[2];
     const int outer = outermost(box);
-    int64_t span = box->element_bytes;          /* from the first to the last */
+    int64_t span = box->element_bytes;          /* bytes from the first element to the end of the last */
     if (n == 1)
         return lw_bytes_read(fd, to, offset, box->element_bytes, err);
     for (int d = 0; d < LW_BOX_DIMS; d++)

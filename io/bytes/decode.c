@@ -10,7 +10,7 @@ struct lw_decoder {
     struct lw_filters filters;
     struct lw_filter_tools *tools;
     int64_t room;
-    char memory[];              /* twice that: the data goes from one to the other and back */
+    char memory[];              /* 2 x room bytes: each filter decodes from one half into the other */
 };
 
 int64_t lw_decoder_room(const struct lw_filters *filters)
@@ -73,10 +73,10 @@ int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t
 /* ---- decoders that threads share ---------------------------------------------------------------------------------- */
 
 struct lw_decoders {
-    pthread_mutex_t mutex;      /* over what follows */
+    pthread_mutex_t mutex;      /* guards the members below */
     pthread_cond_t given;
     int n_free;
-    struct lw_decoder *free[];  /* the first n_free of them */
+    struct lw_decoder *free[];  /* room for all n decoders; the first n_free are free */
 };
 
 int64_t lw_decoders_bytes(const struct lw_filters *filters, int n)

@@ -30,33 +30,34 @@ void lw_bytes_announce(int fd, int64_t offset, int64_t bytes)
 enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };
 enum { READS = 64, PIECES_OF_A_THREAD = 4 };
 
-/* Of one measurement: no read begins later than this after the first one. */
+/* No read of a trial begins later than this, counted from the first read. */
 static const double most_seconds = 5e-3;
 
-/* From a file in memory one thread alone reads more often. A storage that has to be waited for may be told of reads ahead. */
+/* Files read at a higher rate are in memory; one thread alone exceeds it there. Only slower storage may gain from announced
+ * reads. */
 static const double memory_reads_per_s = 400e3;
 
 struct trial {
     const struct lw_bytes_part *part;
     char *buffers;              /* [threads][CALL_BYTES] */
-    int64_t n_pieces, n_reads;  /* reads in a piece */
+    int64_t n_pieces, n_reads;  /* reads per piece */
     int64_t read_bytes;
-    bool is_run;                /* the reads of a piece follow each other; else they are here and there: */
-    double shift;               /* of their places, in the distance between two */
+    bool is_run;                /* true: the reads of a piece follow each other; false: they are spread out */
+    double shift;               /* shift of all places, as a fraction of the distance between two */
     bool is_ahead;
-    _Atomic int64_t begun, ended;       /* nanoseconds: when the first read began, 0: none has; and the last one ended */
+    _Atomic int64_t begun, ended;       /* nanoseconds: begin of the first read (0: none yet), end of the last */
     _Atomic int64_t done;               /* reads */
 };
 
 static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
 
-/* Threads may be slow to wake: the first to begin makes one read in any case. */
+/* Return whether a thread may make another read. The first thread to begin makes one in any case: others may wake late. */
 static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
 {
     return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);
 }
 
-/* Where read i of a piece begins. */
+/* Return the byte of the file at which read i of a piece begins. */
 static int64_t place(const struct trial *trial, int64_t piece, int64_t i)
 {
     const struct lw_bytes_part *const part = trial->part;
@@ -87,7 +88,7 @@ static int do_piece(void *context, int64_t piece, int thread, struct lw_error *e
     return rc;
 }
 
-/* @param rate  set to the reads in a second */
+/* Time one trial. @param rate  set to reads per second */
 static int measure(struct lw_pool *pool, struct trial *trial, double *rate, struct lw_error *err)
 {
     struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = trial->n_pieces, .work = do_piece, .context = trial};
@@ -100,7 +101,7 @@ static int measure(struct lw_pool *pool, struct trial *trial, double *rate, stru
     return rc;
 }
 
-/* The reads that are announced are so few that a slow storage is done with them soon. */
+/* Try announced reads. The trial announces few of them, so that slow storage has finished them soon. */
 static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_pace *pace, struct lw_error *err)
 {
     double rate;
@@ -118,7 +119,7 @@ static int try_ahead(struct lw_pool *pool, struct trial *trial, struct lw_bytes_
     return rc;
 }
 
-/* Reads here and there come first: those one after the other leave more of the file in memory. */
+/* Measure spread-out reads first: sequential reads leave more of the file in the page cache. */
 static int measure_all(struct lw_pool *pool, struct trial *trial, struct lw_bytes_pace *pace, struct lw_error *err)
 {
     const int threads = lw_pool_threads(pool);

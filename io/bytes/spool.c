@@ -14,39 +14,39 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A run of the file on its way through its part of the memory. */
+/* A sorted run of the file, and the buffer through which its rows pass. */
 struct run {
     char *buffer;
-    int64_t at, n;                  /* rows of the buffer: [at, n) have not been taken */
-    int64_t next, end;              /* rows of the file: [next, end) have not been read */
+    int64_t at, n;                  /* rows [at, n) of the buffer have not been taken */
+    int64_t next, end;              /* rows [next, end) of the file have not been read */
 };
 
 struct lw_spool {
     struct lw_spool_spec spec;
-    char *memory;                   /* memory_rows, and one more: */
-    char *last;                     /* the last row of the file's last run */
+    char *memory;                   /* memory_rows rows, and one more: */
+    char *last;                     /* last row of the file's last run */
     int64_t memory_rows, half_rows;
 
-    /* Rows that come. */
-    int64_t n_here;                 /* in the first half of the memory */
-    int64_t n_stored;               /* in the file */
+    /* Rows being appended. */
+    int64_t n_here;                 /* rows in the first half of the memory */
+    int64_t n_stored;               /* rows in the file */
     int fd;                         /* -1: there is no file */
-    bool is_in_order;               /* the file's runs, end to end */
+    bool is_in_order;               /* each run of the file begins where the run before it ends, or later */
 
-    /* Rows that go: from memory, or merged. */
-    const char *sorted;             /* NULL: merged */
-    int64_t n_sorted;               /* of these, that have not gone */
-    int64_t offset, run_rows;       /* of the file's runs: | run 0 | run 1 | ... | last run, of those that are left | */
-    int64_t buffer_rows;            /* of each run in memory, and of what is merged of them */
+    /* Rows being handed out, from memory or by merging. */
+    const char *sorted;             /* NULL: rows are merged */
+    int64_t n_sorted;               /* rows of `sorted` that have not been handed out */
+    int64_t offset, run_rows;       /* the file's runs begin at byte `offset`; each has run_rows rows, the last one the rest */
+    int64_t buffer_rows;            /* rows in the buffer of each run, and in `merged` */
     char *merged;
     struct run runs[LW_MERGE_MOST];
-    int heap[LW_MERGE_MOST];        /* the runs that have rows left: that at place i follows that at (i - 1) / 2 */
+    int heap[LW_MERGE_MOST];        /* binary heap by first row of the runs with rows left: entry i follows entry (i - 1) / 2 */
     int n_left;
 };
 
 /* ---- in memory ----------------------------------------------------------------------------------------------------- */
 
-/* Rows [0, middle) and [middle, n), each of them sorted. */
+/* Merge rows [0, middle) and rows [middle, n), both sorted, into `into`. */
 static void merge_halves(const struct lw_row_type *type, const char *rows, int64_t middle, int64_t n, char *into)
 {
     int64_t left = 0, right = middle;
@@ -60,8 +60,8 @@ static void merge_halves(const struct lw_row_type *type, const char *rows, int64
     memcpy(into, rows + right * type->bytes, (size_t)((n - right) * type->bytes));
 }
 
-/* Not by qsort, which allocates as much again where it keeps the order of equal rows. `rows` and `spare` are overwritten.
- * @return  which of them has the sorted rows */
+/* Sort n rows by merging. qsort may allocate as much memory again to keep equal rows in order. Overwrites `rows` and `spare`.
+ * @return  `rows` or `spare`, whichever holds the sorted rows */
 static char *sort(const struct lw_row_type *type, char *rows, char *spare, int64_t n)
 {
     char *from = rows, *to = spare;
@@ -110,7 +110,7 @@ void lw_spool_destroy(struct lw_spool *spool)
     lw_free(spool);
 }
 
-/* ---- rows that come ------------------------------------------------------------------------------------------------ */
+/* ---- rows being appended ------------------------------------------------------------------------------------------- */
 
 static int fail_keep(const struct lw_spool *spool, const char *reason, struct lw_error *err)
 {
@@ -118,7 +118,7 @@ static int fail_keep(const struct lw_spool *spool, const char *reason, struct lw
                    "the result to another folder", spool->spec.name, spool->spec.folder, reason);
 }
 
-/* On file systems that make no file without a name, it loses its name at once. */
+/* Open a file without a name. On file systems that have none, make a file with a name and remove the name at once. */
 static int open_file(struct lw_spool *spool, struct lw_error *err)
 {
     char path[PATH_MAX];
@@ -133,7 +133,7 @@ static int open_file(struct lw_spool *spool, struct lw_error *err)
     return LW_OK;
 }
 
-/* The rows in memory become the file's last run. */
+/* Sort the rows in memory and write them as the file's next run. */
 static int store_run(struct lw_spool *spool, struct lw_error *err)
 {
     const struct lw_row_type *const row = &spool->spec.row;
@@ -170,7 +170,7 @@ int lw_spool_append(struct lw_spool *spool, const void *rows, int64_t n, struct 
 
 int64_t lw_spool_rows(const struct lw_spool *spool) { return spool->n_stored + spool->n_here; }
 
-/* ---- rows that go -------------------------------------------------------------------------------------------------- */
+/* ---- rows being handed out ----------------------------------------------------------------------------------------- */
 
 static const char *first_row(const struct lw_spool *spool, int run)
 {
@@ -183,7 +183,7 @@ static bool comes_before(const struct lw_spool *spool, int a, int b)
     return order < 0 || (order == 0 && a < b);
 }
 
-/* The run at place `at` of the heap goes down to where those below it come after it. */
+/* Move the run at entry `at` of the heap down until both runs below it follow it. */
 static void sink(struct lw_spool *spool, int at)
 {
     int *const heap = spool->heap;
@@ -212,7 +212,7 @@ static int read_rows(const struct lw_spool *spool, struct run *run, struct lw_er
     return LW_OK;
 }
 
-/* Read the beginnings of the runs that are rows [first, first + n) of the file: LW_MERGE_MOST runs at most. */
+/* Read the beginnings of the runs in rows [first, first + n) of the file: LW_MERGE_MOST runs at most. */
 static int begin_merge(struct lw_spool *spool, int64_t first, int64_t n, struct lw_error *err)
 {
     const int n_runs = (int)lw_divide_up(n, spool->run_rows);
@@ -234,7 +234,7 @@ static int begin_merge(struct lw_spool *spool, int64_t first, int64_t n, struct 
     return LW_OK;
 }
 
-/* Merge the next rows, as many as there is memory for. @param n  how many there are: fewer at the end, then 0 */
+/* Merge the next rows, as many as `merged` holds. @param n  set to their number: fewer at the end, then 0 */
 static int next_merged(struct lw_spool *spool, int64_t *n, struct lw_error *err)
 {
     const int64_t bytes = spool->spec.row.bytes;
@@ -252,13 +252,13 @@ static int next_merged(struct lw_spool *spool, int64_t *n, struct lw_error *err)
     return LW_OK;
 }
 
-/* What is lost on its way to the disk is told here, and would else be read as something else. */
+/* Wait for the disk. A write that failed on its way there is reported here; reading the rows back would give wrong ones. */
 static int sync_file(struct lw_spool *spool, struct lw_error *err)
 {
     return fdatasync(spool->fd) == 0 ? LW_OK : fail_keep(spool, strerror(errno), err);
 }
 
-/* All runs of one half of the file into the other half: LW_MERGE_MOST of them, or those that are left, become one. */
+/* Merge all runs from one half of the file into the other: every LW_MERGE_MOST runs become one, the last group may have fewer. */
 static int merge_groups(struct lw_spool *spool, struct lw_error *err)
 {
     const int64_t group = LW_MERGE_MOST * spool->run_rows, bytes = spool->spec.row.bytes;

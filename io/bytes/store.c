@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25        /* in Linux from 6.1 on, in the C library's headers later */
+#define MADV_COLLAPSE 25        /* Linux has it from 6.1 on, the C library's headers got it later */
 #endif
 
 /* ---- file systems ---------------------------------------------------------------------------------------------------- */
 
-/* Those that <linux/magic.h> of some kernel or other does not have; statfs(2) and the file systems' own sources do. */
+/* Numbers that <linux/magic.h> of some kernels lacks, from statfs(2) and from the sources of these file systems. */
 enum {
     BEEGFS_NUMBER = 0x19830326,
     GFS2_NUMBER = 0x01161970,
@@ -39,10 +39,11 @@ enum {
 #define SMB2_NUMBER 0xfe534d42u
 #define CIFS_NUMBER 0xff534d42u
 
-/* The kernel keeps the writers of one node coherent, and so a file system that only one node has. Of those of several nodes,
- * some pass locks from node to node; the others write whole pages back, with what their node knew of other nodes' bytes. */
+/* File systems by number. The kernel keeps the writers of one node coherent; that suffices where only one node has the file system.
+ * Some file systems of several nodes pass locks from node to node. The others write whole pages back, and overwrite other nodes'
+ * bytes with what their node knew of them. */
 static const struct {
-    uint32_t number;            /* as statfs gives it */
+    uint32_t number;            /* f_type of statfs */
     const char *name;
     bool is_coherent, is_memory;
 } table[] = {
@@ -73,12 +74,12 @@ static const struct {
 
 bool lw_storage_knows_huge_pages(void)
 {
-    return madvise(NULL, 0, MADV_COLLAPSE) == 0;        /* an advice about nothing fails only if it is unknown */
+    return madvise(NULL, 0, MADV_COLLAPSE) == 0;        /* advice about no bytes fails only if it is unknown */
 }
 
-/* Where files are memory, one pwrite at a time gets into a file, while mappings are filled by all threads. With huge pages a
- * thread is as fast through a mapping as through pwrite. Without, pages are filled twice, with zeros first, and one by one, which
- * takes twice as long: then it pays where there are processors enough. */
+/* A RAM disk lets only one pwrite at a time into a file, whereas all threads can fill a mapping. With huge pages a thread is as
+ * fast through a mapping as through pwrite. Without huge pages each page is filled twice, first with zeros, and pages come one by
+ * one. That takes twice as long, and pays only with enough processors. */
 void lw_storage_find(int fd, struct lw_storage *storage)
 {
     const long enough = lw_storage_knows_huge_pages() ? 2 : 4;
@@ -105,7 +106,7 @@ const char *lw_store_way_text(enum lw_store_way way)
 
 /* ---- SIGBUS --------------------------------------------------------------------------------------------------------- */
 
-/* The part that a thread is filling, and where it goes on if that fails. */
+/* Part of the mapping that a thread is filling, and the place to jump to if that fails. */
 struct guard {
     sigjmp_buf out;
     const char *begin, *end;
@@ -114,8 +115,8 @@ struct guard {
 static _Thread_local struct guard *volatile guarded;
 static struct sigaction before;
 
-/* A signal of another cause: the instruction that caused it is tried again and meets the former action; one that was sent is
- * sent again. */
+/* Jump out of the fill that failed. A SIGBUS of another cause meets the former action: its instruction runs again, and a signal
+ * that was sent is sent again. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -138,24 +139,24 @@ static void install(void)
 
 /* ---- a mapped file ---------------------------------------------------------------------------------------------------- */
 
-/* Refusals one after the other before huge pages are no longer asked for: on a file that is not in memory, say. */
+/* Refusals in a row after which no more huge pages are asked for; a file that is not in memory gets only refusals. */
 enum { MOST_REFUSALS = 8 };
 
 struct lw_store {
     int fd;
     bool is_memory;
-    int64_t file_bytes;         /* when it was opened */
-    char *reserved;             /* addresses for the file, and for what aligns it */
+    int64_t file_bytes;         /* length of the file when it was opened */
+    char *reserved;             /* addresses for the file, and spare ones to align it */
     size_t reserved_bytes;
-    char *file;                 /* all of it, at an address fit for huge pages; NULL: it is not mapped */
-    atomic_int n_refusals;      /* of huge pages, since the last that was made */
-    atomic_bool is_huge[];      /* of each part: one page has been made of it */
+    char *file;                 /* mapping of the whole file, aligned for huge pages; NULL: the file is not mapped */
+    atomic_int n_refusals;      /* refused huge pages since the last one that was made */
+    atomic_bool is_huge[];      /* for each part: a huge page has been made of it */
 };
 
-/* Have one huge page in the place of 512 pages. Each page of a file is entered under the file's lock: on a RAM disk, that bounds
- * all threads together at the rate of about four, and zeroing pages one by one takes as long as filling them. There has to be a
- * page already, which looking at it makes: at `mine`, where nobody else writes. Those who write elsewhere in the part meanwhile are
- * not disturbed. */
+/* Put one huge page in the place of 512 pages. The kernel enters each page of a file under the file's lock. On a RAM disk, this
+ * limits all threads together to the rate of about four, and zeroing single pages takes as long as filling them. The kernel only
+ * makes a huge page where there is a page already: the read at `mine`, where no other thread writes, makes one. Threads that write
+ * elsewhere in the part are not disturbed. */
 static void make_huge(struct lw_store *store, char *part, const char *mine)
 {
     (void)*(const volatile char *)mine;
@@ -167,8 +168,8 @@ static void make_huge(struct lw_store *store, char *part, const char *mine)
     }
 }
 
-/* Bytes from memory to their place in a part. false: the file has none there. The jump restores the mask, or else the signal
- * would stay blocked. */
+/* Copy bytes from memory to their place in a part. Returns false where the file has no room there. siglongjmp restores the signal
+ * mask; otherwise SIGBUS would stay blocked. */
 static bool fill(struct lw_store *store, char *part, int64_t place, const char *from, int64_t bytes, bool is_huge)
 {
     struct guard guard = {.begin = part, .end = part + LW_MAPPING_BYTES};
@@ -186,10 +187,10 @@ static bool fill(struct lw_store *store, char *part, int64_t place, const char *
     return true;
 }
 
-/* Write the bytes of one part. What has been filled is no longer shown to this process, whose memory it would count as; the file
- * has it. Huge pages are not for a few bytes, for others may write the rest of the part much later. What a mapping could not do, as
- * behind the end that the file had when it was mapped, pwrite does, or says why not; but it would prolong a file that was cut off,
- * whose other bytes are lost. */
+/* Write the bytes of one part. Filled pages are unmapped at once, since they would count as memory of this process; the file keeps
+ * them. A few bytes do not ask for a huge page, because the rest of the part may be written much later. pwrite takes over where the
+ * mapping fails, as behind the end that the file had when mapped, or reports why it cannot. A file that has been cut off is an
+ * error: pwrite would lengthen it again, but its other bytes are lost. */
 static int write_part(struct lw_store *store, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const int64_t place = offset % LW_MAPPING_BYTES, begin = offset - place;
@@ -208,8 +209,8 @@ static int write_part(struct lw_store *store, const char *from, int64_t offset, 
     return lw_bytes_write(store->fd, from, offset, bytes, err);
 }
 
-/* All at once: to map part after part would have the threads wait for each other, and for those that fill. It takes addresses,
- * whole parts of them, but no memory. Where that is refused, the file stays unmapped. */
+/* Map the whole file at once. Mapping part by part would make threads wait for each other, also those that fill. The mapping takes
+ * addresses, rounded up to whole parts, but no memory. If the system refuses, the file stays unmapped. */
 static void map(struct lw_store *store)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -233,8 +234,8 @@ static void map(struct lw_store *store)
 
 int64_t lw_store_bytes(int n_threads) { return n_threads * LW_MAPPING_BYTES; }
 
-/* The disk begins at once with a long piece. The kernel would leave it in the page cache, and the fsync at the end would find
- * all of the file there. Short pieces share too many pages, each of which would be written more than once. */
+/* Write bytes, and have the disk begin with a long piece at once. The kernel would leave the piece in the page cache, and fsync at
+ * the end would have to write the whole file. Short pieces share pages, which would be written more than once. */
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const char *const from = data;

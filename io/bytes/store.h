@@ -1,10 +1,10 @@
-/* store.h - a file that several threads write side by side, each piece to its place; and what is known of its file system: the
- * name, and how threads and nodes may write it.
+/* store.h - let several threads write one file side by side, each piece to its place. Names the file system, too, and tells whether
+ * several nodes may write a file on it.
  *
  *     open -> put ... put (any thread, any order) -> close
  *
- * Pieces may share a page or a block, but must not overlap. What has been put is what a read of the file gives. The disk
- * begins with long pieces at once; to wait for it by fsync is the caller's. */
+ * Pieces may share a page or a block, but must not overlap. A read of the file sees all bytes that have been put. Long pieces go to
+ * the disk at once; the caller waits for the disk with fsync. */
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How threads put bytes into a file side by side. */
+/* Ways in which threads put bytes into one file side by side. */
 enum lw_store_way {
     LW_STORE_WRITE,             /* pwrite */
     LW_STORE_MAP,               /* a shared mapping, in parts of LW_MAPPING_BYTES */
@@ -20,37 +20,37 @@ enum lw_store_way {
 
 struct lw_storage {
     char name[32];              /* "tmpfs", "ext4", "Lustre", "0x1234 (unknown)" */
-    bool is_coherent;           /* several writers of one file, on several nodes too, keep each other's bytes */
-    bool is_memory;             /* its files are memory: there is no disk to which they are written back */
-    enum lw_store_way way;      /* best for several threads, as far as can be told without measuring */
+    bool is_coherent;           /* writers of one file keep each other's bytes, also from several nodes */
+    bool is_memory;             /* files are kept in memory, with no disk behind them */
+    enum lw_store_way way;      /* best way for several threads, chosen without measuring */
 };
 
-/** Of an open file's file system, by fstatfs; one that is not known, or does not say, counts as not coherent. */
+/** Find the file system of an open file, by fstatfs. An unknown one, or one without an answer, counts as not coherent. */
 void lw_storage_find(int fd, struct lw_storage *storage);
 
-/** Whether the kernel makes huge pages of a file in memory when it is asked to (Linux from 6.1 on). */
+/** Return whether the kernel makes huge pages of a file in memory on request (Linux 6.1 and later). */
 bool lw_storage_knows_huge_pages(void);
 
-/** "pwrite" or "shared mapping". Static storage. */
+/** Return "pwrite" or "shared mapping". Static storage. */
 const char *lw_store_way_text(enum lw_store_way way);
 
-/* Threads fill a mapped file in such parts, one at a time each: a huge page of x86 and of most other processors. */
+/* Part of a mapped file, filled by one thread at a time: a huge page of x86 and most other processors. */
 #define LW_MAPPING_BYTES ((int64_t)2 << 20)
 
 struct lw_store;
 
-/** Prepare to write an open file. Where a mapping of the file would have more addresses than the process may, pwrite takes its
- * place. A mapping has no return value: where the disk is full, or another program has cut the file off, the kernel sends SIGBUS.
- * It is caught and becomes an error of put; SIGBUS of other causes does what it did before. LW_ESYSTEM: no memory.
- * @param fd       open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
- * @param storage  of the file: lw_storage_find */
+/** Prepare to write an open file. pwrite replaces a mapping that would need more addresses than the process may have. Where the
+ * disk is full, or another program has cut the file off, the kernel answers a write to a mapping with SIGBUS. The store catches
+ * this signal, and put returns an error; SIGBUS of other causes has the effect that it had before. LW_ESYSTEM: no memory.
+ * @param fd       open for reading and writing, borrowed until close. For LW_STORE_MAP the file must have its full length already
+ * @param storage  file system of the file, by lw_storage_find */
 int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out, struct lw_error *err);
 void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
 
-/** Put `bytes` of `data` to `offset` of the file. Nothing is allocated. LW_EIO, the reason alone: "No space left on device",
- * "the file ends at byte 17". */
+/** Write `bytes` bytes of `data` at byte `offset` of the file. Allocates nothing. LW_EIO; the message is only the reason, like "No
+ * space left on device" or "the file ends at byte 17". */
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err);
 
-/** Host memory that a store takes at most, either way: pages count as the process' while they are mapped.
- * @param n_threads  that put at a time */
+/** Return the host memory that a store takes at most, either way. Mapped pages count as memory of the process.
+ * @param n_threads  threads that put at the same time */
 int64_t lw_store_bytes(int n_threads);

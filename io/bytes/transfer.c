@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Linux moves 2 GiB less a page at most in a call, and some file systems count in 32 bits. */
+/* Linux moves at most 2 GiB less a page in one call, and some file systems count bytes in 32 bits. */
 #define CALL_BYTES ((int64_t)1 << 30)
 
-/* Move bytes between memory and a file. One of `into` and `from` is NULL. */
+/* Move bytes from a file `into` memory, or `from` memory to a file; the other pointer is NULL. */
 static int move(int fd, char *into, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     for (int64_t done = 0; done < bytes; ) {

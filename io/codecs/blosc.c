@@ -9,7 +9,7 @@ static int64_t claim(const char *from, int64_t bytes)
     return bytes < BLOSC_MIN_HEADER_LENGTH || blosc_cbuffer_validate(from, (size_t)bytes, &made) < 0 ? 0 : (int64_t)made;
 }
 
-/* With one thread, the caller's. */
+/* The last argument of blosc_decompress_ctx is its threads: only the caller's. */
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {
     (void)state;
@@ -24,7 +24,7 @@ static int64_t decode(void *state, const char *from, int64_t bytes, char *to, in
 
 const struct lw_codec lw_codec_blosc = {
     .failure = "Blosc finds its data damaged",
-    .state_bytes = 4 << 20,             /* three of its blocks, of up to 1 MiB if it chooses their size, for each call */
+    .state_bytes = 4 << 20,             /* for each call: three of Blosc's blocks, each up to 1 MiB where Blosc chose the size */
     .decode = decode,
     .claim = claim,
 };

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bitshuffle's blocks up to this size, 8 KiB if nobody says otherwise, are decoded one by one and stay in the processor's cache. */
+/* Bitshuffle's blocks up to this size are decoded one by one and stay in the processor's cache. The default is 8 KiB. */
 enum { SCRATCH_BYTES = 64 << 10 };
 
 struct lw_filter_tools {
@@ -18,7 +18,7 @@ static bool has_codec(const struct lw_filter *filter) { return filter->kind >= L
 
 bool lw_filter_is_built_in(const struct lw_filter *filter) { return !has_codec(filter) || lw_codec_find(filter->codec); }
 
-/* What cannot be compressed grows by an eighth at most; in blocks, by less than 32 bytes for each. */
+/* Return the worst growth: data that cannot be compressed grows by an eighth at most, and by less than 32 bytes per block. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes)
 {
     if (filter->kind == LW_FILTER_FLETCHER32)
@@ -93,22 +93,22 @@ static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *to
     return LW_OK;
 }
 
-/* ---- Fletcher's checksum, as HDF5 puts it behind the bytes that it is of --------------------------------------------- */
+/* ---- Fletcher's checksum, which HDF5 stores behind the bytes that it covers ------------------------------------------ */
 
-/* Sums in ones' complement: only of zeros alone is the sum 0. */
+/* Reduce a sum to 16 bits in ones' complement, with 65535 in place of 0: the result is 0 only if all words are 0. */
 static uint64_t fold(uint64_t sum) { return sum == 0 ? 0 : 1 + (sum - 1) % 65535; }
 
 static uint32_t word(const unsigned char *data) { return (uint32_t)data[0] << 8 | data[1]; }
 
-/* Fletcher's sums: of the words, and of these sums after every word. */
+/* Fletcher's sums: the sum of the words, and the sum of the first sums after each word. */
 struct sums {
     uint64_t first, second;
 };
 
 static struct sums fold_sums(uint64_t first, uint64_t second) { return (struct sums){fold(first), fold(second)}; }
 
-/* The words of a block, in lanes side by side: with a[j] and b[j] the two sums of lane j, those of all words are the sum of
- * a[j], and of LANES b[j] - j a[j]. A lane has few enough words for 32 bits. */
+/* Add the words of a block, in LANES lanes side by side. With a[j] and b[j] the two sums of lane j, the sums of the block are
+ * sum(a[j]) and sum(LANES b[j] - j a[j]). A lane has few enough words for 32 bits. */
 enum { LANES = 16, LANE_WORDS = 256, BLOCK_WORDS = LANES * LANE_WORDS };
 
 static struct sums add_block(struct sums sums, const unsigned char *data)
@@ -127,9 +127,10 @@ static struct sums add_block(struct sums sums, const unsigned char *data)
     return fold_sums(sums.first, sums.second);
 }
 
-/* The sums are of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. They are stored least
- * byte first; HDF5 before 1.6.3 exchanged the bytes of both sums on such machines, and still reads that, too.
- * @return  the bytes in front of the checksum; -1: it is not theirs, or there is none */
+/* Compare the checksum with the bytes before it. The sums are over 16-bit words, most significant byte first; an odd last byte is
+ * the high byte of a word. The checksum is stored least significant byte first. HDF5 before 1.6.3 stored the two bytes of each sum
+ * in reverse on such machines; HDF5 still accepts this, and so does this function.
+ * @return  the number of bytes before the checksum; -1: the checksum does not match or is missing */
 static int64_t check_fletcher(const char *from, int64_t bytes)
 {
     const int64_t n = bytes - 4;
@@ -152,19 +153,20 @@ static int64_t check_fletcher(const char *from, int64_t bytes)
 
 /* ---- data compressed block by block ---------------------------------------------------------------------------------- */
 
-/* As the filters LZ4 (32004) and bitshuffle (32008) store it:
+/* Data compressed block by block, as the filters LZ4 (32004) and bitshuffle (32008) store them:
  *
  *     | all bytes: 8 | bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
  *
- * Numbers have their most significant byte first. LZ4: the last block is what is left, there is no rest, and a block stored in as
- * many bytes as it has is not compressed. Bitshuffle: each block has its bits transposed and is then compressed; the last one ends
- * with the last whole eight elements, and the rest is as it is. Sources: HDF5_LZ4.pdf of the HDF Group and bitshuffle's README. */
+ * Numbers are stored most significant byte first. LZ4: the last block is as long as needed and there is no rest. A block whose
+ * stored bytes are as many as its bytes is not compressed. Bitshuffle: the bits of each block are transposed and then compressed.
+ * The last block ends with the last group of eight elements; the rest is stored as it is. Sources: HDF5_LZ4.pdf of the HDF Group
+ * and bitshuffle's README. */
 struct blocks {
     const struct lw_codec *codec;
-    void *state;                        /* the codec's */
-    int64_t element_bytes;              /* of bitshuffle; 0: LZ4's */
-    const char *from, *end;             /* the blocks, behind the two numbers */
-    int64_t total_bytes, block_bytes;   /* decoded */
+    void *state;                        /* state of the codec */
+    int64_t element_bytes;              /* bitshuffle: bytes of an element; LZ4: 0 */
+    const char *from, *end;             /* the blocks, after the two numbers */
+    int64_t total_bytes, block_bytes;   /* decoded bytes, of all blocks and of one */
 };
 
 enum { HEAD_BYTES = 12, SIZE_BYTES = 4 };
@@ -177,8 +179,8 @@ static uint64_t take_number(const char *from, int n_bytes)
     return number;
 }
 
-/* What the data says of itself. Bitshuffle's blocks are whole elements; where the data does not say how many, as many as bitshuffle
- * takes. LW_EDATA: it makes no sense. @param tools  NULL: nothing will be decoded */
+/* Read the two numbers before the blocks. Bitshuffle's blocks are whole elements; where the number of elements is missing,
+ * bitshuffle's default counts. LW_EDATA: the numbers contradict each other. @param tools  NULL: nothing will be decoded */
 static int open_blocks(const struct lw_filter *filter, const struct lw_filter_tools *tools, const char *from, int64_t bytes,
                        struct blocks *blocks, struct lw_error *err)
 {
@@ -202,8 +204,8 @@ static int open_blocks(const struct lw_filter *filter, const struct lw_filter_to
     return LW_OK;
 }
 
-/* All total_bytes. Blocks that are not compressed are LZ4's only.
- * @param scratch  of block_bytes: bits are put in order, too; NULL: blocks stay as bitshuffle makes them */
+/* Decode all total_bytes. Only LZ4 has blocks that are not compressed.
+ * @param scratch  block_bytes bytes: bits are restored, too; NULL: the bits of blocks stay transposed */
 static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, struct lw_error *err)
 {
     const int64_t size = blocks->element_bytes;
@@ -229,7 +231,7 @@ static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, s
     return LW_OK;
 }
 
-/* Long blocks are put in order when all of them are decoded. */
+/* Undo a filter of blocks. Blocks longer than the scratch buffer have their bits restored after all of them are decoded. */
 static int undo_blocks(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
 {
     struct blocks blocks;

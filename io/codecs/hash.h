@@ -1,5 +1,5 @@
-/* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It finds what has changed by
- * accident, not what somebody has changed on purpose. */
+/* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It detects accidental changes, not
+ * forgery. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,13 @@
 
 #define LW_HASH_NAME "XXH3, 64 bits"
 
-/** Whether this build has the library; without it the functions below are not to be called. */
+/** Return whether this build has xxHash. Without it, the functions below must not be called. */
 bool lw_hash_is_there(void);
 
-/** Of `bytes` bytes. */
+/** Return the checksum of `bytes` bytes. */
 uint64_t lw_hash_of(const void *data, size_t bytes);
 
-/* The same of bytes that come in several parts: begin, add ..., end. */
+/* State of a checksum whose bytes come in several parts: begin, add ..., end. */
 struct lw_hash {
     _Alignas(64) unsigned char state[640];
 };

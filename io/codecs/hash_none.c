@@ -1,4 +1,4 @@
-/* hash_none.c - takes the place of hash.c in a build without xxHash. */
+/* hash_none.c - the functions of hash.h for a build without xxHash. */
 #include "io/codecs/hash.h"
 
 bool lw_hash_is_there(void) { return false; }

@@ -4,7 +4,7 @@
 #include <lz4.h>
 #include <stddef.h>
 
-/* The library does not tell a block that is too long from a damaged one. */
+/* LZ4 reports a block that is too long in the same way as a damaged one. */
 static int64_t decode(void *state, const char *from, int64_t bytes, char *to, int64_t room)
 {
     (void)state;
