@@ -25,10 +25,10 @@ enum { CHECKSUM_BYTES = sizeof CHECKSUM - 1 + 16 + 1, MOST_BYTES = 64 << 20 };
 struct lw_journal {
     int64_t used, room;
     bool is_full;
-    char text[];                /* [room + 1]; of one that was read, "key\0value\0" for each line */
+    char text[];                /* [room + 1]; of a journal that was read, "key\0value\0" for each line */
 };
 
-/* ---- replaced as a whole --------------------------------------------------------------------------------------------- */
+/* ---- files replaced as a whole --------------------------------------------------------------------------------------- */
 
 uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes)
 {
@@ -53,7 +53,7 @@ static int write_parts(int fd, const char *file, const struct lw_replace_part *p
     return fsync(fd) == 0 ? LW_OK : fail_write(file, strerror(errno), err);
 }
 
-/* EINVAL: a file system whose folders need no sync */
+/* EINVAL: the file system's folders need no sync. */
 bool lw_replace_sync_folder(const char *file)
 {
     char copy[PATH_MAX];
@@ -87,7 +87,7 @@ int lw_replace(const char *file, const struct lw_replace_part *parts, int n_part
     return lw_replace_sync_folder(file) ? LW_OK : fail_write(file, strerror(errno), err);
 }
 
-/* ---- made ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing a journal ----------------------------------------------------------------------------------------------- */
 
 int lw_journal_create(int64_t room, struct lw_journal **out, struct lw_error *err)
 {
@@ -160,14 +160,14 @@ int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_err
     return lw_replace(file, &whole, 1, err);
 }
 
-/* ---- read ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading a journal ----------------------------------------------------------------------------------------------- */
 
 static int fail_damaged(const char *name, struct lw_error *err)
 {
     return lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged", name);
 }
 
-/* The checksum is that of all lines before it. */
+/* Return whether the title is there and the last line is the checksum of all lines before it. */
 static bool is_whole(const char *text, int64_t bytes)
 {
     char line[CHECKSUM_BYTES + 1];
@@ -183,7 +183,7 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A value without its escapes, in place. @return  false: it has one that is none */
+/* Replace the escapes of a value, in place. @return  false: an escape is malformed */
 static bool take_escapes(char *value)
 {
     char *to = value;
@@ -200,7 +200,7 @@ static bool take_escapes(char *value)
     return true;
 }
 
-/* Lines become pairs of texts. */
+/* Turn the lines into pairs of texts: key and value. */
 static bool split_lines(struct lw_journal *journal, const char *text, int64_t bytes)
 {
     const char *line = text + sizeof TITLE - 1;

@@ -1,12 +1,16 @@
-/* journal.h - a journal: what a run was asked and how far it has come, as lines in a small file beside its result.
+/* journal.h - keep a journal: the options of a run and how far it has come, as lines of a small file beside the result.
  *
  *     lapwing journal 1
  *     job = ols
  *     left = 3840 0 1
  *     checksum = 0123456789abcdef
  *
- * It is replaced as a whole (a new file, fsync, rename): whenever a run is killed, a whole one is there. Control characters and
- * backslashes of values are written as \xNN. Nothing is allocated by clear, add and store. */
+ *     the run:      create -> (clear -> add ... add -> store) after some rounds -> destroy
+ *     the next run: load -> find -> go on where the journal ends
+ *
+ * Each store replaces the whole file (new file, fsync, rename), so that a complete journal is there whenever a run is killed.
+ * Control characters and backslashes of values are written as \xNN. clear, add and store allocate nothing. undo.c, below, restores
+ * a result whose completion was interrupted. */
 #pragma once
 
 #include "base/error.h"
@@ -14,76 +18,74 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LW_JOURNAL_SUFFIX ".lapwing-journal"        /* of its name, behind the result's */
+#define LW_JOURNAL_SUFFIX ".lapwing-journal"        /* suffix of the journal's name, after the result's */
 
 struct lw_journal;
 
-/** An empty one. LW_ESYSTEM. @param room  bytes that it may grow to */
+/** Create an empty journal. LW_ESYSTEM. @param room  most bytes of its lines */
 int lw_journal_create(int64_t room, struct lw_journal **out, struct lw_error *err);
 void lw_journal_destroy(struct lw_journal *journal);        /* NULL is legal */
 
 void lw_journal_clear(struct lw_journal *journal);
 
-/** Add a line. What does not fit is found by store. @param key  of letters, digits, '-', '_', '.' and blanks */
+/** Add a line. A line that does not fit makes store fail. @param key  of letters, digits, '-', '_', '.' and blanks */
 void lw_journal_add(struct lw_journal *journal, const char *key, const char *value);
 void lw_journal_add_format(struct lw_journal *journal, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Replace the file, durably. LW_EIO, naming it; LW_ESYSTEM: the room was too small. */
+/** Replace the file by this journal, durably. LW_EIO, naming the file; LW_ESYSTEM: `room` was too small. */
 int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_error *err);
 
-/** Read one. LW_EIO: it cannot be read; LW_EDATA: it is no journal, of a later kind, or damaged; LW_ESYSTEM. */
+/** Read a journal. LW_EIO: the file cannot be read; LW_EDATA: no journal, of a later version, or damaged; LW_ESYSTEM. */
 int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err);
 
-/** The same of bytes in memory. @param name  of what they are, for messages */
+/** Read a journal from bytes in memory, as lw_journal_load does. @param name  name of the source, for messages */
 int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct lw_journal **out, struct lw_error *err);
 
-/** The value of a key in a journal that was read; NULL: it has none. */
+/** Return the value of a key in a journal that was read; NULL: there is no such key. */
 const char *lw_journal_find(const struct lw_journal *journal, const char *key);
 
-/** How far a result has come, by the journal beside it: "36515072 of 50331648", when that was noted, and by which version. LW_EIO:
- * there is no journal; LW_EDATA, LW_ESYSTEM as load. @param result  its name, without the suffix */
+/** Read from the journal beside a result how far the result has come ("36515072 of 50331648"), when, and with which version of
+ * lapwing. LW_EIO: there is no journal; LW_EDATA, LW_ESYSTEM: as lw_journal_load. @param result  the result's name */
 struct lw_journal_progress {
     char done[80], time[40], version[64];
 };
 int lw_journal_progress(const char *result, struct lw_journal_progress *progress, struct lw_error *err);
 
-/* ---- a small file that is replaced as a whole: what was there before, or what comes after it, and never a part of either. By one
- * process. */
+/* ---- a small file that is replaced as a whole: a reader finds either the old file or the new one, never a part. For one process. */
 
 struct lw_replace_part {
     const void *bytes;
     int64_t n_bytes;
 };
 
-/** Write the parts, one behind the other, to FILE.new, and give it the file's name, durably. Links are not followed. LW_EIO, naming
- * the file: what was there stays. */
+/** Write the parts one after the other into FILE.new, and rename that to FILE, durably. Links are not followed. LW_EIO, naming the
+ * file, which then is unchanged. */
 int lw_replace(const char *file, const struct lw_replace_part *parts, int n_parts, struct lw_error *err);
 
-/** Make names in a file's folder durable. @return  false: errno says why not */
+/** Make changed names in a folder durable, given one of its files. @return  false: errno has the reason */
 bool lw_replace_sync_folder(const char *file);
 
-/** FNV-1a: tells a damaged file from a whole one. */
+/** Return the FNV-1a checksum of bytes, by which a damaged file is detected. */
 #define LW_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
 uint64_t lw_replace_checksum(uint64_t start, const void *bytes, int64_t n_bytes);
 
-/* ---- undo.c: bytes of a file that are about to be changed, kept beside it, so that a change that is interrupted can be taken
- * back.
+/* ---- undo.c: save bytes of a file before they are changed, so that an interrupted change can be taken back.
  *
- *     store -> the file changes -> the change is whole: the file UNDO is removed
- *                               -> it is not: apply, then it is removed */
+ *     store -> the file changes -> the change is complete: the caller removes the file UNDO
+ *                               -> the change was interrupted: apply restores the file and removes UNDO */
 
-#define LW_UNDO_SUFFIX ".lapwing-undo"       /* of its name, behind the result's */
+#define LW_UNDO_SUFFIX ".lapwing-undo"       /* suffix of the undo file's name, after the result's */
 
 struct lw_undo_range {
-    int64_t begin, end;         /* bytes of the file */
+    int64_t begin, end;         /* first byte, and the byte after the last */
 };
 
-/** Keep all bytes of a file but those of some ranges, and its length, durably. LW_EIO, LW_ESYSTEM.
- * @param others  [n], which stay as they are; in order, without overlaps
- * @param undo    the name of what is kept */
+/** Save the length of a file and all of its bytes except some ranges, durably. LW_EIO, LW_ESYSTEM.
+ * @param others  [n] ranges that will not change; in order, without overlaps
+ * @param undo    name of the file that gets the saved bytes */
 int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err);
 
-/** Make the file what it was when its bytes were kept; where nothing was, do nothing. LW_EDATA: what was kept is damaged; LW_EIO,
- * LW_ESYSTEM. */
+/** Restore the file from the saved bytes, and remove the undo file. Does nothing if there is no undo file. LW_EDATA: the undo file
+ * is damaged; LW_EIO, LW_ESYSTEM. */
 int lw_undo_apply(int fd, const char *undo, struct lw_error *err);

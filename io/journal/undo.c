@@ -14,7 +14,7 @@
 
 enum { MOST_RANGES = 64 };
 
-/* The file begins with it; the bytes of the ranges follow, one behind the other, and a checksum of all that comes before it. */
+/* Head of the undo file. The bytes of the ranges follow, one range after the other, then a checksum of everything before it. */
 struct head {
     char title[sizeof TITLE];
     int64_t file_bytes;
@@ -54,7 +54,7 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
     return LW_OK;
 }
 
-/* From the file to memory, or back. */
+/* Move the ranges from the file to memory, or back. */
 static int move_ranges(int fd, const struct head *head, char *bytes, bool is_back, struct lw_error *err)
 {
     int rc = LW_OK;

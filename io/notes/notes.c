@@ -87,7 +87,7 @@ static int look_at_attributes(const struct lw_object *object, void *result, stru
     return rc;
 }
 
-/* What recorded the samples, of conventions, which say it in places of their own; so that a result tells it, too. */
+/* Add the recorder. A convention stores it in places of its own, so that it is no attribute; the result keeps it as attributes. */
 static void add_recorder(const struct lw_recorder *recorder, struct lw_said *said)
 {
     char name[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
@@ -113,7 +113,7 @@ int lw_notes_collect(const struct lw_dataset_info *info, struct lw_said *said, s
 
 /* ---- good samples ------------------------------------------------------------------------------------------------------ */
 
-/* The tests stand where an object has its path. */
+/* Find the series of tests. The names of the tests are in object->path. */
 static int look_at_quality(const struct lw_object *object, void *result, struct lw_error *err)
 {
     const struct lw_format *format;

@@ -1,5 +1,9 @@
-/* notes.h - what a file says of a dataset beside its samples: attributes, names of dimensions, columns of a table. For those who
- * show data and label what they show; what the jobs need of a dataset is in io/dataset.h. */
+/* notes.h - read what a file holds about a dataset beside its samples: attributes, names of dimensions, columns of a table.
+ *
+ *     "FILE:/path" -> child process (io/shield.h) -> the file's format (io/format.h) -> notes: plain data -> parent process
+ *
+ * Commands that show or label data use notes (said.h holds the attributes), and a result takes over some attributes of its input.
+ * What a job needs of a dataset is in io/dataset.h instead. recorder.h tells whether files come from the same recorder. */
 #pragma once
 
 #include "base/error.h"
@@ -16,50 +20,51 @@ struct lw_note_column {
     bool is_number;
 };
 
-/* Plain data without pointers. */
+/* Notes about a dataset: plain data without pointers. */
 struct lw_notes {
     struct lw_said file, dataset;
-    char dimensions[LW_MAX_DIMS][LW_NOTE_NAME];     /* names; "": not given */
-    int n_dims;                                     /* 0: more than LW_MAX_DIMS */
+    char dimensions[LW_MAX_DIMS][LW_NOTE_NAME];     /* name of each dimension; "": none */
+    int n_dims;                                     /* 0: the dataset has more than LW_MAX_DIMS */
     int64_t dims[LW_MAX_DIMS];
-    int64_t offset, bytes;                          /* where its elements lie in the file, side by side; 0 bytes: they do not */
-    int64_t n_rows;                                 /* of a table: a dataset of one dimension whose elements are compounds */
-    int n_columns;                                  /* 0: it is no table */
+    int64_t offset, bytes;                          /* place of the elements in the file, if they are contiguous; else 0 bytes */
+    int64_t n_rows;                                 /* rows of a table, that is, of a one-dimensional dataset of compounds */
+    int n_columns;                                  /* 0: the dataset is no table */
     struct lw_note_column columns[LW_MOST_COLUMNS];
 };
 
-/** Read the notes of "FILE:/path", in a child process (io/shield.h). By one process. What a format does not have is empty. Errors:
- * lw_object_parse, lw_formats_find; LW_EDATA: damaged, incomplete, no such dataset; LW_EIO. @param hints  NULL: none */
+/** Read the notes about "FILE:/path", in a child process (io/shield.h). Called by one process. Notes that the format does not have
+ * are empty. Errors: those of lw_object_parse and lw_formats_find; LW_EDATA: damaged, incomplete, or no such dataset; LW_EIO.
+ * @param hints  NULL: none */
 int lw_notes_read(const char *name, const struct lw_hints *hints, struct lw_notes *notes, struct lw_error *err);
 
-/** Collect the attributes alone of a dataset that has been described (lw_format.visit_attributes), in a child process. By one
- * process. Errors: lw_formats_find, lw_shield. */
+/** Collect only the attributes of a dataset that has been described (lw_format.visit_attributes), in a child process. Called by one
+ * process. Errors: those of lw_formats_find and lw_shield. */
 int lw_notes_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err);
 
-/** Whether the table has all of these columns, of numbers. @param names  ended by NULL */
+/** Return whether the table has all of these columns, with numbers. @param names  ended by NULL */
 bool lw_notes_have_columns(const struct lw_notes *notes, const char *const *names);
 
-/* Rows of a table of one file. */
+/* Rows to be read from a table of one file. */
 struct lw_rows {
     int64_t first, count;
-    const char *const *columns;         /* names, of numbers */
+    const char *const *columns;         /* names of columns with numbers */
     int n_columns;
 };
 
-/** Read rows of the table that the notes were read of. LW_EIO, or LW_EDATA if it has changed since.
- * @param values  [count x n_columns], float64 whatever is stored */
+/** Read rows of a table about which notes have been read. LW_EIO; LW_EDATA: the file has changed since.
+ * @param values  set to [count x n_columns] float64, whatever type is stored */
 int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *values, struct lw_error *err);
 
-/** Show such rows to `visit`, one after the other. Errors are those of lw_notes_read_rows. @param row  [n_columns] */
+/** Call `visit` for each of these rows, in order. Errors: those of lw_notes_read_rows. @param row  [n_columns] */
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
 
-/* ---- which samples are good, by what the file itself says: series of numbers beside the samples, such as one a second, each bit
- * of which stands for a test. */
+/* ---- which samples are good, according to the file: a series of numbers beside the samples, such as one per second, has one bit
+ * for each test. */
 
 enum { LW_MOST_QUALITIES = 2 };
 
-/* A series, and the bits that are set in it where samples are good. */
+/* A series, and the bits that must be set in it where samples are good. */
 struct lw_quality {
     char path[LW_MAX_PATH];
     uint64_t bits;
@@ -70,8 +75,8 @@ struct lw_qualities {
     struct lw_quality of[LW_MOST_QUALITIES];
 };
 
-/** Find the series of tests, whose names are parted by commas: "DATA,CBC_CAT2"; or, of the file's first series, the bits of a
- * number: "7", "0x7f". In a child process (shield.h); by one process. LW_EUSAGE: no such test (names those there are). LW_EDATA:
- * the file, or its format, has no such series. */
+/** Find the series of these tests, in a child process (io/shield.h). Called by one process. LW_EUSAGE: no such test; the message
+ * names the tests of the file. LW_EDATA: the file, or its format, has no series of tests.
+ * @param tests  names separated by commas, like "DATA,CBC_CAT2", or the bits of the file's first series, like "7" or "0x7f" */
 int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,
                     struct lw_error *err);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Fields are lines "what\tvalue\n". */
+/* The text of a recorder is a list of fields, each a line "name\tvalue\n". */
 
-/* Without blanks around it; what would part fields is a blank. */
+/* Copy a value without blanks around it, and with blanks in place of control characters, which separate fields. */
 static void clean(const char *value, char out[LW_RECORDER_VALUE])
 {
     enum { KEPT = 32 };
@@ -89,7 +89,7 @@ bool lw_recorder_find(const struct lw_recorder *recorder, const char *what, char
     return false;
 }
 
-/* In degrees, -180 to 180. */
+/* Return an angle in degrees as -180 to 180. */
 static double turn(double degrees) { return remainder(degrees, 360); }
 
 bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds)

@@ -69,12 +69,13 @@ double lw_said_real(const struct lw_said *said, const char *name, double fallbac
     return lw_said_find(said, name, &found) && found.n_reals > 0 ? found.reals[0] : fallback;
 }
 
-/* ---- what a result keeps ----------------------------------------------------------------------------------------------- */
+/* ---- attributes that a result keeps ------------------------------------------------------------------------------------ */
 
 enum { KEPT_NAME = 64, KEPT_TEXT_BYTES = 16384, KEPT_REALS = 1024, KEPT_MOST_TEXT = 1024, KEPT_MOST_REALS = 64 };
 
-/* In any case of letters. The first are the file format's own and those of the netCDF and CF conventions that tell readers how to
- * take the values; the others say when and where the input's samples were taken, of which the result has its own. */
+/* Names of attributes that a result does not keep, in any case of letters. The first group belongs to the file format, or to netCDF
+ * and CF conventions that tell readers how to interpret values. The second group describes when and where the input's samples were
+ * taken; the result has its own attributes for that. */
 static const char *const left_out[] = {
     "CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_FillValue", "missing_value", "scale_factor",
     "add_offset", "_Unsigned", "valid_min", "valid_max", "valid_range", "actual_range", "coordinates", "bounds", "grid_mapping",
@@ -89,7 +90,7 @@ static const char *const left_out[] = {
     "PIXSCALE", "PIXSCAL1", "PIXSCAL2", "DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC",
 };
 
-/* Of images in FITS: structure, and where pixels lie in the sky. Of DASDAE: coordinates. */
+/* Beginnings of such names: structure and sky coordinates of FITS images; coordinates of DASDAE. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO",   "BLANK",   "CRPIX",        "CRVAL",
     "CDELT", "CTYPE",  "CUNIT",  "CROTA",   "CD1_",    "CD2_",         "CD3_",
@@ -97,7 +98,7 @@ static const char *const prefixes[] = {
     "CQDIS", "D2IM",   "_N",     "_coord_", "_cdims_", "_attrs_time_", "_attrs_distance_",
 };
 
-/* A polynomial of pixels, as SIP has it in FITS: "A_2_0", "BP_1_1". */
+/* Return whether a name is that of a coefficient of SIP's polynomials of pixels in FITS, such as "A_2_0" or "BP_1_1". */
 static bool is_polynomial(const char *name)
 {
     const char *const at = name + 1 + (name[0] && name[1] == 'P');
