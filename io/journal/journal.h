@@ -52,7 +52,7 @@ struct lw_journal_progress {
 };
 int lw_journal_progress(const char *result, struct lw_journal_progress *progress, struct lw_error *err);
 
-/* ---- a small file that is replaced as a whole: a reader finds either the old file or the new one, never a part. For one process. */
+/* ---- a small file that is replaced as a whole: a reader sees the old file or the new one, never a part. For one process. */
 
 struct lw_replace_part {
     const void *bytes;
