@@ -1,15 +1,15 @@
-/* check.h - the checks that test programs use. A failed check is counted and reported, the test goes on; the program
- * returns check_result(), which is 0 only if no check failed and at least one was made. */
+/* check.h - the CHECK macro of the test programs. A failed check is counted and reported, and the test goes on. The program
+ * returns check_result(): 0 if at least one check was made and none failed. */
 #pragma once
 
 #include <stdio.h>
 
 #define CHECK_SKIP 77       /* exit code of a test that is skipped, for a reason that tests/CMakeLists.txt lists */
 
-/* Weak: one pair for a program of several files. */
+/* Weak symbols: the source files of one program share one pair of counters. */
 __attribute__((weak)) int check_made, check_failed;
 
-/* CHECK(condition, "what, with values: %d", value): the text says what was found where. */
+/* CHECK(condition, "text with values: %d", value): the text names what was found and where. */
 #define CHECK(condition, ...)                                                           \
     do {                                                                                \
         check_made++;                                                                   \

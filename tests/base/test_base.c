@@ -1,4 +1,4 @@
-/* Errors, types and memory. */
+/* test_base.c - tests of error codes and messages, scalar types, half precision and checked memory. */
 #include "../check.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -52,7 +52,7 @@ static void check_types(void)
                  "float32|float64|int8|uint8|int16|uint16|int32") == 0, "names in a list");
 }
 
-/* What is next to the middles between halves is in tests/engine/ols.c. */
+/* Conversion to half precision at chosen numbers. tests/engine/ols.c tests the numbers next to the midpoints between halves. */
 static void check_halves(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What stands for something else in texts: every form, every error, and the room that there is. */
+/* test_expand.c - tests of ${VARIABLE} and {PLACE} in texts: every form, every error, and a buffer that is too short. */
 #include "../check.h"
 #include "base/memory.h"
 #include "options/words.h"
@@ -67,7 +67,7 @@ static void test_refused(void)
     CHECK(lw_expand_variables(name, variable, "test", "here", out, sizeof out, &err) == LW_EUSAGE, "a name of 250 letters");
 }
 
-/* Five characters and the null byte. */
+/* The buffer has room for five characters and the null byte. */
 static void test_room(void)
 {
     char out[7] = "......";

@@ -1,4 +1,4 @@
-/* Times and periods: what goes in as text or number comes out exactly, and every sample has its place. */
+/* test_instant.c - tests of instants and periods: text and numbers convert exactly both ways, and every sample has its instant. */
 #include "../check.h"
 #include "base/instant.h"
 
@@ -49,7 +49,7 @@ static void check_texts(void)
         expect_text(wrong[w], NULL);
 }
 
-/* Every day of 800 years by counting, against the formula. */
+/* The calendar formula agrees with counting every day of 800 years. */
 static void check_calendar(void)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -129,7 +129,7 @@ static void check_periods(void)
           !lw_period_from_rate(1e300, &period) && !lw_period_from_seconds(1e-300, &period), "not rates");
 }
 
-/* Over 10^10 samples, and over as many as there can be, against whole-number arithmetic. */
+/* Instants of samples agree with whole-number arithmetic, over 10^10 samples and over the largest number of samples. */
 static void check_samples(void)
 {
     const struct lw_instant start = {1661296194, 373836288000000000};

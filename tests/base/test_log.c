@@ -1,5 +1,5 @@
-/* The log: who speaks at which level, how errors name their rank, and when progress is shown. Standard error goes to a file
- * whose content is compared. */
+/* test_log.c - tests of the log: which rank logs at which level, how errors name their rank, and when progress is shown. The
+ * tests redirect standard error to a file and compare its content. */
 #include "../check.h"
 #include "base/log.h"
 
@@ -19,7 +19,7 @@ static void start_capture(void)
     rewind(stderr);
 }
 
-/* What came since start_capture. */
+/* The text that was logged since start_capture. */
 static const char *captured(void)
 {
     static char text[8192];
@@ -82,7 +82,7 @@ static void test_errors(void)
     check_text("lapwing: no file\n", "rank 0's error");
 }
 
-/* Into a file: no line before 10 s have passed, none before a tenth is done unless 10 min have passed. */
+/* A log file gets no progress line in the first 10 s, and none before a tenth is done unless 10 min have passed. */
 static void test_lines(void)
 {
     lw_log_start(0, "here", LW_LOG_NORMAL);
@@ -92,7 +92,7 @@ static void test_lines(void)
     lw_progress_show(&progress, 500000);
     check_text("", "nothing in the first seconds");
 
-    progress.started -= 20000;          /* so long that a second more does not show in the rates */
+    progress.started -= 20000;          /* so long ago that one more second does not show in the rates */
     progress.shown -= 20;
     lw_progress_show(&progress, 50000);
     check_text("", "less than a tenth");
@@ -116,7 +116,7 @@ static void test_lines(void)
     check_text("", "quiet, or another rank");
 }
 
-/* On a terminal one line is rewritten, and what else is said begins a line of its own. */
+/* A terminal's progress line is rewritten in place, and every other message begins a line of its own. */
 static void test_terminal(void)
 {
     lw_log_start(0, "here", LW_LOG_NORMAL);
@@ -134,7 +134,7 @@ static void test_terminal(void)
                "\r100.0 %  500.0 samples/s  2.0 kB/s  0 s left\033[K\n", "a terminal");
 }
 
-/* Control characters of one byte and of two, bytes that are no UTF-8, UTF-8, and where the room ends. */
+/* Control characters of one and of two bytes, bytes that are not UTF-8, valid UTF-8, and a text longer than the buffer. */
 static void test_escape(void)
 {
     static const struct {

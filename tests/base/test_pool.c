@@ -1,5 +1,5 @@
-/* The threads that move bytes: every piece of every batch is done once and before wait returns, lanes do not starve each other,
- * the error of the lowest piece that failed is found, and nothing is left behind. */
+/* test_pool.c - tests of the thread pool: every piece of every batch is done once, before wait returns; lanes do not starve each
+ * other; wait returns the error of the lowest failed piece; and nothing is left allocated or running. */
 #include "../check.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -12,8 +12,8 @@ enum { MOST_PIECES = 5000, N_BATCHES = 6 };
 
 struct work {
     atomic_int times[MOST_PIECES];
-    int64_t fails_from;             /* this piece and those after it fail */
-    double seconds;                 /* each piece takes */
+    int64_t fails_from;             /* first piece that fails; all later ones fail, too */
+    double seconds;                 /* duration of a piece */
     atomic_int highest_thread;
     struct lw_batch batch;
 };
@@ -53,7 +53,7 @@ static struct lw_pool *open_pool(int n_threads)
     return pool;
 }
 
-/* Many batches of both lanes at a time, of any number of pieces. */
+/* Many batches of any number of pieces run in both lanes at the same time. */
 static void check_all_done(int n_threads)
 {
     static struct work works[N_BATCHES];
@@ -80,7 +80,8 @@ static void check_all_done(int n_threads)
     lw_pool_destroy(pool);
 }
 
-/* What was not taken is left out; other batches are done whole, and the batch can be started again. */
+/* A failure skips the pieces of its batch that no thread had taken. Other batches are done whole, and the failed batch can be
+ * started again. */
 static void check_failure(int n_threads)
 {
     static struct work bad, good;
@@ -104,7 +105,7 @@ static void check_failure(int n_threads)
     lw_pool_destroy(pool);
 }
 
-/* A batch of writes is not kept waiting until the reads before it are done. */
+/* A batch of writes does not wait until the batches of reads before it are done. */
 static void check_lanes(int n_threads)
 {
     static struct work reads, writes;

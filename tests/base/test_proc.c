@@ -1,5 +1,5 @@
-/* Cores by lists, and what control groups allow, from folders as the kernel shows them, versions 1 and 2: a limit in the group or
- * above it, the page cache that counts as free, and no limit at all. */
+/* test_proc.c - tests of /proc and control groups: cores by lists, and memory limits of versions 1 and 2. The limits are read
+ * from folders like the kernel's: a limit in the group or above it, a page cache that counts as free, and no limit at all. */
 #include "../check.h"
 #include "base/proc.h"
 
@@ -11,7 +11,7 @@
 
 static char top[] = "proc-test-XXXXXX";
 
-/* A file below the test's folder, and the folders that lead to it. */
+/* Write a file below the test's folder, and make the folders that lead to the file. */
 static void put(const char *name, const char *text)
 {
     char path[200];
@@ -49,7 +49,7 @@ static void check_version_2(void)
     expect("list2", "v2", 10);
     put("v2/job/memory.stat", "anon 100\nfile 890\ninactive_file 600\nactive_file 200\nslab_reclaimable 50\nslab 70\n");
     expect("list2", "v2", 860);
-    put("v2/job/memory.current", "800\n");       /* the two files are not of one moment */
+    put("v2/job/memory.current", "800\n");       /* the two files may be read at different moments */
     expect("list2", "v2", 1000);
     put("v2/job/step/memory.max", "901\n");
     expect("list2", "v2", 1);
@@ -82,7 +82,7 @@ static void check_fields(void)
     CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "no such field");
 }
 
-/* What lw_proc_stay_on makes of a list, and then of the cores of this process. */
+/* Expect lw_proc_stay_on to return `found` for a list of cores, and this process to keep `left` cores. */
 static void expect_cores(const char *text, int found, int left)
 {
     char path[100];

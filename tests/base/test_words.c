@@ -1,4 +1,4 @@
-/* Words of one text: whatever they hold, they come out as they went in. */
+/* test_words.c - tests of lists of words in one text: any word that goes in comes out unchanged. */
 #include "../check.h"
 #include "options/words.h"
 

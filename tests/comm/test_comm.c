@@ -1,4 +1,4 @@
-/* Agreement on failure, comparison and the small collectives. */
+/* test_comm.c - tests of agreement on failure, of comparison over ranks and of the small collectives. */
 #include "../check.h"
 #include "comm/comm.h"
 

@@ -1,5 +1,5 @@
-/* The halo exchange over whole runs: whatever the slices, groups and layouts, the samples before a rank's own ones are those
- * that stand before them in the signal. The signal here is a function of position and channel, beyond both ends too. */
+/* test_halo.c - tests of the halo exchange over whole runs. For any slices, groups and layouts, a rank's halo holds the samples
+ * that precede its own in the signal. The signal here is a function of position and channel, also beyond its two ends. */
 #include "../check.h"
 #include "comm/halo.h"
 
@@ -10,7 +10,7 @@ static int32_t sample(int64_t position, int64_t channel)
     return (int32_t)(position * 64 + channel);
 }
 
-/* Samples [from, to) of the block's row, halo first, in the slot's layout. */
+/* Fill samples [from, to) of the block's row, which begins with the halo, in the slot's layout. */
 static void fill(int32_t *buffer, const struct lw_block *b, enum lw_layout layout, int64_t halo, int64_t length,
                  int64_t from, int64_t to)
 {

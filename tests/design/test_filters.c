@@ -1,4 +1,5 @@
-/* The mathematics of `lapwing filters` against slow, obvious references in double precision: integrals and sums by definition. */
+/* test_filters.c - tests of the formulas of `lapwing filters` against slow, obvious references in double precision: integrals and
+ * sums by definition. */
 #include "design/response.h"
 #include "design/taps.h"
 
@@ -19,7 +20,8 @@ static double scatter(int64_t i)
 
 /* ---- references ---- */
 
-/* (1 / pi) times the integral of exp(x cos t) from 0 to pi: the midpoint rule converges at once for a periodic function. */
+/* Bessel function I0(x): 1 / pi times the integral of exp(x cos t) from 0 to pi. The midpoint rule converges at once, since the
+ * integrand is periodic. */
 static double bessel_by_integral(double x)
 {
     enum { STEPS = 400 };
@@ -37,7 +39,7 @@ static double response_by_sum(const double *taps, int64_t n, int parts, double f
     return cabs(sum);
 }
 
-/* Largest response from low to high at 4000 points, the ends included. */
+/* Largest response at 4000 points from `low` to `high`, both ends included. */
 static double largest_response(const double *taps, int64_t n, double low, double high)
 {
     double most = 0;
@@ -69,8 +71,8 @@ static void test_window(void)
     CHECK(lw_kaiser_window(0, 3, 41) == 1, "without beta sample 3 is %g", lw_kaiser_window(0, 3, 41));
 }
 
-/* Length and attenuation belong together: with the length for a transition, the response beyond it has the attenuation within
- * 1 dB, which is what Kaiser claims for the formulas. */
+/* Kaiser's formulas for length and attenuation agree: a window of the length for a transition has the wanted attenuation beyond
+ * that transition, within 1 dB, as Kaiser claims. */
 static void test_attenuation(void)
 {
     static double taps[MOST_TAPS];
@@ -121,7 +123,8 @@ static double same(const double *x, int n, const double *taps, int n_taps, int i
     return sum;
 }
 
-/* Padded to any length a boxcar gives with the mode `same` what it gives alone, and each output is the sum that is promised. */
+/* A boxcar padded to any length gives with the mode `same` what the unpadded boxcar gives, and each output is the documented
+ * sum. */
 static void test_boxcar(void)
 {
     enum { N = 40, MOST = 13 };
@@ -144,7 +147,7 @@ static void test_boxcar(void)
         }
 }
 
-/* The continuous pulses' spectra, which samples closer than the pulse is wide share. */
+/* Sampled pulses have the spectra of the continuous pulses where the samples are closer than the pulse is wide. */
 static void test_pulses(void)
 {
     static double taps[MOST_TAPS];
@@ -201,8 +204,8 @@ static void test_chirp(void)
         }
 }
 
-/* M. Maggiore, Gravitational Waves, volume 1: eq. 4.21 has 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns, and eq. 4.40 2.2
- * kHz for the last orbit of one Sun. The wave's phase grows by the frequency that its time left stands for. */
+/* M. Maggiore, Gravitational Waves, volume 1: by eq. 4.21 there are 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns; by eq.
+ * 4.40 the last orbit of one Sun has 2.2 kHz. The wave's phase must grow by the frequency that belongs to the time left. */
 static void test_inspiral(void)
 {
     static double taps[2 * MOST_TAPS];
@@ -218,7 +221,7 @@ static void test_inspiral(void)
         if (tau < 40 || tau >= 350)
             continue;
         const double complex here = taps[2 * m] - I * taps[2 * m + 1], before = taps[2 * m + 2] - I * taps[2 * m + 3];
-        const double frequency = carg(here / before) / (2 * PI);        /* in the middle between two samples */
+        const double frequency = carg(here / before) / (2 * PI);        /* halfway between two samples */
         CHECK(fabs(lw_inspiral_time_left(chirp_mass, frequency) / (tau + 0.5) - 1) < 1e-3, "%d samples before the end %g", tau,
               frequency);
     }
@@ -247,7 +250,7 @@ static void test_magnitudes(void)
         }
 }
 
-/* Figures against the response at many more points. */
+/* Figures of a response agree with the response at many more points. */
 static void test_figures(void)
 {
     enum { N = 129 };
@@ -279,7 +282,7 @@ static void test_figures(void)
     free(work);
 }
 
-/* A side lobe's top seldom lies on a point of the grid; here the attenuation is that of one top after the other. */
+/* The top of a side lobe seldom lies on a point of the grid. This test refines one top after the other to find the attenuation. */
 static void test_tops(void)
 {
     enum { N = 255 };
@@ -294,7 +297,7 @@ static void test_tops(void)
     free(work);
 }
 
-/* Complex taps have negative frequencies of their own. */
+/* Complex taps have a response of its own at negative frequencies. */
 static void test_complex_edges(void)
 {
     enum { N = 128 };

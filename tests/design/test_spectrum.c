@@ -1,4 +1,5 @@
-/* Power spectra and whitened filters against their definitions: sums in double precision, and sorting. */
+/* test_spectrum.c - tests of power spectra and whitened filters against their definitions: sums in double precision, and
+ * sorting. */
 #include "design/transform.h"
 #include "design/welch.h"
 #include "design/whiten.h"
@@ -94,7 +95,7 @@ static void test_spectra(void)
 
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     for (int b = 0; b < 3; b++) {
-        x[2 * HOP + 5] = bad[b];        /* in segments 1 and 2 */
+        x[2 * HOP + 5] = bad[b];        /* a sample of segments 1 and 2 */
         lw_welch_spectra(welch, x, SEGMENTS, again[0]);
         for (int s = 0; s < SEGMENTS; s++) {
             const bool counts = s != 1 && s != 2;
@@ -111,7 +112,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Scattered, of few values, rising, falling, equal. */
+/* Columns of numbers that are scattered, of few values, rising, falling and equal. */
 static double number_of(int column, int i, int n)
 {
     const double numbers[] = {1 + scatter(i + 7 * n), floor(4 * scatter(i + n)) + 5, i, -i, 2};
@@ -159,7 +160,7 @@ static double inverse_at(const double *spectrum, int t, double rate, double low,
     return q * pow(cos(PI * t / SEGMENT), 2);
 }
 
-/* Power behind the taps by the two-sided spectrum. */
+/* Power of the taps' output, from the two-sided spectrum. */
 static double power_behind(const double complex *taps, const double *spectrum, double rate)
 {
     double power = 0;
@@ -213,7 +214,7 @@ static void test_whitening(void)
     check_whitened(filters, 1, spectrum, 0, 24);
     check_whitened(filters, 2, spectrum, 0, 24);
     check_whitened(filters, 2, spectrum, 5, 11);
-    spectrum[0] = spectrum[FREQUENCIES - 1] = 0;        /* these are not divided by */
+    spectrum[0] = spectrum[FREQUENCIES - 1] = 0;        /* the whitening does not divide by these two */
     check_whitened(filters, 1, spectrum, 0, 24);
 }
 

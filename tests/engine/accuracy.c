@@ -1,5 +1,5 @@
-/* accuracy.c - the promised error (trial_bound.c) over random configurations: samples with a mean, with edges or bursts that
- * dominate, filters whose taps add up, segments of hop 1 and of awkward lengths, long direct sums. */
+/* accuracy.c - tests of the guaranteed error (trial_bound.c) over random configurations: samples with a mean, samples with edges
+ * or bursts that dominate, filters whose taps add up, segments of hop 1 and of awkward lengths, and long direct sums. */
 #include "suites.h"
 
 #include "../check.h"
@@ -12,11 +12,11 @@
 
 static struct lw_engine *engine;
 static uint64_t state = 1;
-static bool is_cpu;         /* its transforms are as good at any length; cuFFT's, of large primes, need not be */
+static bool is_cpu;         /* the CPU's transforms are as accurate at any length; cuFFT's of large primes need not be */
 
 static int64_t below(int64_t n) { return (int64_t)(trial_random(&state) % (uint64_t)n); }
 
-/* Mostly small. */
+/* A random size, small in most cases. */
 static int64_t size(int64_t largest)
 {
     const int64_t kinds[] = {8, 300, 300, largest};
@@ -91,7 +91,7 @@ static void test_random(void)
     }
 }
 
-/* All products of an output are equal, and so are the roundings of each step of their sum. */
+/* All products of an output are equal, so the rounding errors of their sum are equal, too, and do not cancel. */
 static void test_long_sums(void)
 {
     static const int64_t taps[] = {500, 2817, 20001};
@@ -114,7 +114,7 @@ static void test_long_sums(void)
     }
 }
 
-/* Transforms with large prime factors have larger errors: no segment may be transformed by one. */
+/* Transforms with large prime factors have larger errors: no segment may have such a length. */
 static void test_awkward_segments(void)
 {
     static const int segments[] = {103, 142, 206, 214};
@@ -144,7 +144,7 @@ int suite_accuracy(const struct lw_engine_type *type, int divisor)
     struct lw_error err = {0};
     is_cpu = type == &lw_cpu_engine;
     const int rc = type->create(&spec, &engine, &err);
-    if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
+    if (rc == LW_ECONFIG) {         /* this processor lacks an instruction set */
         printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }

@@ -1,4 +1,4 @@
-/* conv2d.c - 2-D convolution: what every engine must do alike, against direct sums in double precision. */
+/* conv2d.c - the suite of 2-D convolution: every engine must agree with direct sums in double precision. */
 #include "suites.h"
 
 #include "../check.h"
@@ -12,7 +12,7 @@
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static struct lw_engine *engine;
-static int every;               /* so many of the shapes, one is tried */
+static int every;               /* one in `every` shapes is tried */
 
 static const struct image plain = {
     .input = {.scalar = LW_FLOAT32}, .output = {.scalar = LW_FLOAT32}, .mode = LW_MODE_SAME,
@@ -41,7 +41,7 @@ static void try_one(const struct image *image, int64_t units, const char *what)
     image_free(&data);
 }
 
-/* With every algorithm; the separable one gets a kernel that is. */
+/* Run an image with every algorithm; the separable algorithm gets a separable kernel. */
 static void try_all(const struct image *image, int64_t units, const char *what)
 {
     for (int a = 0; a < COUNT(algorithms); a++) {
@@ -54,7 +54,7 @@ static void try_all(const struct image *image, int64_t units, const char *what)
 
 /* ---- shapes, modes, sides ------------------------------------------------------------------------------------------- */
 
-/* Odd, even, one-pixel and too large kernels; every mode and boundary. */
+/* Kernels of odd and even sides, of one pixel, and larger than the image; every mode and boundary. */
 static void test_shapes(void)
 {
     static const int64_t kernels[][2] = {{1, 1}, {1, 4}, {3, 1}, {2, 2}, {5, 7}, {4, 6}, {17, 16}, {45, 9}, {9, 61}, {50, 70}};
@@ -124,7 +124,7 @@ static void test_constant(void)
 
 /* ---- types ---------------------------------------------------------------------------------------------------------- */
 
-/* Unsigned types have a large mean: raw counts. */
+/* Unsigned types get a large mean, like raw counts. */
 static void suit_type(struct image *t)
 {
     static const double mean[LW_N_SCALARS] = {0, 120, 0, 30000, 0, 0, 0};
@@ -168,7 +168,7 @@ static void test_integer_outputs(void)
     }
 }
 
-/* So that some pixels saturate; and of the size of strain. */
+/* float16 outputs: in some images a few pixels saturate, in others pixels are as small as strain. */
 static void test_half_outputs(void)
 {
     for (int kind = 0; kind < 4; kind++) {
@@ -187,7 +187,7 @@ static void test_half_outputs(void)
 
 /* ---- magnitudes ----------------------------------------------------------------------------------------------------- */
 
-/* Pixels of 1e-36 and of 1e36 in single precision. */
+/* Pixels of 1e-36 to 1e36 in single precision. */
 static void test_magnitudes(void)
 {
     static const double spreads[] = {1e-36, 1e-20, 1e20, 1e36};
@@ -199,7 +199,7 @@ static void test_magnitudes(void)
     }
 }
 
-/* A kernel large enough for the automatic choice to be transforms, on images with several tiles on either axis. */
+/* A kernel so large that the automatic choice is transforms, on images with several tiles along either axis. */
 static void test_many_tiles(void)
 {
     struct image t = plain;
@@ -228,7 +228,7 @@ static void spoil(struct image_data *data, int how)
         const double bad = i % 3 == 0 ? (double)NAN : i % 3 == 1 ? (double)INFINITY : -(double)INFINITY;
         data->pixels[at] = t->input.is_complex && i % 2 ? CMPLX(1, bad) : bad;
     }
-    for (int64_t i = 0; how == 2 && i < t->rows / 2; i++)      /* a hole larger than the kernel */
+    for (int64_t i = 0; how == 2 && i < t->rows / 2; i++)      /* missing pixels in an area larger than the kernel */
         for (int64_t j = 0; j < t->columns / 3; j++)
             data->pixels[i * t->columns + j] = (double)NAN;
     image_store(data);
@@ -250,7 +250,7 @@ static void check_flaws(const struct image *image, int how)
     spoil(&data, how);
     if (image_run(engine, &data, 1, &result)) {
         image_check(&data, &result, "not a number");
-        /* with look-ahead 0 every row is some slice's own; with zeros outside none is counted twice */
+        /* look-ahead 0 gives every row to one slice, and zeros outside are not counted, so each pixel is counted once */
         if (image->mode == LW_MODE_FULL && image->boundary == LW_BOUNDARY_ZERO)
             CHECK(result.n_not_finite == count_bad(&data), "%lld pixels not finite, not %lld", (long long)result.n_not_finite,
                   (long long)count_bad(&data));
@@ -259,7 +259,7 @@ static void check_flaws(const struct image *image, int how)
     image_free(&data);
 }
 
-/* An image to be spoiled in one of three ways, for algorithm number a. */
+/* An image for algorithm number `a` that spoil(..., how) can damage. */
 static struct image flawed_image(enum lw_nan nan, int how, int a)
 {
     const bool is_weighted = nan == LW_NAN_INTERPOLATE;
@@ -296,7 +296,7 @@ static void test_not_finite(void)
     }
 }
 
-/* An image so wide that strips of 128 columns lie inside of it, whole, and with pixels that are not finite. */
+/* An image so wide that whole strips of 128 columns lie inside it; first with finite pixels, then with some that are not finite. */
 static void try_strips(enum lw_conv2d_algorithm algorithm, int side)
 {
     struct image t = plain;
@@ -311,7 +311,7 @@ static void try_strips(enum lw_conv2d_algorithm algorithm, int side)
     check_flaws(&t, side % 2);
 }
 
-/* Rows of any alignment, kernels of every small side, and of every side that separable ones are padded to. */
+/* Rows of any alignment, direct kernels of every small side, and separable kernels of every side that they are padded to. */
 static void test_small_kernels(void)
 {
     static const int separable[] = {1, 2, 14, 15, 16, 23, 24, 30, 31, 32};
@@ -321,7 +321,8 @@ static void test_small_kernels(void)
         try_strips(LW_CONV2D_ALGORITHM_SEPARABLE, separable[i]);
 }
 
-/* Every such pixel is counted once, whatever part of the window the outputs need: here none lies in the prologue. */
+/* Each pixel that is not finite is counted once, whichever part of the window the outputs need. No such pixel lies in the
+ * prologue here. */
 static void test_first_flaw(void)
 {
     for (int mode = LW_MODE_FULL; mode <= LW_MODE_VALID; mode++) {
@@ -351,7 +352,7 @@ static void test_first_flaw(void)
 
 /* ---- every D-th row and column ---------------------------------------------------------------------------------------- */
 
-/* D that divides nothing, blocks that keep no row, D beyond the image. */
+/* Decimation factors D that do not divide the image's sides, blocks that keep no row, and a D larger than the image. */
 static void test_decimation(void)
 {
     static const int everies[] = {2, 3, 7, 64};
@@ -474,7 +475,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_constant();
     test_not_finite();
     image_test_neighbourhoods(engine);
-    /* where each launch takes long, no more blocks of one row */
+    /* launches take long here: no further blocks of a single row */
     image_rows_at_once = divisor >= 10 ? 11 : 1;
     every = divisor > 1 ? 2 : 1;
     test_shapes();

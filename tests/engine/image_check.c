@@ -1,4 +1,4 @@
-/* image_check.c - the truth: direct sums in double precision. */
+/* image_check.c - compares outputs of 2-D convolutions with direct sums in double precision. */
 #include "image.h"
 #include "trial.h"
 
@@ -8,16 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Multiply-adds spent on one check; where all outputs would take more, every so many of them are looked at. */
+/* Multiply-adds spent on one check. If all outputs need more, only one in several is checked. */
 #define MOST_PRODUCTS 1000000
 
-/* Errors are close to normally distributed: none should be beyond this many times the bound on their rms value. */
+/* Limit on the largest error, as a multiple of the bound on the rms error. Errors are nearly normally distributed, so that none
+ * should exceed it. */
 #define LARGEST_TO_RMS 6
 
-/* What an output should be. */
+/* The expected output. */
 struct truth {
     double complex value;
-    double gain;                /* what weights multiply a sum and its error by where pixels are missing, at least 1 */
+    double gain;                /* factor >= 1 by which the weights for missing pixels multiply a sum and its error */
     bool is_nan;
 };
 
@@ -42,7 +43,7 @@ static double complex pixel(const struct image_data *data, int64_t image, int64_
     return i < 0 || j < 0 ? t->outside : data->pixels[(image * t->rows + i) * t->columns + j];
 }
 
-/* In single precision, whatever float32 cannot hold is not finite. */
+/* Whether a value is not finite for the engine: in single precision that is everything that float32 cannot hold. */
 static bool is_lost(const struct image *t, double value)
 {
     return !isfinite(value) || (t->precision == LW_SINGLE && !isfinite((float)value));
@@ -87,7 +88,7 @@ static double unit_of(const struct image *t)
     return t->output_scale > 0 ? t->output_scale : 1;
 }
 
-/* What the stored type makes of the truth. */
+/* The expected value as the output's type stores it. */
 static double stored(const struct image *t, double value)
 {
     const enum lw_scalar scalar = t->output.scalar;
@@ -103,8 +104,8 @@ static double norm(const struct image_data *data)
     return sqrt(sum);
 }
 
-/* rms error allowed: 5e-8 log2(2N) rms(x) |h| in single and 1e-16 of the same in double precision, N the taps or what a
- * transform holds at least; and what storing the result rounds off. */
+/* Allowed rms error: e log2(2N) rms(x) |h|, and the rounding to the output's type. e is 5e-8 in single and 1e-16 in double
+ * precision. N is the number of taps, or the smallest transform if it is larger. */
 static double tolerance(const struct image_data *data, double output_rms)
 {
     const struct image *const t = &data->image;
@@ -116,7 +117,7 @@ static double tolerance(const struct image_data *data, double output_rms)
     return relative * log2(2 * fmax(n, 256)) * data->rms * norm(data) + rounding * output_rms + narrow;
 }
 
-/* Distance between the outputs looked at: odd, so that they drift through the columns. */
+/* Distance between checked outputs: odd, so that the checked columns differ from row to row. */
 static int64_t step_of(const struct image_data *data)
 {
     const struct image *const t = &data->image;

@@ -1,4 +1,4 @@
-/* image_data.c - pixels and kernel. */
+/* image_data.c - makes the pixels and the kernel of a 2-D convolution. */
 #include "image.h"
 #include "trial.h"
 
@@ -34,7 +34,7 @@ static void make_pixels(struct image_data *data, uint64_t *state)
     }
 }
 
-/* Taps that float32 holds exactly, so that their own rounding is not counted as the engine's error. */
+/* Taps are exact in float32, so that rounding them does not count as the engine's error. */
 static void make_kernel(struct image_data *data, uint64_t *state)
 {
     const struct image *const t = &data->image;
@@ -58,7 +58,7 @@ static void make_kernel(struct image_data *data, uint64_t *state)
     }
 }
 
-/* Output length and position of output 0 on one of the two axes. */
+/* Output length, and position of output 0 in the full convolution, on one axis. */
 static void shape(const struct image *t, int64_t n, int64_t kernel, int64_t origin, int64_t *length, int64_t *ahead)
 {
     *length = lw_mode_length(t->mode, n, kernel);

@@ -1,5 +1,6 @@
-/* image_peaks.c - peaks of convolved images. The image itself is held against direct sums elsewhere; here the crossings are those
- * of the image that the same engine delivers, pixel by pixel, and the rule among them has a test of its own. */
+/* image_peaks.c - tests of peaks in convolved images. conv2d.c checks the convolved image itself against direct sums, and
+ * tests/signal checks the rule that selects peaks. Here the crossings must be those of the image that the same engine delivers,
+ * pixel by pixel. */
 #include "image.h"
 #include "trial.h"
 
@@ -32,7 +33,7 @@ static void forget(struct image_result *result)
 
 /* ---- the truth ------------------------------------------------------------------------------------------------------- */
 
-/* Number `at` of the reals of an image in the computing precision. */
+/* Real number `at` of an image in the computing precision. */
 static double real_at(const struct image_data *data, const struct image_result *whole, int64_t at)
 {
     double wide;
@@ -45,8 +46,9 @@ static double real_at(const struct image_data *data, const struct image_result *
     return (double)narrow;
 }
 
-/* @param whole  all rows and columns, in the computing precision
- * @return       how many peaks there are */
+/* Find all peaks by the definition.
+ * @param whole all rows and columns, in the computing precision
+ * @return number of peaks */
 static int64_t find_peaks(const struct image_data *data, const struct image_result *whole, struct lw_peak **peaks)
 {
     const struct image *const t = &data->image;
@@ -71,7 +73,7 @@ static int64_t find_peaks(const struct image_data *data, const struct image_resu
     return found;
 }
 
-/* Whether `found` holds every D-th row and column of `whole`. */
+/* Whether `found` holds exactly every D-th row and column of `whole`. */
 static bool is_thinned(const struct image_data *data, const struct image_result *whole, const struct image_result *found)
 {
     const size_t bytes = lw_type_bytes(data->image.output);
@@ -87,7 +89,7 @@ static bool is_thinned(const struct image_data *data, const struct image_result 
 
 /* ---- trials ---------------------------------------------------------------------------------------------------------- */
 
-/* @return  how many blocks had tables that were too small */
+/* @return number of blocks whose tables were too small */
 static int64_t try_cut(struct lw_engine *engine, const struct image_data *data, const struct image_result *whole, int64_t units,
                        const char *what)
 {
@@ -111,11 +113,11 @@ static int64_t try_cut(struct lw_engine *engine, const struct image_data *data, 
     return result.n_again;
 }
 
-/* In whole and in blocks. @param spoils  some pixels are not finite
- * @return  how many blocks had tables that were too small */
+/* Search an image whole and in blocks. @param spoils whether some pixels are not finite
+ * @return number of blocks whose tables were too small */
 static int64_t try_one(struct lw_engine *engine, const struct image *image, bool spoils, const char *what)
 {
-    /* sums can be cut between any two rows: not every single one */
+    /* direct sums can be cut between any two rows; trying every cut would take too long */
     const bool has_rows = image->algorithm == LW_CONV2D_ALGORITHM_DIRECT || image->algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
     struct image_data data;
     struct image_result whole;
@@ -176,7 +178,7 @@ static void test_kinds(struct lw_engine *engine)
     }
 }
 
-/* Magnitudes whose squares leave the computing precision. */
+/* Magnitudes whose squares overflow or underflow the computing precision. */
 static void test_magnitudes(struct lw_engine *engine)
 {
     static const double spreads[] = {1e-30, 1e30};
@@ -190,7 +192,7 @@ static void test_magnitudes(struct lw_engine *engine)
     }
 }
 
-/* Nearly all pixels cross: the tables are too small, and blocks are done again in parts. */
+/* Nearly all pixels are crossings: the tables are too small, and the blocks are searched again in parts. */
 static void test_again(struct lw_engine *engine)
 {
     for (int a = 0; a < COUNT(algorithms); a++) {
@@ -204,7 +206,7 @@ static void test_again(struct lw_engine *engine)
     }
 }
 
-/* A block's own pixels that are not finite are those of its last rows, further ahead than without neighbours. */
+/* A block reports the pixels of its own last rows. With neighbours these rows lie further ahead than without. */
 static void test_flaws(struct lw_engine *engine)
 {
     for (int a = 0; a < COUNT(algorithms); a++) {

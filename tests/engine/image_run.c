@@ -19,7 +19,7 @@ struct run {
     struct image_result *result;
 };
 
-/* Halo and own rows of the block. Zeros are what an open boundary gives outside the image. */
+/* Fill the halo and the own rows of the block, with zeros outside the image, as for an open boundary. */
 static void fill_input(const struct run *run, const struct lw_block *block, char *input)
 {
     const struct image *const t = &run->data->image;
@@ -50,7 +50,7 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
                (const char *)slot->products[0].data + (size_t)(c * count) * row_bytes, (size_t)count * row_bytes);
 }
 
-/* Choose the peaks of some rows among the crossings that the slot has. */
+/* Choose the peaks of rows [first, first + count) among the slot's crossings. */
 static void pick_peaks(const struct run *run, const struct lw_slot_product *table, int64_t first, int64_t count)
 {
     struct image_result *const result = run->result;
@@ -64,7 +64,7 @@ static void pick_peaks(const struct run *run, const struct lw_slot_product *tabl
     result->n_peaks += lw_peaks_pick(&spec, table->data, table->n_rows, peaks + result->n_peaks);
 }
 
-/* Image by image and unit by unit. */
+/* Search the block again, image by image and unit by unit. */
 static void take_parts(const struct run *run, struct lw_slot *slot, const struct lw_slot_product *table)
 {
     const struct lw_block *const b = &slot->block;

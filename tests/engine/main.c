@@ -1,9 +1,9 @@
-/* test_suites SUITE ENGINE [DIVISOR] - one of the suites in suites.h on one engine. */
+/* main.c - runs one of the suites of suites.h on one engine: test_suites SUITE ENGINE [DIVISOR]. */
 #include "suites.h"
 
 #include "../gpu/gpu.h"
 
-/* Of what is tried at random, emulated kernels and sanitizers have time for a part. */
+/* Random trials are divided by this: emulated kernels and sanitizers have time for a part only. */
 #if defined LW_EMULATED
 enum { DIVISOR = 10 };
 #elif defined __SANITIZE_ADDRESS__

@@ -1,4 +1,4 @@
-/* ols.c - the suite that every engine must pass, against direct sums in double precision. */
+/* ols.c - the suite of overlap-save filtering that every engine must pass, against direct sums in double precision. */
 #include "ols_parts.h"
 #include "suites.h"
 
@@ -12,7 +12,7 @@
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static struct lw_engine *engine;
-static int every;               /* so many trials, one is made */
+static int every;               /* one in `every` trials is made */
 
 const struct trial conformance_plain = {
     .input = {.scalar = LW_FLOAT32},
@@ -31,7 +31,7 @@ int64_t conformance_pick(uint64_t *state, const int64_t *list, int n)
     return list[trial_random(state) % (uint64_t)n];
 }
 
-/* The samples of an unsigned type have a large mean: what a filter bank's raw counts look like. */
+/* Unsigned types get samples with a large mean, like the raw counts of a filter bank. */
 void conformance_suit_type(struct trial *t)
 {
     static const double mean[LW_N_SCALARS] = {0, 120, 0, 30000, 0, 0, 0};
@@ -68,7 +68,7 @@ bool conformance_run(const struct trial_data *data, struct trial_result *result)
     return trial_run(engine, data, &(struct trial_cut){.depth = 1}, result);
 }
 
-/* The plan of a trial, without running it. */
+/* Make the plan of a trial without running it. */
 static bool plan_of(const struct trial *t, struct lw_op_plan *plan)
 {
     struct trial_data data;
@@ -127,7 +127,7 @@ static void test_output_types(void)
             t.n_channels = 3;
             t.n_taps = variant % 3 ? 5 : 90;
             t.n_filters = 2;
-            /* so that some outputs saturate */
+            /* large enough that some outputs saturate */
             t.spread = (double[]){300, 600, 9e4, 2e5, 7e9, 1, 1, 1e5}[scalar];
             t.seed = trial_random(&state);
             conformance_try(&t, &state, "output types");
@@ -140,7 +140,7 @@ static void test_output_types(void)
     }
 }
 
-/* Halves go to the even neighbour, exactly. */
+/* A value midway between two integers is rounded to the even one. */
 static void test_rounding(void)
 {
     struct trial t = conformance_plain;
@@ -169,15 +169,16 @@ static void test_rounding(void)
 
 /* ---- halves ------------------------------------------------------------------------------------------------------ */
 
-enum { HALF_END = 0x7c00, HALF_SAMPLES = 8 };       /* infinity; samples for each half below it */
+enum { HALF_END = 0x7c00, HALF_SAMPLES = 8 };       /* infinity; test samples for each finite half */
 
-/* By definition; at HALF_END what would follow the largest. */
+/* The half with these bits by definition; for HALF_END the number that would follow the largest. */
 static double positive_half(int bits)
 {
     return bits < 1024 ? ldexp(bits, -24) : ldexp(1024 + bits % 1024, bits / 1024 - 25);
 }
 
-/* A half, the middle between it and the next, and what the precision has on either side of that. */
+/* A half (kind 0), the midpoint between it and the next (kind 2), or the nearest number of the precision below (1) or above (3)
+ * that midpoint. */
 static double near_half(enum lw_precision precision, int bits, int kind)
 {
     const double middle = (positive_half(bits) + positive_half(bits + 1)) / 2;
@@ -211,7 +212,7 @@ static void check_halves(const struct trial_data *data, const struct trial_resul
           "and their negatives; %lld NaN", (long long)result->loss.n_saturated, (long long)result->loss.n_nan);
 }
 
-/* All halves and what is next to the middles between them, scaled by a power of two. */
+/* All finite halves and the numbers at and next to the midpoints between them, scaled by a power of two. */
 static void test_halves(void)
 {
     struct trial t = conformance_plain;
@@ -252,7 +253,7 @@ static void test_length(struct trial t, int64_t n_samples, uint64_t *state)
     conformance_try(&t, state, "lengths");
 }
 
-/* One sample, fewer samples than taps, and whole numbers of segments and one more or less. */
+/* Lengths: one sample, fewer samples than taps, and whole numbers of segments and one sample more or fewer. */
 static void test_lengths_of(const struct trial *t, uint64_t *state)
 {
     struct lw_op_plan plan;
@@ -282,7 +283,7 @@ static void test_lengths(void)
     }
 }
 
-/* Segment lengths that the user forces. */
+/* Segment lengths that the user sets. */
 static void test_segments(void)
 {
     static const struct {
@@ -327,7 +328,7 @@ static void test_long_filters(void)
     }
 }
 
-/* A segment shorter than the filter is refused, in the program's words. */
+/* A segment shorter than the filter is refused with the documented message. */
 static void test_refusals(void)
 {
     struct trial t = conformance_plain;
@@ -345,7 +346,7 @@ static void test_refusals(void)
 
 /* ---- range ------------------------------------------------------------------------------------------------------- */
 
-/* Strain data near 1e-21 and voltages near 1e12 alike. */
+/* Magnitudes from strain data near 1e-21 to voltages near 1e12. */
 static void test_magnitudes(void)
 {
     static const double spreads[] = {1e-30, 1e-21, 1e-12, 1e12, 1e30};
@@ -367,7 +368,7 @@ struct spot {
     int64_t channel, sample;
 };
 
-/* Put a bad value at a spot and say how many samples of the signal are bad now. */
+/* Make one sample not finite, and return how many samples of the signal are not finite now. */
 static void spoil(struct trial_data *data, struct spot spot, uint64_t *state)
 {
     const double bad[] = {NAN, INFINITY, -INFINITY, data->trial.input.scalar == LW_FLOAT64 ? 1e300 : INFINITY};
@@ -463,7 +464,7 @@ static void test_not_finite(void)
     }
 }
 
-/* The run ends by what is reported, not by an error of the engine. */
+/* The run ends because of the reported samples; the engine itself returns no error. */
 static void test_report_for_error(void)
 {
     uint64_t state = 20;
@@ -482,7 +483,7 @@ static void test_report_for_error(void)
     trial_free(&data);
 }
 
-/* Gaps: long runs of NaN, as archives have them; and a signal of nothing else. */
+/* Gaps: long runs of NaN, as archives have them, and a signal of NaN only. */
 static void test_gaps(void)
 {
     uint64_t state = 18;
@@ -506,7 +507,8 @@ static void test_gaps(void)
     }
 }
 
-/* A channel's bad samples change no bit of its neighbours, nor of outputs that they do not touch in other segments. */
+/* A channel's non-finite samples change no bit of other channels, nor of outputs in other segments that do not touch these
+ * samples. */
 static void test_neighbours(void)
 {
     uint64_t state = 19;
@@ -540,7 +542,7 @@ static void test_neighbours(void)
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-/* However the work is cut, queued and threaded, the result's bytes are the same. */
+/* Any way to cut, queue and thread the work gives the same bytes. */
 void conformance_cuts(const struct trial *t, struct lw_engine *other)
 {
     static const struct trial_cut cuts[] = {{1, 0, 1, false}, {1, 1, 3, false}, {2, 1, 2, false}, {3, 2, 2, false},
@@ -553,7 +555,7 @@ void conformance_cuts(const struct trial *t, struct lw_engine *other)
         struct trial_cut cut = cuts[i / 2];
         struct trial_result result;
         char text[256];
-        if (every >= 4 && (i / 2 + i) % 2 == 1)     /* where there is little time, each cut on one of the engines */
+        if (every >= 4 && (i / 2 + i) % 2 == 1)     /* with little time each cut runs on one of the two engines only */
             continue;
         cut.units *= whole.plan.unit == 1 ? 77 : 1;
         if (trial_run(i % 2 ? other : engine, &data, &cut, &result))
@@ -604,7 +606,7 @@ int suite_ols(const struct lw_engine_type *type, int divisor)
     struct lw_error err = {0};
     char text[160];
     const int rc = type->create(&spec, &engine, &err);
-    if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
+    if (rc == LW_ECONFIG) {         /* this processor lacks an instruction set */
         printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }

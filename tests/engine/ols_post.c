@@ -64,7 +64,7 @@ static void test_types(void)
     }
 }
 
-/* Real results of complex series can be integers. */
+/* Real results of complex series may be stored as integers. */
 static void test_output_types(void)
 {
     static const enum lw_scalar scalars[] = {LW_UINT8, LW_INT16, LW_INT32, LW_FLOAT16, LW_FLOAT32, LW_FLOAT64};
@@ -111,7 +111,7 @@ static void test_lengths(void)
     }
 }
 
-/* Segments as short as they can be, and one that no transform suits. */
+/* The shortest possible segments, and a segment of an awkward length for transforms. */
 static void test_segments(void)
 {
     uint64_t state = 35;
@@ -149,7 +149,7 @@ static void test_long_filters(void)
     }
 }
 
-/* Polynomials of the third degree are interpolated exactly, up to rounding: 1e-13 of values up to 1000. */
+/* Polynomials of degree 3 are interpolated exactly, up to rounding: 1e-13 for values up to 1000. */
 static void test_cubics(void)
 {
     struct trial t = conformance_plain;
@@ -178,7 +178,7 @@ static void test_cubics(void)
 
 /* ---- range ------------------------------------------------------------------------------------------------------- */
 
-/* Squares of strain data leave float32: as amplitudes and in float64 they are right, in float32 it is told. */
+/* Squares of strain data are outside float32: amplitudes and float64 results are right, and float32 powers report the loss. */
 static void test_magnitudes(void)
 {
     static const double spreads[] = {1e-30, 1e-21, 1, 1e12, 1e30};
@@ -221,7 +221,8 @@ static void test_out_of_range(void)
 
 /* ---- decimation -------------------------------------------------------------------------------------------------- */
 
-/* Segments in which a spectrum can be folded by 2, 4 and 8, and in which not; factors that leave nothing, and something, of D. */
+/* Segments whose spectra can be folded by 2, 4 and 8, and others; decimation factors D that folding covers wholly, in part or not
+ * at all. */
 static const struct decimation {
     int every, segment;
 } decimations[] = {
@@ -229,7 +230,7 @@ static const struct decimation {
     {1000, 2048}, {2, 4096}, {8, 4096}, {16, 4096}, {20, 4096}, {7, 4096}, {8, 8192}, {10, 8192}, {36, 8192}, {9, 8192}, {8, 0},
 };
 
-/* Integers and real numbers in pairs of channels or of segments, and complex ones; one filter, and several; both layouts and
+/* Integers and real numbers in pairs of channels or of segments, and complex numbers; one filter and several; both layouts and
  * precisions. */
 static struct trial decimation_trial(const struct decimation *decimation, int variant, uint64_t *state)
 {
@@ -244,7 +245,7 @@ static struct trial decimation_trial(const struct decimation *decimation, int va
     t.layout = (enum lw_layout)(variant / 2 % 2);
     t.precision = variant % 7 == 6 ? LW_DOUBLE : LW_SINGLE;
     t.output.scalar = t.precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32;
-    if (t.layout == LW_TIME_SLOW && t.segment == 2048)      /* which the GPU does not have */
+    if (t.layout == LW_TIME_SLOW && t.segment == 2048)      /* the GPU has no such segments for this layout */
         t.segment = 1024;
     conformance_suit_type(&t);
     t.mode = (enum lw_mode)(trial_random(state) % 2);
@@ -299,8 +300,8 @@ static void test_decimation_not_finite(void)
 
 /* ---- values that an integer cannot hold -------------------------------------------------------------------------- */
 
-/* Sample i of a channel of a series that a filter with a single tap of 1, in its middle, leaves as it is: NaN where any tap
- * touches NaN, and 0 beyond the ends. */
+/* Output i of a channel for a filter whose only tap is 1, in its middle: sample i itself. The output is NaN if any tap touches
+ * NaN, and 0 beyond the ends. */
 static double kept_sample(const struct trial_data *data, int64_t channel, int64_t i)
 {
     const struct trial *const t = &data->trial;
@@ -315,7 +316,7 @@ static double kept_sample(const struct trial_data *data, int64_t channel, int64_
     return value;
 }
 
-/* numpy.gradient; its middle sample counts, too. */
+/* Derivative as numpy.gradient computes it, but NaN also if sample i itself is NaN. */
 static double kept_slope(const struct trial_data *data, int64_t channel, int64_t i)
 {
     const int64_t before = i > 0 ? i - 1 : i, after = i < data->n_outputs - 1 ? i + 1 : i;
@@ -337,7 +338,7 @@ static struct lw_loss expected_loss(const struct trial_data *data)
     return loss;
 }
 
-/* Even numbers, so that slopes are whole: no rounding error decides. */
+/* Even numbers have integer slopes, so that no rounding error changes a result. */
 static void make_even(struct trial_data *data)
 {
     const struct trial *const t = &data->trial;
@@ -348,7 +349,7 @@ static void make_even(struct trial_data *data)
     trial_store(data);
 }
 
-/* The first and the last output of a derivative are made twice, and count once. */
+/* A derivative computes its first and last output twice; lost values count once. */
 static void test_loss(void)
 {
     for (int i = 0; i < 24; i++) {
@@ -402,7 +403,7 @@ static void test_not_finite(void)
     }
 }
 
-/* Where the two ends and what stands next to them are touched, and where just not. */
+/* Non-finite samples that just touch, or just miss, the outputs at the two ends and next to them. */
 static void test_not_finite_ends(void)
 {
     uint64_t state = 39;

@@ -19,10 +19,10 @@ struct scene {
     int n_lines;
     enum support support;
     bool is_real, is_single;
-    double snr_db;                  /* 0: no noise */
-    double range_db;                /* between the strongest and the weakest line */
-    int n_wanted;                   /* 0: all lines */
-    double least;                   /* amplitude of the weakest line wanted */
+    double snr_db;                  /* signal-to-noise ratio in dB; 0: no noise */
+    double range_db;                /* ratio of the strongest to the weakest line in dB */
+    int n_wanted;                   /* number of lines wanted; 0: all */
+    double least;                   /* least amplitude of a wanted line */
     struct lw_published_choice choice;
 };
 
@@ -31,8 +31,8 @@ struct trial {
     uint64_t seed;
     double complex *x;              /* [n] */
     double *x_real;                 /* [n] */
-    double complex *amplitude;      /* [n]: 0 where there is no line */
-    int n_lines;                    /* at 0 .. n/2 of a real signal */
+    double complex *amplitude;      /* [n]; 0: no line */
+    int n_lines;                    /* lines at frequencies 0 .. n/2 only, for a real signal */
 };
 
 static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
@@ -106,7 +106,7 @@ static void close_trial(struct trial *trial)
     lw_free(trial->amplitude);
 }
 
-/* Who computes, and how much is tried. */
+/* The engine under test, and the divisor of the number of trials. */
 struct under_test {
     const struct lw_engine_type *type;
     int divisor;
@@ -121,7 +121,7 @@ static struct lw_engine *open_engine(const struct lw_engine_type *type, int n_th
     return engine;
 }
 
-/* What a result's lines belong to. */
+/* One attempt: the objects that belong to a result's lines. */
 struct attempt {
     struct lw_engine *engine;
     struct lw_published_layout *layout;
@@ -174,7 +174,7 @@ static struct attempt try_once(const struct trial *trial, const struct lw_engine
 
 struct score {
     int found, wrong, retried;
-    double error;                   /* worst over trials: sum over all bins of |error|, per line */
+    double error;                   /* worst trial: sum over all bins of |error|, per line */
 };
 
 static void count_trial(const struct trial *trial, const struct lw_sfft_result *result, struct score *score)
@@ -195,7 +195,7 @@ static void count_trial(const struct trial *trial, const struct lw_sfft_result *
     CHECK(!all || trial->scene.snr_db != 0 || result->residual < 1e-9, "residual %g with all lines", result->residual);
 }
 
-/* Found in all trials, the second attempt included; never a wrong answer that is called right. */
+/* All trials find their lines, at the second attempt at the latest. No wrong answer is reported as right. */
 static void expect(const struct under_test *test, struct scene scene, int most_trials, double most_error)
 {
     const int trials = (most_trials + test->divisor - 1) / test->divisor;
@@ -224,7 +224,7 @@ static void expect(const struct under_test *test, struct scene scene, int most_t
 
 /* ---- the same again ------------------------------------------------------------------------------------------------ */
 
-/* The same bits by a solver's second run and with any number of threads. */
+/* A solver's second run, and any number of threads, give the same bits. */
 static void check_again(const struct under_test *test, struct scene scene)
 {
     struct trial trial = open_trial(&scene);
@@ -245,7 +245,7 @@ static void check_again(const struct under_test *test, struct scene scene)
     close_trial(&trial);
 }
 
-/* Engines differ in rounding only. */
+/* Engines agree but for rounding. */
 static void check_engines(const struct under_test *test, struct scene scene)
 {
     struct trial trial = open_trial(&scene);
@@ -303,7 +303,7 @@ static void check_odd(const struct under_test *test, enum odd odd, bool is_expla
 
 static void check_statistics(const struct under_test *test)
 {
-    /* of unit lines, over all bins; the windows' tolerances are 1e-8 and 1e-6 */
+    /* L1 error of unit lines over all bins; the windows' tolerances are 1e-8 and 1e-6 */
     const double clean = 1e-6, clean_single = 1e-3;
     expect(test, (struct scene){.n = 1 << 16, .n_lines = 10}, 100, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50}, 20, clean);
@@ -327,16 +327,16 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     const struct under_test test = {type, divisor};
     const struct scene real_comb = {.n = 98304, .n_lines = 8, .is_real = true,
                                     .choice = {.comb = 1536, .window = LW_PUBLISHED_GAUSSIAN}};
-    /* more bits of chosen buckets than a GPU has shared memory for */
+    /* the bits of the chosen buckets exceed a GPU's shared memory */
     const struct scene many_loops = {.n = 1 << 18, .n_lines = 6, .snr_db = 30,
                                      .choice = {.location_loops = 24, .votes = 16, .n_buckets = 16384}};
-    /* lines that are found and not reported, and their energy: beyond those wanted, and below a magnitude */
+    /* lines that are found but not reported (more than wanted, or too weak), and their energy */
     const struct scene few_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .n_wanted = 8};
     const struct scene strong_wanted = {.n = 98304, .n_lines = 14, .range_db = 20, .snr_db = 30, .is_real = true, .least = 0.4};
     check_statistics(&test);
     check_again(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_again(&test, real_comb);
-    /* what a GPU has kernels of its own for: powers of two, whose samples stand in columns */
+    /* powers of two have GPU kernels of their own, with samples in columns */
     check_again(&test, (struct scene){.n = 1 << 16, .n_lines = 12, .snr_db = 25, .choice = {.n_buckets = 4096}});
     check_again(&test, (struct scene){.n = 1 << 18, .n_lines = 6, .snr_db = 25, .is_real = true, .choice = {.n_buckets = 256}});
     check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});

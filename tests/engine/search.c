@@ -1,4 +1,5 @@
-/* search.c - what is found in a filtered series, on every engine: against the definitions, and the same bits for all cuts. */
+/* search.c - the suite of searches in a filtered series: on every engine the products agree with their definitions, and all cuts
+ * give the same bits. */
 #include "ols_parts.h"
 #include "search_truth.h"
 #include "suites.h"
@@ -14,12 +15,12 @@
 
 enum { ALL = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS, ALL_VALUES = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS };
 
-/* Data are drawn anew until the truth is settled. */
+/* Most times that data are drawn until the truth is settled (search_truth.h). */
 #define MOST_DRAWS 20
 
-static struct lw_engine *engine, *other;        /* the second has threads of another number */
-static int every;                               /* so many trials, one is made */
-static int n_trials, n_unsettled;               /* trials without data that any threshold parts */
+static struct lw_engine *engine, *other;        /* `other` has another number of threads */
+static int every;                               /* one in `every` trials is made */
+static int n_trials, n_unsettled;               /* trials of which no draw was settled */
 
 static const struct trial plain = {
     .input = {.scalar = LW_FLOAT32},
@@ -37,11 +38,11 @@ static const struct trial plain = {
 
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
-/* What a trial is to be beside its description. */
+/* Requirements of a trial beyond its description. */
 struct aim {
-    int64_t wanted;                             /* so many outputs are to cross, more or less */
-    void (*change)(struct trial_data *data);    /* its samples and taps, before they are used; NULL: they stay */
-    bool is_exact;                              /* engines compute it without any error */
+    int64_t wanted;                             /* approximate number of outputs that cross the threshold */
+    void (*change)(struct trial_data *data);    /* changes samples and taps before they are used; NULL: no change */
+    bool is_exact;                              /* whether engines compute the series without any error */
 };
 
 static bool plan_of(const struct trial_data *data, struct lw_op_plan *plan)
@@ -54,7 +55,7 @@ static bool plan_of(const struct trial_data *data, struct lw_op_plan *plan)
 }
 
 /* Make a trial's data, truth and threshold.
- * @return  whether there are any, to be freed by forget */
+ * @return whether the truth is settled; then free all with forget */
 static bool settle(const struct trial *trial, const struct aim *aim, struct trial_data *data, struct search_truth *truth)
 {
     struct trial t = *trial;
@@ -128,21 +129,22 @@ static void try(const struct trial *t, const struct aim *aim, uint64_t *state, c
 static const int64_t clusters[] = {0, 1, 3, 40, 224, 300, 700, 5000};
 static const int64_t lengths[] = {1, 7, 100, 224, 225, 448, 1000, 100000};
 
-/* Each product with all of them, and by itself. */
+/* All products together, single products, and some pairs. */
 static const unsigned subsets[] = {ALL, ALL, LW_PEAKS, LW_BEST, LW_BLOCKS, LW_PEAKS | LW_BEST, LW_FILTERED | LW_BLOCKS,
                                    LW_PEAKS | LW_BLOCKS};
 
 static void draw(struct trial *t, uint64_t *state)
 {
     static const int64_t taps[] = {1, 5, 33, 129}, filters[] = {1, 2, 3, 7}, channels[] = {1, 2, 3, 18};
-    t->n_taps = conformance_pick(state, taps + lw_scalar_is_integer(t->input.scalar), COUNT(taps) - 1); /* one tap leaves ties */
+    t->n_taps = conformance_pick(state, taps + lw_scalar_is_integer(t->input.scalar), COUNT(taps) - 1); /* integers with a single
+                                                                                                         * tap would leave ties */
     t->segment = t->n_taps == 33 ? 256 : t->n_taps == 129 ? 512 : 0;
     t->n_filters = (int)conformance_pick(state, filters, COUNT(filters));
     t->n_channels = conformance_pick(state, channels, COUNT(channels));
     t->n_samples = (t->segment > 0 ? 1 + (int64_t)(trial_random(state) % 2500) : 6000) / (t->n_channels > 4 ? 6 : 1) + 1;
     t->mode = trial_random(state) % 2 ? LW_MODE_SAME : LW_MODE_FULL;
     t->boundary = t->n_samples < t->n_taps ? LW_BOUNDARY_ZERO : (enum lw_boundary)(trial_random(state) % 4);
-    t->mode = t->boundary == LW_BOUNDARY_ZERO ? t->mode : LW_MODE_SAME;     /* nothing is filtered twice */
+    t->mode = t->boundary == LW_BOUNDARY_ZERO ? t->mode : LW_MODE_SAME;     /* no output is computed in two segments */
     t->search.cluster = conformance_pick(state, clusters, COUNT(clusters));
     t->search.clusters_filters = trial_random(state) % 2;
     t->search.every = conformance_pick(state, lengths, COUNT(lengths));
@@ -188,7 +190,7 @@ static void test_short(void)
     }
 }
 
-/* Strain near 1e-21, and numbers whose squares leave the precision. */
+/* Strain near 1e-21, and numbers whose squares overflow or underflow the precision. */
 static void test_magnitudes(void)
 {
     static const struct {
@@ -213,7 +215,7 @@ static void test_magnitudes(void)
 
 /* ---- ties ---------------------------------------------------------------------------------------------------------- */
 
-/* Whole numbers through filters of one tap that is a power of two: plateaus within a filter, and ties between filters. */
+/* Integers, and filters with one tap that is a power of two: plateaus within a filter, and ties between filters. */
 static void make_plateaus(struct trial_data *data)
 {
     const struct trial *const t = &data->trial;
@@ -282,7 +284,7 @@ static void test_not_finite(void)
 
 /* ---- beside other things --------------------------------------------------------------------------------------------- */
 
-/* The series may be thinned out, and stored as whole numbers: what is searched is the series itself. */
+/* The stored series may be decimated and of an integer type; the search runs on the full series. */
 static void test_decimation(void)
 {
     uint64_t state = 56;
@@ -355,7 +357,7 @@ static bool are_equal(const struct trial_data *data, const struct trial_found *a
            memcmp(a->peaks, b->peaks, (size_t)a->n_peaks * sizeof *a->peaks) == 0;
 }
 
-/* The same bits for all cuts, and where the crossings are found a second time. */
+/* All cuts give the same bits, also if crossings are searched a second time. */
 static void try_cuts(const struct trial *t)
 {
     static const struct trial_cut cuts[] = {{1, 0, 1, false}, {1, 1, 3, true}, {2, 1, 2, false}, {3, 2, 2, false}, {0, 1, 1, true},
@@ -424,7 +426,7 @@ int suite_search(const struct lw_engine_type *type, int divisor)
     struct lw_error err = {0};
     every = divisor > 1 ? 2 : 1;
     int rc = type->create(&spec, &engine, &err);
-    if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
+    if (rc == LW_ECONFIG) {         /* this processor lacks an instruction set */
         printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }

@@ -24,7 +24,8 @@ static double snr_at(const struct search_truth *truth, int64_t filter, int64_t c
     return truth->snr[place_of(truth, filter, channel, i)];
 }
 
-/* Sigma at output i: each stretch has its own; outputs beyond the first and the last have theirs. */
+/* Sigma at output i. Each stretch has its own sigma; outputs before the first stretch and after the last use those stretches'
+ * sigma. */
 static double noise_of(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
     const struct trial *const t = &truth->data->trial;
@@ -69,7 +70,7 @@ void search_truth_free(struct search_truth *truth)
     free(truth->margin);
 }
 
-/* How far an engine's output may be away, with what its precision rounds off where that is not in the margin. */
+/* Largest allowed error of an engine's output; its rounding is included unless the output is exact. */
 static double y_margin(const struct search_truth *truth, int64_t filter, double magnitude)
 {
     const double rounding = truth->data->trial.precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON;
@@ -95,7 +96,7 @@ static bool is_crossing(const struct search_truth *truth, int64_t filter, int64_
            has_sign(truth, creal(y_at(truth, filter, channel, i)));
 }
 
-/* What outputs are compared by for the best filter. */
+/* The number by which the best filter of an output is chosen. */
 static double strength_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
     const double snr = snr_at(truth, filter, channel, i);
@@ -111,11 +112,11 @@ static bool is_stronger(double snr, int64_t filter, int64_t i, double than, int6
 
 struct peak {
     bool is_peak;
-    bool is_settled;                /* no other output within reach is about as strong */
+    bool is_settled;                /* whether no other output within reach is almost as strong */
     int64_t cluster_size;
 };
 
-/* All outputs within reach of a crossing. */
+/* Classify output i as a peak or not, by a look at all outputs within reach. */
 static struct peak peak_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
     const struct trial *const t = &truth->data->trial;
@@ -136,7 +137,7 @@ static struct peak peak_at(const struct search_truth *truth, int64_t filter, int
     return peak;
 }
 
-/* Whether any product of the search has peaks. */
+/* Whether any product of the search needs peaks. */
 static bool has_peaks(const struct search_truth *truth)
 {
     return lw_search_products(&truth->data->trial.search) & LW_PEAKS;
@@ -168,7 +169,8 @@ static double *sorted_snrs(const struct search_truth *truth, int64_t *n, double 
     return all;
 }
 
-/* A threshold in the middle of a gap; with exact outputs one that an output just reaches. 0: there is none. */
+/* A threshold in the middle of a gap between SNRs. For exact outputs: the SNR of an output, which just reaches it. 0: there is
+ * none. */
 static double choose_threshold(const struct search_truth *truth, int64_t wanted)
 {
     int64_t n;
@@ -208,7 +210,7 @@ struct check {
     char text[256];
 };
 
-/* Whether re and im are the output, within the margin. */
+/* Whether (re, im) is the output, within the margin. */
 static bool is_output(const struct check *check, int64_t filter, int64_t channel, int64_t i, double re, double im)
 {
     const double complex y = y_at(check->truth, filter, channel, i);
@@ -216,7 +218,7 @@ static bool is_output(const struct check *check, int64_t filter, int64_t channel
     return fabs(re - creal(y)) <= margin && fabs(im - cimag(y)) <= margin;
 }
 
-/* Crossings that only seem to be some count for nothing: an engine's own arithmetic may be a little generous. */
+/* Crossings whose returned values are below the threshold do not count: an engine may return a few more than it must. */
 static void check_crossings(const struct check *check)
 {
     const struct trial *const t = &check->truth->data->trial;
@@ -238,7 +240,7 @@ static void check_crossings(const struct check *check)
     CHECK(n == expected, "%s: %s: %lld crossings, there are %lld", check->what, check->text, (long long)n, (long long)expected);
 }
 
-/* The rows in the order of the table: index, channel, filter. */
+/* Check that rows are in the order of the table: index, channel, filter. */
 static void check_peaks(const struct check *check)
 {
     const struct trial *const t = &check->truth->data->trial;
@@ -263,7 +265,7 @@ static void check_peaks(const struct check *check)
     CHECK(n_wrong == 0, "%s: %s: %lld of %lld peaks are wrong", check->what, check->text, (long long)n_wrong, (long long)n);
 }
 
-/* Part 0 or 1 of number j of a product's plane and channel. */
+/* Part 0 (real) or 1 (imaginary) of number j of a product's plane and channel. */
 static double number_at(const struct check *check, int product, int64_t plane, int64_t channel, int64_t j, int part)
 {
     const struct trial *const t = &check->truth->data->trial;
@@ -283,7 +285,7 @@ static double number_at(const struct check *check, int product, int64_t plane, i
     }
 }
 
-/* The best of those that count, or -1; of equal ones the lower filter. */
+/* The best filter among those that count, or -1; the lower of two equals. */
 static int64_t best_at(const struct search_truth *truth, int64_t channel, int64_t i)
 {
     int64_t best = -1;
@@ -295,7 +297,7 @@ static int64_t best_at(const struct search_truth *truth, int64_t channel, int64_
     return best;
 }
 
-/* Of filters that the margins do not tell apart, any will do. */
+/* Whether `filter` is the best at output i. Any of the filters that the margins cannot separate will do. */
 static bool is_best(const struct check *check, int64_t channel, int64_t i, int64_t filter, double re, double im)
 {
     const struct search_truth *const truth = check->truth;
@@ -344,7 +346,7 @@ static double complex block_at(const struct search_truth *truth, enum lw_op_prod
     return kind == LW_OP_BLOCK_RMS || isnan((double)squares) ? (double)sqrtl(squares / (long double)n) : *largest;
 }
 
-/* Means and roots of means are off by no more than the outputs are, and by their own rounding. */
+/* Means and roots of means are off by at most the error of the outputs, and their own rounding. */
 static bool is_block(const struct check *check, int product, int64_t f, int64_t c, int64_t j)
 {
     const enum lw_op_product_kind kind = check->result->plan.products[product].kind;

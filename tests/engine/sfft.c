@@ -1,6 +1,6 @@
-/* The sparse transform against signals whose spectrum is known, over many seeds: supports of all shapes, noise,
- * unequal lines, real signals, lengths without factors; and signals that are not sparse, about which it has to say so.
- * Only what it finds itself counts: nothing falls back here. */
+/* sfft.c - the suite of the sparse transform, against signals whose spectrum is known, over many seeds: supports of all shapes,
+ * noise, unequal lines, real signals, lengths without factors. It must report signals that are not sparse. There is no fallback
+ * to the dense transform here: only the sparse transform's own lines count. */
 #include "suites.h"
 
 #include "base/memory.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct lw_engine *engine;    /* under test */
+static struct lw_engine *engine;    /* engine under test */
 
 enum support { RANDOM, BLOCK, COMB, PAIRS };
 static const char *const support_names[] = {"random", "block", "comb", "pairs"};
@@ -27,20 +27,20 @@ struct scene {
     int n_lines;
     enum support support;
     bool is_real;
-    double snr_db;                  /* 0: no noise */
-    double range_db;                /* between the strongest and the weakest line */
+    double snr_db;                  /* signal-to-noise ratio in dB; 0: no noise */
+    double range_db;                /* ratio of the strongest to the weakest line in dB */
     bool tells_snr;
     bool is_single;
-    int most_attempts;              /* that it may take; 0: any number */
+    int most_attempts;              /* attempts that it may use; 0: any number */
 };
 
-/* A signal x[t] of lines with given X[f] / n, plus white noise. */
+/* A signal x[t] of lines with known amplitudes X[f] / n, plus white noise. */
 struct trial {
     struct scene scene;
     uint64_t seed;
     double complex *x;              /* [n] */
-    double complex *amplitude;      /* [n]: 0 where there is no line */
-    int n_lines;                    /* fewer than asked for where two fell together */
+    double complex *amplitude;      /* [n]; 0: no line */
+    int n_lines;                    /* fewer than requested if two lines fall on one frequency */
 };
 
 static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
@@ -112,14 +112,14 @@ static struct lw_sfft_spec trial_spec(const struct trial *trial)
     };
 }
 
-/* A transform made for one shape of trials; the seed is part of it, so there is one per trial. */
+/* A transform for one trial: its layout depends on the seed. */
 struct transform {
     struct lw_sfft_layout *layout;
     struct lw_sfft_solver *solver;
-    double complex *samples;        /* of the largest stage */
+    double complex *samples;        /* samples of the largest stage */
 };
 
-/* Samples of a stage, in their order. */
+/* Copy the samples of a stage, in its order. */
 static void take_samples(const struct lw_sfft_stage *stage, const double complex *x, double complex *samples)
 {
     const int64_t length = 2 * stage->window->half + 1;
@@ -128,7 +128,7 @@ static void take_samples(const struct lw_sfft_stage *stage, const double complex
             samples[d * length + i] = x[lw_sfft_stage_sample(stage, d, i)];
 }
 
-/* The plan for the noise that a probe of the signal shows. */
+/* Make the plan for the noise that a probe of the signal finds. */
 static struct lw_sfft_plan probe(const struct lw_sfft_spec *spec, const double complex *x)
 {
     const struct lw_sfft_plan plan = lw_sfft_probe_plan(spec);
@@ -144,7 +144,7 @@ static struct lw_sfft_plan probe(const struct lw_sfft_spec *spec, const double c
     return lw_sfft_plan_for(spec, lw_sfft_probe_snr(&seen));
 }
 
-/* As the job makes it: for the noise that is told, or that a probe shows. */
+/* Open a transform as the job does: for the noise that the scene gives, or that a probe finds. */
 static struct transform open_transform(const struct lw_sfft_spec *spec, const double complex *x)
 {
     struct transform t = {0};
@@ -175,7 +175,7 @@ static void load(struct transform *t, int s, const double complex *x)
     CHECK(t->solver->ops->load(t->solver, s, (const double *)t->samples, &err) == LW_OK, "%s", err.message);
 }
 
-/* Recover with as many attempts as it takes; returns those made. */
+/* Recover with as many attempts as needed; return how many. */
 static int recover(struct transform *t, const double complex *x, struct lw_sfft_result *result)
 {
     struct lw_error err;
@@ -192,13 +192,13 @@ static int recover(struct transform *t, const double complex *x, struct lw_sfft_
 
 struct score {
     int trials;
-    int found;                      /* all lines, and said so: the job would not fall back to the dense transform */
+    int found;                      /* found all lines and reported so: the job would not fall back to the dense transform */
     int fell_back, wrong, retried, most_attempts;
     int lines;                      /* sum over trials */
-    double error;                   /* worst over trials: sum over all bins of |error|, per line */
+    double error;                   /* worst trial: sum over all bins of |error|, per line */
 };
 
-/* Lines that a result must have: all, or those above its detection limit where there are weaker ones in noise. */
+/* Number of lines that a result must have: all, or with noise only those above its detection limit. */
 static int count_certain(const struct trial *trial, double limit)
 {
     const struct scene *const scene = &trial->scene;
@@ -271,8 +271,7 @@ static struct score run_trials(const struct scene *scene, int trials)
     return score;
 }
 
-/* Found in at least `least` trials; never a wrong answer that is called right. With unit lines the L1 error is
- * bounded. */
+/* At least `least` trials find their lines. No wrong answer is reported as right. The L1 error of unit lines is bounded. */
 static void expect(struct scene scene, int trials, int least, double most_error)
 {
     const struct score score = run_trials(&scene, trials);
@@ -332,7 +331,7 @@ static void check_odd_signals(void)
 
 /* ---- twice the same ---------------------------------------------------------------------------------------------------- */
 
-/* Two solvers of the same layout give the same bits, and the first one does so again. */
+/* Two solvers of the same layout, and the first solver again, give the same bits. */
 static void check_repeats(void)
 {
     const struct scene scene = {.n = 300007, .n_lines = 40, .snr_db = 25};
@@ -402,7 +401,7 @@ static void check_dense(int64_t n, bool is_real, int64_t k)
     lw_free(lines);
 }
 
-/* A pulse of one sample has all coefficients alike: the lowest frequencies are taken. No signal, no lines. */
+/* A pulse of one sample has equal coefficients: the lowest frequencies are taken. A zero signal has no lines. */
 static void check_dense_ties(bool is_real)
 {
     enum { N = 100, K = 7 };
@@ -431,12 +430,11 @@ static void check_dense_ties(bool is_real)
 
 /* ---- all together --------------------------------------------------------------------------------------------------------- */
 
-/* One in `divisor` of the trials; of the few, at least one. */
+/* Make one in `divisor` of the trials of each scene, and at least one. */
 static void check_scenes(int divisor)
 {
-    enum { ONE = 1, TWO = 2 };      /* attempts, the noise being unknown: where lines are equal, and where they are not */
-    /* L1 error over all bins, what is found and is none included, of unit lines; the tolerances of the windows are 1e-7
-     * and 1e-5 */
+    enum { ONE = 1, TWO = 2 };      /* attempts with unknown noise, for lines of equal and of unequal strength */
+    /* L1 error of unit lines over all bins, those without a line included; the windows' tolerances are 1e-7 and 1e-5 */
     const double clean = 1e-6, clean_single = 1e-3;
     const struct {
         struct scene scene;

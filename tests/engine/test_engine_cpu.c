@@ -1,4 +1,4 @@
-/* test_engine_cpu.c - what the cpu engine promises beyond the conformance suite: memory, range, options. */
+/* test_engine_cpu.c - tests of what only the cpu engine guarantees: planned memory, range of numbers, options. */
 #include "../check.h"
 #include "engine/registry.h"
 #include "trial.h"
@@ -9,8 +9,7 @@
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-/* OpenMP takes and frees a few hundred bytes per loop; malloc keeps some of them at hand and counts those as given
- * out. */
+/* Allowance for OpenMP: each loop allocates and frees a few hundred bytes, and malloc counts some freed ones as in use. */
 #define OPENMP_BYTES 8192
 
 static const struct trial plain = {
@@ -32,7 +31,7 @@ static const struct lw_search everything = {
     .values = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS,
 };
 
-/* What malloc has given out; 0 where the sanitizers have replaced it. */
+/* Bytes that malloc has given out; 0 if a sanitizer has replaced malloc. */
 static int64_t heap_bytes(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -52,8 +51,8 @@ static struct lw_engine *open_engine(int n_threads)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Open an operation with two slots, compare the heap with op_bytes, and see that running a block leaves the heap
- * alone. */
+/* Open an operation with two slots, compare the heap's growth with op_bytes, and check that running a block does not change the
+ * heap. */
 static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, bool is_counted)
 {
     struct lw_engine *const engine = open_engine(n_threads);
@@ -81,7 +80,7 @@ static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, b
 
     const struct lw_block block = {.count = count, .n_channels = t->n_channels};
     const int64_t idle = heap_bytes();
-    const int n_runs = idle > 0 ? 20 : 4;       /* where nothing is counted, two of each slot */
+    const int n_runs = idle > 0 ? 20 : 4;       /* without counts, two runs of each slot are enough */
     for (int i = 0; i < n_runs; i++)
         CHECK(ops->submit(op, slots[i % 2], &block, &err) == LW_OK && ops->wait(op, slots[i % 2], &err) == LW_OK, "%s",
               err.message);
@@ -112,7 +111,7 @@ static void test_bytes(void)
             t.precision = variant / 2 == 1 ? LW_DOUBLE : LW_SINGLE;
             t.input.is_complex = variant == 1;
             t.n_samples = cases[i].count;
-            t.mode = LW_MODE_SAME;          /* a block is the whole axis */
+            t.mode = LW_MODE_SAME;          /* one block covers the whole axis */
             t.search = variant < 4 ? (struct lw_search){0} : everything;
             test_bytes_of(&t, cases[i].count, cases[i].n_threads, true);
         }
@@ -121,8 +120,8 @@ static void test_bytes(void)
 
 /* ---- range ------------------------------------------------------------------------------------------------------- */
 
-/* Magnitudes whose transform, or its product with the filter's, leaves or nearly leaves what the precision holds (in
- * double precision as far as the squares in the check allow). */
+/* Magnitudes whose transform, or its product with the filter's, overflows or nearly overflows the precision. In double precision
+ * the squares of the check limit the range. */
 static void test_range(void)
 {
     static const struct {
@@ -179,7 +178,8 @@ static void test_options(void)
 
 int main(void)
 {
-    test_bytes_of(&plain, 1000, 1, false);      /* FFTW's and OpenMP's first use: part of the program's base */
+    test_bytes_of(&plain, 1000, 1, false);      /* the first use of FFTW and OpenMP allocates memory that belongs to the program's
+                                                 * base */
     test_bytes();
     test_range();
     test_options();

@@ -1,4 +1,5 @@
-/* What only the CPU's sparse transform promises: the same bits for any number of threads. All else is in the suite, sfft.c. */
+/* test_sfft_cpu.c - test that the CPU's sparse transform gives the same bits for any number of threads. The suite sfft.c holds
+ * all other tests. */
 #include "base/memory.h"
 #include "cpu/sfft/solver.h"
 #include "sfft/number.h"
@@ -30,7 +31,7 @@ static void load(struct lw_sfft_solver *solver, int s, const double complex *x)
     lw_free(samples);
 }
 
-/* 40 lines and noise, by a number of threads; the lines are copied out. */
+/* Recover 40 lines in noise with `n_threads` threads, and copy them to `lines`. */
 static struct lw_sfft_result recover_by(int n_threads, const double complex *x, int64_t n, struct lw_sfft_line lines[40])
 {
     struct lw_error err;

@@ -1,4 +1,4 @@
-/* An engine gets ready while the main thread goes on, and no later than the end of the wait. */
+/* test_warm_up.c - test that an engine is prepared while the main thread goes on, and is ready when the wait ends. */
 #include "engine/warm_up.h"
 
 #include "../check.h"
@@ -12,7 +12,7 @@ static int node_rank = -1;
 
 static void warm_up(const struct lw_engine_spec *spec)
 {
-    sem_wait(&may_go);          /* for ever, if it were on the main thread */
+    sem_wait(&may_go);          /* on the main thread this would wait for ever */
     thread = pthread_self();
     node_rank = spec->node_rank;
 }
@@ -23,12 +23,12 @@ static void test_slow_engine(void)
     struct lw_engine_spec spec = {.node_rank = 3, .node_ranks = 4};
     struct lw_warm_up warm = {0};
     lw_warm_up_begin(&warm, &type, &spec);
-    spec.node_rank = 5;         /* it has a copy */
+    spec.node_rank = 5;         /* the thread works on a copy */
     sem_post(&may_go);
     lw_warm_up_end(&warm);
     CHECK(node_rank == 3, "the engine got ready for rank %d", node_rank);
     CHECK(!pthread_equal(thread, pthread_self()), "on the main thread");
-    lw_warm_up_end(&warm);      /* a second time */
+    lw_warm_up_end(&warm);      /* a second call changes nothing */
 }
 
 static void test_quick_engine(void)

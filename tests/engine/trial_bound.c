@@ -1,17 +1,18 @@
-/* trial_bound.c - how far a filter's output may be from the truth.
+/* trial_bound.c - the bound on the error of a filter's output.
  *
- * jobs/README.md promises for the rms error of a filter's output, over all its channels and beyond what the stored type rounds off,
+ * jobs/README.md guarantees for the rms error of a filter's output, over all its channels and without the rounding to the stored
+ * type,
  *
- *     error <= e r (log2(2N) ||h||_2 + 10 ||h||_1),        e = 5e-8 in single, 1e-16 in double precision,
+ *     error <= e r (log2(2N) ||h||_2 + 10 ||h||_1), e = 5e-8 in single, 1e-16 in double precision,
  *
- * N: the segment's length, or the taps of a direct sum. r: the rms value of the samples that one tap meets, the tap where it
- * is largest; samples that the boundary makes are among them. That is rms(x) where the signal is much longer than the filter.
+ * N: the segment's length, or the number of taps of a direct sum. r: the rms value of the samples that one tap meets, for the tap
+ * with the largest; the boundary's samples count. r is rms(x) if the signal is much longer than the filter.
  *
- * The first term is for roundings that are as random as noise: r ||h||_2 is the rms value of white noise after the filter, and
- * a transform spreads its roundings evenly over the segment. It is enough where the samples or the taps have random signs.
- * The second term is for products that add up instead of cancelling, as those of a mean, of a repeated edge or of a few large
- * samples do: by Minkowski's inequality neither the outputs nor partial sums of them are larger than r ||h||_1 in rms. Equal
- * products round alike, so that a direct sum of them may be off by up to nine times e r ||h||_1. */
+ * The first term is for rounding errors as random as noise: r ||h||_2 is the rms value of white noise after the filter, and a
+ * transform spreads its rounding errors evenly over the segment. The first term is enough if the samples or the taps have random
+ * signs. The second term is for products that add up instead of cancelling, such as those of a mean, of a repeated edge or of a
+ * few large samples. By Minkowski's inequality neither the outputs nor their partial sums exceed r ||h||_1 in rms. Equal products
+ * have equal rounding errors, so that a direct sum of them may be off by up to nine times e r ||h||_1. */
 #include "trial.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ struct norms {
     double one, two;
 };
 
-/* Tap m of a filter; of h * [1/2, 0, -1/2] where a derivative is folded in. */
+/* Tap m of a filter, or of h * [1/2, 0, -1/2] if the filter includes a derivative. */
 static double complex tap_of(const struct trial *t, const double *h, int64_t m, bool folds)
 {
     if (folds)
@@ -58,7 +59,7 @@ static double power_at(const struct trial_data *data, int64_t position)
     return sum;
 }
 
-/* r: each tap meets as many consecutive samples as there are outputs, the last tap the first of them. */
+/* r of the bound above. Each tap meets as many consecutive samples as there are outputs; the last tap meets the first of them. */
 static double level_of(const struct trial_data *data)
 {
     const struct trial *const t = &data->trial;
@@ -71,7 +72,8 @@ static double level_of(const struct trial_data *data)
     return sqrt(largest / (double)(t->n_channels * n));
 }
 
-/* Of a short signal a boundary repeats the samples, or a filter has few of them: they are not that random. */
+/* Whether samples or taps have random signs. A boundary that repeats samples of a short signal, or few samples that dominate,
+ * make signs less random. */
 static bool has_random_signs(const struct trial *t)
 {
     const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && t->boundary != LW_BOUNDARY_EDGE;
@@ -79,8 +81,8 @@ static bool has_random_signs(const struct trial *t)
     return is_random && t->n_samples >= t->n_taps;
 }
 
-/* The weights of an interpolation sum up to at most 1.7 in magnitude, and they, and its sums, are rounded themselves. A
- * complex number's amplitude takes the errors of both its parts. */
+/* An interpolation's weights have magnitudes that add up to at most 1.7; the weights and the sums are rounded, too. A complex
+ * number's amplitude has the errors of both its parts. */
 double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan, int64_t filter)
 {
     const struct trial *const t = &data->trial;

@@ -1,4 +1,4 @@
-/* trial_check.c - the truth: direct sums in double precision. */
+/* trial_check.c - compares outputs with direct sums in double precision. */
 #include "trial.h"
 
 #include "../check.h"
@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiply-adds spent on one trial; where all outputs would take more, a part of them is checked, ends and seams
- * first. */
+/* Multiply-adds spent on one trial. If all outputs need more, some are checked: first those at ends and seams. */
 #define MOST_PRODUCTS 1500000
 
-/* Errors are close to normally distributed: none of a million should be beyond five times their rms value. Where a few samples
- * dominate, a few outputs may have all of the error. */
+/* Limit on the largest error, as a multiple of the bound on the rms error. Errors are nearly normally distributed: none of a
+ * million should exceed five times their rms value. If a few samples dominate, a few outputs may have the whole error. */
 #define LARGEST_TO_RMS 6
 
 double trial_largest_to_rms(const struct trial *t, int64_t n)
@@ -22,14 +21,14 @@ double trial_largest_to_rms(const struct trial *t, int64_t n)
     return trial_is_dominated(t) ? LARGEST_TO_RMS * sqrt((double)n) : LARGEST_TO_RMS;
 }
 
-/* Fewer errors than this have no dependable rms value: only the bound on the largest is checked. */
+/* Least number of errors with a meaningful rms value. For fewer, only the largest error is checked. */
 #define FEWEST_ERRORS 100
 
-/* What a filter of a channel should give at one output. */
+/* The expected output of a filter and channel. */
 struct truth {
     double complex value;
-    bool is_touched;            /* by a sample that is not finite */
-    double slope;               /* how much an error of the series weighs in the output, at most */
+    bool is_touched;            /* whether the output touches a sample that is not finite */
+    double slope;               /* largest factor from an error of the series to one of the output */
 };
 
 struct errors {
@@ -50,13 +49,13 @@ const char *trial_text(const struct trial *t, char text[256])
     return text;
 }
 
-/* Whether the engine must take a number for not finite: in single precision, whatever float32 cannot hold. */
+/* Whether a value is not finite for the engine: in single precision that is everything that float32 cannot hold. */
 static bool is_lost(const struct trial *t, double value)
 {
     return !isfinite(value) || (t->precision == LW_SINGLE && !isfinite((float)value));
 }
 
-/* The sum where all samples are in the signal, finite and real, and the taps are real: most of a trial's. */
+/* Compute the sum for the most frequent case: all samples lie in the signal, are finite and real, and the taps are real. */
 static bool is_plain_sum(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output, struct truth *truth)
 {
     const struct trial *const t = &data->trial;
@@ -84,7 +83,7 @@ static struct truth series_at(const struct trial_data *data, int64_t filter, int
     struct truth truth = {0};
     if (is_plain_sum(data, filter, channel, output, &truth))
         return truth;
-    long double re = 0, im = 0;         /* the bounds in double precision leave no room for this sum's own rounding */
+    long double re = 0, im = 0;         /* the bounds in double precision leave no room for the rounding of this sum */
     for (int64_t m = 0; m < t->n_taps; m++) {
         const double complex x = trial_sample(data, channel, output + data->look_ahead - m);
         const long double x_re = creal(x), x_im = cimag(x);
@@ -109,7 +108,7 @@ double complex trial_series(const struct trial_data *data, int64_t filter, int64
 
 /* ---- what is made of the series, by its definition --------------------------------------------------------------- */
 
-/* A run of the series; truth and error are those of a filter's and channel's whole series. */
+/* Part [begin, end) of the series of a filter and channel. */
 struct range {
     int64_t begin, end;
 };
@@ -126,7 +125,7 @@ static struct range stencil_of(const struct trial_data *data, int64_t result)
     return (struct range){begin, begin + 4};
 }
 
-/* Lagrange's polynomial. */
+/* Lagrange's interpolating polynomial. */
 static double complex interpolated_at(const struct trial_data *data, const struct truth *series, int64_t result)
 {
     const long double x = (long double)result / lw_post_rate(data->trial.post);
@@ -165,7 +164,7 @@ static struct truth made_at(const struct trial_data *data, const struct truth *s
     return truth;
 }
 
-/* Part 0 or 1 of a result sample. */
+/* Part 0 (real) or 1 (imaginary) of a result sample. */
 static double output_at(const struct trial_data *data, const struct trial_result *result, int64_t filter,
                         int64_t channel, int64_t output, int part)
 {
@@ -175,7 +174,7 @@ static double output_at(const struct trial_data *data, const struct trial_result
     return lw_type_number(t->output, result->outputs, at * (t->output.is_complex ? 2 : 1) + part);
 }
 
-/* How far a result is from the truth, beyond what its type cannot hold, for a power beyond the rounding of squares. */
+/* Error of a result beyond the rounding to its type and, for a power, beyond the rounding of squares. */
 static double deviation(const struct trial *t, double got, double want)
 {
     const enum lw_scalar scalar = t->output.scalar;
@@ -189,7 +188,7 @@ static double deviation(const struct trial *t, double got, double want)
     return fmax(0, fabs(got - want) - rounding - squares * fabs(want));
 }
 
-/* @param bound  of the series' errors: an error of it by that much moves a power by slope + bound times as much */
+/* @param bound largest rms error of the series; an error e of the series changes a power by (slope + e) e */
 static void compare(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
                     int64_t output, const struct truth *expected, double bound, struct errors *errors)
 {
@@ -216,8 +215,7 @@ static void compare(const struct trial_data *data, const struct trial_result *re
     }
 }
 
-/* Whether an output is checked: all of them if `step` is 1, else every step-th and those next to ends and segment
- * seams. */
+/* Whether an output is checked: all if `step` is 1, else every step-th and those next to ends and segment seams. */
 static bool is_checked(const struct trial_data *data, const struct lw_op_plan *plan, int64_t output, int64_t step)
 {
     const int64_t in_unit = output % plan->unit;
@@ -225,7 +223,7 @@ static bool is_checked(const struct trial_data *data, const struct lw_op_plan *p
            (plan->unit > 64 && (in_unit < 2 || in_unit >= plan->unit - 2));
 }
 
-/* All outputs of a filter and channel, where something is made of the series. */
+/* Compare all outputs of a filter and channel of a derived series. */
 static void compare_made(const struct trial_data *data, const struct trial_result *result, int64_t filter,
                          int64_t channel, double bound, struct errors *errors)
 {

@@ -1,4 +1,4 @@
-/* trial_data.c - samples and taps of a trial. */
+/* trial_data.c - makes the samples, taps and noise of a trial. */
 #include "trial.h"
 
 #include "base/integers.h"
@@ -98,7 +98,7 @@ static double tap_of(const struct trial *t, int64_t m, double random)
     }
 }
 
-/* Taps that float32 holds exactly, so that their own rounding is not counted as the engine's error. */
+/* Taps are exact in float32, so that rounding them does not count as the engine's error. */
 static void make_taps(struct trial_data *data, uint64_t *state)
 {
     const struct trial *const t = &data->trial;
@@ -121,7 +121,7 @@ void trial_store(struct trial_data *data)
     }
 }
 
-/* The taps' squares sum up to about a third, the samples' to a third of spread^2. */
+/* The mean square of the taps is about 1/3, that of the samples spread^2 / 3. */
 static void make_noise(struct trial_data *data)
 {
     const struct trial *const t = &data->trial;

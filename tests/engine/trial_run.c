@@ -18,14 +18,14 @@ struct run {
     struct lw_slot *slots[MOST_SLOTS];
     int64_t count, n_channels;          /* of the largest block */
     struct trial_result *result;
-    struct trial_found *found;          /* NULL: the series is all that is wanted */
+    struct trial_found *found;          /* NULL: only the series is wanted */
 };
 
 static int64_t at_most(int64_t wanted, int64_t all) { return wanted > 0 && wanted < all ? wanted : all; }
 
 static int64_t n_blocks(int64_t all, int64_t each) { return (all + each - 1) / each; }
 
-/* Blocks in the run loop's order: groups of channels outside, the axis inside. */
+/* Blocks come in the run loop's order: groups of channels in the outer loop, the axis in the inner. */
 static struct lw_block block_of(const struct run *run, int64_t round)
 {
     const int64_t on_axis = n_blocks(run->data->n_outputs, run->count);
@@ -39,7 +39,7 @@ static struct lw_block block_of(const struct run *run, int64_t round)
     return block;
 }
 
-/* Halo and own samples of the block, packed. Zeros are what a boundary gives outside the signal. */
+/* Fill the halo and the own samples of the block, packed. Positions outside the signal get the boundary's zeros. */
 static void fill_input(const struct run *run, const struct lw_block *block, char *input)
 {
     const struct trial *const t = &run->data->trial;
@@ -58,7 +58,7 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
     }
 }
 
-/* The block's outputs of an array, to their places in that of the whole axis. */
+/* Copy the block's outputs of a product to their places in the array of the whole axis. */
 static void take_array(const struct run *run, const struct lw_slot *slot, int product, char *to)
 {
     const struct trial *const t = &run->data->trial;
@@ -86,7 +86,7 @@ static void *grow(void *array, int64_t n, size_t size)
     return grown;
 }
 
-/* The slot's crossings of outputs from `first` on, and the peaks among them. */
+/* Take the slot's crossings of outputs [first, first + count), and the peaks among them. */
 static void take_rows(const struct run *run, const struct lw_slot *slot, int product, int64_t first, int64_t count)
 {
     struct trial_found *const found = run->found;
@@ -114,7 +114,7 @@ static void search_part(const struct run *run, struct lw_slot *slot, int product
         take_rows(run, slot, product, part->first, part->count);
 }
 
-/* Parts as small as they can be: one grid unit, one channel unit, one filter. */
+/* Search the block again in its smallest parts: one grid unit, one channel unit, one filter. */
 static void search_again(const struct run *run, struct lw_slot *slot, int product)
 {
     const struct trial *const t = &run->data->trial;

@@ -1,18 +1,21 @@
-/* fault.c - a library to preload: one call of the program fails.
+/* fault.c - a library for LD_PRELOAD that makes chosen calls of the program fail. Environment variables choose them:
  *
- *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted; KIND:K+: that and all that follow.
- *                        The kinds: memory (what the program itself allocates, not its libraries), open, read, short-read (half of
- *                          what
- *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
- *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files,
- *                          through MPI,
- *                        which has taken part in them all the same); or held- and one of these: the call succeeds, but first it
- *                        makes the file FAULT_HELD and waits until somebody removes it, at most a minute; attributes, attribute:
- *                          HDF5, asked to list them, or to read one, crashes;
- *                        start: SIGTERM comes before the program starts itself once more
- *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
- *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
- *   FAULT_COUNT the calls counted are appended to this file when the process ends */
+ *   FAULT       KIND:K    the K-th call of KIND fails, counted from 1; K = 0: calls are only counted
+ *               KIND:K+   the K-th and all later calls fail
+ *               held-KIND:K  the call succeeds, but first it makes the file FAULT_HELD and waits until
+ *                         another process removes that file, at most a minute
+ *   FAULT_FILE  only calls for files whose path contains this text count; calls without a file always count
+ *   FAULT_RANK  the rank on which calls are counted and fail
+ *   FAULT_COUNT a file; the number of counted calls is appended when the process ends
+ *
+ * KIND is one of
+ *   memory                allocations of the program itself, not of its libraries
+ *   open, read, write, sync, reserve (fallocate), truncate, lock, rename, unlink
+ *   short-read, short-write   half of the requested bytes are transferred
+ *   map, thread, process  mmap, pthread_create and fork of the program itself
+ *   mpi-read, mpi-write   file calls of MPI, which fail after MPI has taken part in them
+ *   attributes, attribute HDF5 crashes when it lists attributes, or reads one
+ *   start                 SIGTERM arrives before the program starts itself again */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,14 +38,14 @@
 
 static struct {
     bool is_on;
-    const char *held;           /* the file that says so; NULL: the call fails */
+    const char *held;           /* file that shows that a call is held; NULL: the call fails */
     char kind[16];
-    long wanted, last, seen;    /* calls from `wanted` to `last` are hit */
+    long wanted, last, seen;    /* calls from number `wanted` to `last` fail; `seen` counts them */
     const char *file, *count;
-    uintptr_t begin, end;       /* of the program's own code */
+    uintptr_t begin, end;       /* address range of the program's own code */
 } fault;
 
-/* The first object that is visited is the program. */
+/* The first object that dl_iterate_phdr visits is the program. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -84,7 +87,7 @@ __attribute__((destructor)) static void report(void)
     }
 }
 
-/* The system is asked itself, past the functions below. */
+/* Direct system calls, since the functions below replace the library's. */
 static void wait_for_release(void)
 {
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, fault.held, O_WRONLY | O_CREAT, 0600);
@@ -94,7 +97,7 @@ static void wait_for_release(void)
         usleep(1000);
 }
 
-/* Whether this call is one that fails. */
+/* Count a call, and return whether it fails. */
 static bool is_hit(int error)
 {
     const long number = __atomic_add_fetch(&fault.seen, 1, __ATOMIC_RELAXED);
@@ -126,8 +129,7 @@ static bool hits_caller(const char *kind, void *caller, int error)
     return fault.is_on && strcmp(fault.kind, kind) == 0 && at >= fault.begin && at < fault.end && is_hit(error);
 }
 
-/* ---- memory: all of the program's own comes from lw_alloc, which calls this; the CUDA runtime, linked into the program, does
- * not */
+/* ---- memory: the program allocates by lw_alloc only, which calls this; the CUDA runtime, linked into the program, does not */
 
 void *__libc_memalign(size_t alignment, size_t bytes);      /* glibc's own name, since dlsym allocates */
 
@@ -136,7 +138,7 @@ void *aligned_alloc(size_t alignment, size_t bytes)
     return hits_caller("memory", __builtin_return_address(0), ENOMEM) ? NULL : __libc_memalign(alignment, bytes);
 }
 
-/* The system is asked itself, since dlsym may map memory. */
+/* A direct system call, since dlsym may map memory. */
 void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
 {
     if (hits_caller("map", __builtin_return_address(0), ENOMEM))
@@ -171,7 +173,7 @@ int execv(const char *path, char *const arguments[])
 
 /* ---- files ---- */
 
-/* Reading and writing, each with and without a position, each under the two names that compilers give them. */
+/* Reads and writes, each with and without a position, each under the two names that compilers use. */
 #define TRANSFER(name, kind, buffer)                                                                        \
     ssize_t name(int fd, buffer data, size_t bytes)                                                         \
     {                                                                                                       \

@@ -1,5 +1,5 @@
-/* archive.c - a file of a format of io/archive: a line with a path in the file, then the file. Built once for each
- * format: FORMAT is its table. */
+/* archive.c - fuzz target of one format of io/archive. Input: a line with a path in the file, then the file. It is built once for
+ * each format; FORMAT is the name of the format's table. */
 #include "target.h"
 
 #include "dataset.h"

@@ -1,11 +1,12 @@
-/* clang.h - what the program takes from GCC and clang 14 has not: __builtin_shuffle, and glibc's CMPLX and CMPLXF, which glibc
- * gives to GCC alone. Included in front of every source of a build by clang. */
+/* clang.h - replacements for what clang 14 lacks and the program uses: GCC's __builtin_shuffle, and CMPLX and CMPLXF, which glibc
+ * defines for GCC only. A build by clang includes this file before every source. */
 #pragma once
 
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
 #define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
 
-/* Sums are there for their types, which are not const. The order of two vectors may be a compound literal, whose commas part it. */
+/* The sums v + v serve only to drop `const` from the type. __VA_ARGS__ takes an order that is a compound literal, since its
+ * commas would separate arguments. */
 #define __builtin_shuffle(a, b, ...) SHUFFLE_##__VA_OPT__(TWO)(a, b, __VA_ARGS__)
 
 #define SHUFFLE_(v, order, ...)                                                          \

@@ -1,5 +1,5 @@
-/* codecs.c - a stored chunk through the filters that it says: for each of at most two a byte of its kind and codec, a byte of its
- * element size and one of its block size, in front of them a byte of their number, behind them one of the chunk's size. */
+/* codecs.c - fuzz target of the decoder of stored chunks. Input: a byte for the number of filters (one or two); for each filter a
+ * byte for kind and codec, one for the element size and one for the block size; a byte for the chunk's size; the stored chunk. */
 #include "target.h"
 
 #include "io/bytes/decode.h"
@@ -46,9 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(lw_decoder_stored(decoder), data, stored);
     const int rc = lw_decoder_decode(decoder, (int64_t)stored, 0, &out, &err);
     REQUIRE(rc == LW_OK || (rc == LW_EDATA && err.message[0]), "code %d: %s", rc, err.message);
-    uint32_t sum = 0;                       /* every byte of the chunk is there */
+    uint32_t sum = 0;                       /* reading every byte lets the sanitizer check that all are there */
     for (int64_t i = 0; rc == LW_OK && i < filters.chunk_bytes; i++)
         sum += (uint8_t)out[i];
     lw_decoder_destroy(decoder);
-    return sum == UINT32_MAX;               /* never: there are too few bytes */
+    return sum == UINT32_MAX;               /* never true, as there are too few bytes; it keeps the sum from being optimised away */
 }

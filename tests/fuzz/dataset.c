@@ -21,7 +21,7 @@ static void pass_attribute(const struct lw_attribute *attribute, void *context)
     *(size_t *)context += strlen(attribute->name) + (attribute->kind == LW_ATTRIBUTE_TEXT ? strlen(attribute->text) : 0);
 }
 
-/* As io/examine.c does. */
+/* Describe the dataset as io/examine.c does. */
 static int describe(const struct lw_format *format, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
@@ -33,7 +33,7 @@ static int describe(const struct lw_format *format, struct lw_dataset_info *info
     return rc ? rc : lw_sampling_settle(info, err);
 }
 
-/* Samples of the dataset; those that nobody can count are more than 2^62 bytes. */
+/* Number of samples of the dataset. REQUIRE ends the process if the dataset's bytes do not fit into int64. */
 static int64_t count_samples(const struct lw_dataset_info *info)
 {
     int64_t count = 1, bytes;
@@ -46,13 +46,13 @@ static int64_t count_samples(const struct lw_dataset_info *info)
     return count;
 }
 
-/* libhdf5 often cannot tell what is damaged from what cannot be read. */
+/* Whether an error code is legal. For HDF5 that includes LW_EIO, as libhdf5 often cannot tell damage from a failed read. */
 static bool may_fail(const struct lw_format *format, int rc)
 {
     return rc == LW_EDATA || (rc == LW_EIO && strcmp(format->name, "HDF5") == 0);
 }
 
-/* The last few elements of each dimension, `step` apart. */
+/* Read the last few elements of each dimension, `step` apart. */
 static void read_box(const struct lw_format *format, const struct lw_dataset_info *info, void *dataset, int64_t step)
 {
     struct lw_box box = {.run = 1, .n_runs = 1};
@@ -112,7 +112,7 @@ void fuzz_dataset(const struct lw_format *format, const char *file, const char *
     if (format->recognise)
         REQUIRE(format->recognise(file, &is_one, &err) == LW_OK, "%s", err.message);
     if (!is_one && format->recognise)
-        return;                             /* no operation is called of what is of another format */
+        return;                             /* no operation may be called for a file of another format */
     format->list(file, pass_over, &n, &err);
     const int rc = describe(format, &info, &err);
     REQUIRE(rc == LW_OK || ((may_fail(format, rc) || rc == LW_EUSAGE) && err.message[0]), "code %d: %s", rc, err.message);

@@ -1,10 +1,10 @@
-/* driver.c - runs a fuzz target without libFuzzer: first on seeds as they are, then on changed ones, chosen by a fixed seed, so
- * that a run can be repeated. It knows nothing of coverage.
+/* driver.c - runs a fuzz target without libFuzzer: first on the seeds unchanged, then on changed seeds. The changes follow from a
+ * fixed seed of random numbers, so that a run can be repeated. The driver does not use code coverage.
  *
- *     fuzz_TARGET [-seconds=3] [-runs=N] [-seed=1] FILE|FOLDER ...
+ *   fuzz_TARGET [-seconds=3] [-runs=N] [-seed=1] FILE|FOLDER ...
  *
- * LAPWING_FUZZ_SECONDS overrules -seconds. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM, which
- * is an argument to come back to it: -runs=0 crash-PROGRAM. */
+ * LAPWING_FUZZ_SECONDS overrides -seconds. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM. To
+ * run this input again: -runs=0 crash-PROGRAM. */
 #include "target.h"
 
 #include <dirent.h>
@@ -25,14 +25,14 @@ struct input {
 
 static struct input seeds[MOST_SEEDS];
 static int n_seeds;
-static uint8_t now[MOST_BYTES];             /* the input that is run */
+static uint8_t now[MOST_BYTES];             /* current input */
 static size_t n_now;
 static uint64_t state = 1;
 static char kept[256];
 
 /* ---- what is left of a crash --------------------------------------------------------------------------------------------- */
 
-/* Only calls that a signal handler may make. */
+/* A signal handler calls this function, so it uses only async-signal-safe calls. */
 static void keep_input(void)
 {
     const int fd = open(kept, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -48,7 +48,7 @@ static void end(int number)
     raise(number == SIGALRM ? SIGABRT : number);
 }
 
-/* The sanitizers', where the program is built with them. */
+/* The sanitizers' hooks, which exist if the program is built with sanitizers. */
 __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -87,7 +87,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In the order of their names, the same everywhere. */
+/* Files are added in the order of their names, so that runs are equal everywhere. */
 static void add_folder(const char *path, DIR *folder)
 {
     static char *names[MOST_SEEDS];
@@ -114,7 +114,7 @@ static void add_seeds(const char *path)
 
 /* ---- changes ------------------------------------------------------------------------------------------------------------- */
 
-/* xorshift: the same everywhere. */
+/* Random numbers by xorshift, the same on every machine. */
 static size_t draw(size_t n)
 {
     state ^= state << 13;
@@ -125,7 +125,7 @@ static size_t draw(size_t n)
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Half of the places are among the first bytes, where headers are. */
+/* A random place in the input. Half of the places are among the first bytes, where headers are. */
 static size_t draw_place(void)
 {
     return draw(draw(2) ? least(n_now, 512) : n_now);
@@ -150,7 +150,7 @@ static void put_text(size_t at)
     memcpy(now + at, text, least(strlen(text), n_now - at));
 }
 
-/* Bytes of a seed, perhaps another one, take the place of others, or stand between them. */
+/* Insert bytes of a seed, or overwrite bytes with them. */
 static void put_seed(size_t at)
 {
     const struct input *const from = &seeds[draw((size_t)n_seeds)];
@@ -203,7 +203,8 @@ static void change(void)
 
 static void run_one(void)
 {
-    uint8_t *const exact = malloc(n_now ? n_now : 1);       /* the address sanitizer sees a byte too many */
+    uint8_t *const exact = malloc(n_now ? n_now : 1);       /* an exact allocation lets the address sanitizer detect reads beyond
+                                                             * the input */
     memcpy(exact, now, n_now);
     alarm(MOST_SECONDS);
     LLVMFuzzerTestOneInput(exact, n_now);

@@ -1,4 +1,4 @@
-/* grant.c - squeue's answer to how long a job may last. */
+/* grant.c - fuzz target of the parser of squeue's answer: how long a job may last. */
 #include "target.h"
 
 #include "resume/grant.h"

@@ -1,7 +1,8 @@
-/* hdf5.c - an HDF5 file, damaged or not: a line with a path in the file, then the file. libhdf5 crashes on some, which is why the
- * program looks in a child process; a finding is only what our code does. So does this target, and reads what a child that died has
- * said: a report of a sanitizer or an assertion, in which the innermost function is ours. libFuzzer sees no child, and there the
- * file is looked at in the process itself; `campaign` sorts the crashes. */
+/* hdf5.c - fuzz target of HDF5 files, damaged or not. Input: a line with a path in the file, then the file. libhdf5 crashes on
+ * some files, which is why the program looks at files in a child process. Only crashes in our code are findings. This target,
+ * too, uses a child, and reads the report of a child that died: it is a finding if the innermost function in the sanitizer's
+ * report or the failed assertion is ours. libFuzzer cannot see into a child, so with it the file is read in the process itself,
+ * and `campaign` sorts the crashes. */
 #include "target.h"
 
 #include "dataset.h"
@@ -27,9 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #else
 
-enum { MOST_CPU_S = 1 };        /* of a child: libhdf5 takes for ever over some files, and the program waits 15 s for it */
+enum { MOST_CPU_S = 1 };        /* CPU seconds of a child: libhdf5 loops for ever on some files, and the program waits 15 s */
 
-static int said = -1;           /* a file in memory, which is the standard error of children */
+static int said = -1;           /* descriptor of a file in memory that is the standard error of children */
 
 static int look(const struct lw_object *object, void *result, struct lw_error *err)
 {
@@ -42,7 +43,7 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
     return LW_OK;
 }
 
-/* The innermost frame of a report that is no part of a sanitizer or of the C library. */
+/* Whether a report names our code: its innermost frame outside the sanitizer and the C library is ours. */
 static bool is_ours(char *report)
 {
     if (strstr(report, "runtime error:") || strstr(report, "not so:") || strstr(report, "Assertion"))

@@ -1,4 +1,4 @@
-/* jobfile.c - a job file, and the values of its options. */
+/* jobfile.c - fuzz target of job files and of the values of their options. */
 #include "target.h"
 
 #include "base/memory.h"
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct lw_options_file jobfile = {.path = path, .bytes = (int64_t)size, .variables = variables};
     const struct lw_job_ops *job = NULL;
     struct lw_error err = {0};
-    if (memchr(data, '\0', size))           /* refused before it is parsed */
+    if (memchr(data, '\0', size))           /* the program refuses null bytes before it parses */
         return 0;
     jobfile.text = malloc(size + 1);
     memcpy(jobfile.text, data, size);

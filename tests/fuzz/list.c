@@ -1,5 +1,5 @@
-/* list.c - a list of files, as @LIST names it, and names on a command line. A first byte of 0 makes the rest a command line.
- * Patterns would look at any folder there is, so that they are left out. */
+/* list.c - fuzz target of lists of files, as in @LIST. If the first byte is 0, the rest is a command line. Patterns are excluded,
+ * as they would search any folder of the machine. */
 #include "target.h"
 
 #include "io/names.h"

@@ -1,4 +1,5 @@
-/* raw.c - what a user says of a file: lines with --raw, --start-time, --sample-rate and --channel-spacing, then the file. */
+/* raw.c - fuzz target of raw files and the options that describe them. Input: lines with the values of --raw, --start-time,
+ * --sample-rate and --channel-spacing, then the file. */
 #include "target.h"
 
 #include "dataset.h"

@@ -12,7 +12,7 @@ static void remove_file(void)
         unlink(name);
 }
 
-/* Libraries look a file up by its name, so that it needs one. */
+/* Make a file for the input, since libraries open files by name. */
 static int make_file(void)
 {
     const char *const folder = getenv("TMPDIR");

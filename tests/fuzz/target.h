@@ -1,5 +1,6 @@
-/* target.h - a fuzz target: a function that takes any bytes, and must come back. libFuzzer calls it (-DLAPWING_FUZZ=ON, by clang),
- * or driver.c does, which needs nothing but gcc. What is promised of the answer is checked by REQUIRE, which ends the process. */
+/* target.h - the interface of a fuzz target: a function that takes any bytes and must return. libFuzzer calls it (built by clang
+ * with -DLAPWING_FUZZ=ON), or driver.c does, which needs only gcc. REQUIRE checks the documented properties of an answer and ends
+ * the process if one does not hold. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** libFuzzer's entry. @return  0 */
+/** Run one input; libFuzzer's entry point. @return 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUIRE(condition, ...)                                                   \
@@ -22,13 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FUZZ_MOST_TEXT = 4096 };
 
-/** The bytes as a file in TMPDIR or /dev/shm, whose name is returned; the next call changes it, and the end of the
- * process removes it. */
+/** Write the bytes to a file in TMPDIR or /dev/shm and return its name. The next call overwrites the file; the end of the process
+ * removes it. */
 const char *fuzz_file(const uint8_t *data, size_t size);
 
-/** The bytes as a text, up to the first zero; at most FUZZ_MOST_TEXT of them. Valid until the next call. */
+/** Return the bytes up to the first zero as a text, at most FUZZ_MOST_TEXT of them. Valid until the next call. */
 const char *fuzz_text(const uint8_t *data, size_t size);
 
-/** The bytes up to the first newline as a text of less than `room` bytes, which go.
- * @return  where the rest begins, of which there are *size */
+/** Take the bytes up to the first newline as a text, cut to less than `room` bytes.
+ * @return the bytes after the newline; *size is their number */
 const uint8_t *fuzz_line(const uint8_t *data, size_t *size, char *line, size_t room);

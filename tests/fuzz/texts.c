@@ -1,5 +1,5 @@
-/* texts.c - numbers, stretches, times and words as people write them. The first byte says as what the rest is read, by all that can
- * read it. */
+/* texts.c - fuzz target of numbers, stretches, times and words as people write them. The first byte selects the kind of the rest,
+ * which goes to all parsers of that kind. */
 #include "target.h"
 
 #include "base/instant.h"
@@ -33,7 +33,7 @@ static void take_numbers(const char *text)
     lw_nearness(text, "threshold");
 }
 
-/* An instant's text is that of the same instant. */
+/* Check that the text of an instant is read as the same instant. */
 static void take_instant(const char *text)
 {
     struct lw_instant instant, again;
@@ -47,7 +47,7 @@ static void take_instant(const char *text)
     lw_instant_to_gps(lw_instant_from_gps(instant));
 }
 
-/* The bytes of numbers: times and periods as binary headers have them. */
+/* Binary numbers: times and periods as the headers of files hold them. */
 static void take_periods(const uint8_t *data, size_t size)
 {
     struct lw_instant instant;

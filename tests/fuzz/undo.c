@@ -1,5 +1,5 @@
-/* undo.c - what is kept of a result while it is completed, whole or damaged. The first byte says whether it gets the checksum that
- * it should have. */
+/* undo.c - fuzz target of undo files, whole or damaged: the parts of a result that are kept while it is completed. The first byte
+ * selects whether the file gets a correct checksum. */
 #include "target.h"
 
 #include "io/journal/journal.h"
@@ -29,7 +29,7 @@ static const char *store(const uint8_t *data, size_t size, bool is_summed)
     return name;
 }
 
-/* What is refused changes nothing; what is taken is gone. */
+/* Check that a refused undo file changes nothing, and that an accepted one is gone. */
 static void check(int fd, const char *undo, int rc, const struct lw_error *err, const char before[FILE_BYTES])
 {
     char now[FILE_BYTES];

@@ -1,4 +1,5 @@
-/* The synthetic sky: its point sources are where and as bright as it says, and its point-spread function is what it says. */
+/* test_conv2d_sky.c - tests of the synthetic sky: its point sources have the documented places and brightness, and its
+ * point-spread function is the documented one. */
 #include "../check.h"
 #include "jobs/synth/sky.h"
 #include "signal/separable.h"
@@ -20,7 +21,7 @@ static void make_image(const struct lw_synth_sky *sky, int64_t image, double *pi
         lw_sky_line(sky, image, row, pixels + row * COLUMNS);
 }
 
-/* What one source adds to an image. */
+/* The pixels that one source adds to an image. */
 static void source_alone(enum lw_scalar scalar, int64_t image, double *pixels)
 {
     static double without[ROWS * COLUMNS];
@@ -73,7 +74,7 @@ static void test_psf(int64_t size)
     free(factors);
 }
 
-/* The outer rows of the first image hold noise and next to nothing of the extended source. */
+/* The outer rows of the first image hold noise and hardly any of the extended source. */
 static void test_noise(void)
 {
     const struct lw_synth_sky sky = make(0, LW_UINT16);

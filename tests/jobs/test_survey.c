@@ -1,4 +1,5 @@
-/* The synthetic survey: samples follow from their place alone, the noise is normal, and each filter does what it says. */
+/* test_survey.c - tests of the synthetic survey: a sample depends on its position alone, the noise is normal, and each filter
+ * does what its description promises. */
 #include "../check.h"
 #include "jobs/synth/survey.h"
 
@@ -14,7 +15,7 @@ static struct lw_synth make(bool is_complex, enum lw_scalar scalar)
                              .scalar = scalar, .seed = 3, .sample_rate_hz = 1000};
 }
 
-/* A line made in pieces of any length is the line made at once. */
+/* A line made in pieces of any length equals the line made at once. */
 static void test_pieces(bool is_complex)
 {
     const struct lw_synth synth = make(is_complex, LW_FLOAT64);
@@ -30,7 +31,7 @@ static void test_pieces(bool is_complex)
     }
 }
 
-/* Mean, deviation, skewness and kurtosis of noise without anything hidden, within 5 standard errors. */
+/* Noise without hidden signals has the mean, deviation, skewness and kurtosis of a normal distribution within 5 standard errors. */
 static void test_noise(enum lw_scalar scalar)
 {
     struct lw_synth synth = make(false, scalar);
@@ -64,7 +65,7 @@ static void test_independence(void)
           "correlations %g, %g, %g", channels, neighbours, parts);
 }
 
-/* |H| of a filter at a frequency in hertz. */
+/* Gain |H| of a filter at a frequency in hertz. */
 static double gain(const struct lw_synth *synth, const double *taps, double hz)
 {
     double re = 0, im = 0;
@@ -102,7 +103,7 @@ static void test_filters(bool is_complex)
     }
 }
 
-/* The filtered line at one sample: full convolution at `i`, modulus. */
+/* Modulus of output `i` of the full convolution of the line. */
 static double filtered(const struct lw_synth *synth, const double *line, const double *taps, int64_t i)
 {
     double re = 0, im = 0;
@@ -120,8 +121,8 @@ static double filtered(const struct lw_synth *synth, const double *line, const d
     return hypot(re, im);
 }
 
-/* The output of a matched filter peaks where the hidden text says, but for what the noise moves it, with the promised
- * signal-to-noise. */
+/* A matched filter's output peaks where the `hidden` text has the signal, but for the shift that noise causes, and has the
+ * documented signal-to-noise ratio. */
 static void test_hidden(bool is_complex)
 {
     const struct lw_synth synth = make(is_complex, LW_INT16);

@@ -1,4 +1,4 @@
-/* Options: every kind of value, every error and its message, defaults, the resolved configuration. */
+/* test_options.c - tests of options: every kind of value, every error and its message, defaults, and the resolved configuration. */
 #include "../check.h"
 #include "base/memory.h"
 #include "options/options.h"
@@ -165,7 +165,7 @@ static void test_real(void)
 
 typedef enum lw_parse parse_fn(const char *text, double *number);
 
-/* Exactly the number: what a unit multiplies or divides is rounded once. */
+/* A quantity is exactly the nearest number: the product or quotient with its unit is rounded once. */
 static void check_quantity(parse_fn *parse, const char *text, enum lw_parse expected, double value)
 {
     double found = 12345;
@@ -204,7 +204,7 @@ static void test_quantities(void)
     check_quantity(lw_parse_frequency, "1s", LW_PARSE_MALFORMED, 0);
 }
 
-/* Samples, or a time: the unit tells. */
+/* A stretch is a number of samples, or a time if it has a unit of time. */
 static void test_stretch(void)
 {
     struct lw_stretch stretch;
@@ -273,7 +273,7 @@ static void test_words(void)
 
 /* ---- values ---- */
 
-/* Set one option and expect the code and, in the message, some words; NULL: success. */
+/* Set one option and expect the code and, in the message, the given words (NULL: success). */
 static void check_set(const char *name, const char *text, const char *words)
 {
     struct lw_options *const options = make();
@@ -382,7 +382,7 @@ static void test_reading(void)
 
 enum { MAX_ARGS = 8 };
 
-/* Parse and expect so many arguments used, and on failure words in the message. */
+/* Parse a command line, expect that `used` arguments are used, and on failure the given words in the message. */
 static struct lw_options *check_parse(const char *const arguments[MAX_ARGS], int used, const char *words)
 {
     struct lw_options *const options = make();
@@ -475,7 +475,7 @@ static void test_resolved(void)
     lw_options_destroy(options);
 }
 
-/* ~ is the home folder in a file's name, and nowhere else. */
+/* ~ stands for the home folder in a file's name only. */
 static void test_home(void)
 {
     struct lw_options *const options = make();
@@ -494,7 +494,7 @@ static void test_home(void)
     lw_options_destroy(options);
 }
 
-/* A long value is broken into lines that a job file can hold, never beside a blank; put together again it is unchanged. */
+/* A long value is broken into lines that fit into a job file, never beside a blank. Joined again, the lines give the same value. */
 static void test_resolved_long(void)
 {
     struct lw_options *const options = make();
@@ -524,7 +524,7 @@ static void test_resolved_long(void)
     lw_options_destroy(options);
 }
 
-/* An entry of an earlier table replaces or drops that of a later one. */
+/* An entry of an earlier table replaces or drops the entry of a later table. */
 static void test_replaced(void)
 {
     static const struct lw_option first[] = {
@@ -551,7 +551,7 @@ static void test_replaced(void)
     lw_options_destroy(options);
 }
 
-/* Options within the value of another, those that are no more, and a choice that is no more. */
+/* Options inside the value of another option, options of earlier versions, and a choice of an earlier version. */
 static void test_within(void)
 {
     static const struct lw_option table[] = {

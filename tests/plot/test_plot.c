@@ -1,4 +1,5 @@
-/* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
+/* test_plot.c - tests of the parts of a picture: cells, blocks that represent more samples than are read, colours, units, and
+ * texts for gnuplot. */
 #include "plot/picture.h"
 #include "plot/raster.h"
 #include "plot/script.h"
@@ -14,7 +15,7 @@
 
 /* ---- cells ---- */
 
-/* Every sample falls into one cell, in order, and cells differ in length by one at most. */
+/* Every sample falls into one cell, cells are in order, and their lengths differ by one at most. */
 static void test_columns(void)
 {
     struct lw_cell cells[64];
@@ -56,7 +57,7 @@ static void test_values(void)
 
 /* ---- blocks ---- */
 
-/* All samples: each exactly once, units uncut but for the ends. */
+/* A plot of all samples: blocks hold each sample once, and cut no unit except at the two ends. */
 static void test_whole(void)
 {
     for (int64_t length = 1; length < 3000; length += 37)
@@ -75,7 +76,7 @@ static void test_whole(void)
             }
 }
 
-/* Some: blocks in order that do not overlap, of whole units, one in each part of the axis. */
+/* A plot of some samples: blocks are in order, do not overlap, hold whole units, and lie one in each part of the axis. */
 static void test_spread(void)
 {
     for (int64_t unit = 1; unit < 3000; unit = unit * 3 + 1) {
@@ -175,14 +176,15 @@ static void test_texts(void)
     check_text("a\\nb", "\"a\\134nb\"", 0);
     check_text("bad \xff utf-8", "\"bad \\134xff utf-8\"", 0);
     check_text("0123456789abcdefghijklmnopqrstuvwxyz", "\"0123456789abc\xe2\x80\xa6tuvwxyz\"", 100);
-    /* cut between letters, not within one */
+    /* the text is cut between letters, not within a letter of two bytes */
     check_text("\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6",
                "\"\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xe2\x80\xa6\xc3\xb6\xc3\xb6\xc3\xb6\"", 100);
 }
 
 /* ---- the file ---- */
 
-static const char *comes_meanwhile; /* a file that somebody else makes before this one gets its name; NULL: nobody */
+static const char *comes_meanwhile; /* name of a file that another program makes before this test's file gets its name; NULL:
+                                     * none */
 
 static void make_file(const char *name, const char *content)
 {
@@ -199,7 +201,7 @@ static int refuse(int reason)
     return -1;
 }
 
-/* In place of the C library's: a file system that knows neither links nor renames that replace nothing. */
+/* This link() replaces the C library's: it acts as a file system without links and without renames that refuse to replace. */
 int link(const char *from, const char *to)
 {
     (void)from, (void)to;
@@ -222,7 +224,7 @@ static void check_content(const char *name, const char *wanted)
     CHECK(strcmp(found, wanted) == 0, "%s holds '%s', not '%s'", name, found, wanted);
 }
 
-/* Without --overwrite nothing is replaced, even if it has only just come. */
+/* Without --overwrite no file is replaced, even if another program has only just made it. */
 static void test_file(void)
 {
     char folder[] = "/tmp/lapwing-plot-XXXXXX", name[64];

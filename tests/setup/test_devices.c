@@ -1,5 +1,5 @@
-/* Which rank has which device, by a table instead of devices: who is refused, who shares with how many, and what of the
- * device's memory is whose. */
+/* test_devices.c - tests of how ranks share devices, on a table instead of devices: which rank is refused, how many ranks share a
+ * device, and how much of its memory each of them has. */
 #include "../check.h"
 #include "base/log.h"
 #include "setup/devices.h"
@@ -16,7 +16,7 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
 
 static const struct lw_engine_ops ops = {.name = "fake", .describe = describe};
 
-/* Devices of the ranks, "": none; ranks beyond the first `size` are not there. */
+/* Device of each rank ("": none). Only the first `size` entries count. */
 struct table {
     const char *ids[MAX_RANKS];
 };

@@ -1,5 +1,5 @@
-/* The parts of the published sparse transform against their definitions: windows by direct sums, buckets by 128-bit indices,
- * the cutoff by sorting, votes by going through all frequencies; and what a plan promises or refuses. */
+/* test_published.c - tests of the published sparse transform against its definitions: windows by direct sums, buckets by 128-bit
+ * indices, the cutoff by sorting, votes by visiting all frequencies; and which plans are accepted or refused. */
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
 #include "sfft/number.h"
@@ -102,7 +102,7 @@ static void check_bins(int64_t n, int64_t n_buckets, int64_t half, bool is_real)
 
 /* ---- cutoff -------------------------------------------------------------------------------------------------------- */
 
-/* Values with many ties and zeros, and of all sizes. */
+/* Values of all sizes, with many ties and zeros. */
 static double value_at(int kind, uint64_t i)
 {
     if (kind == 0)
@@ -129,7 +129,7 @@ static void check_cutoff(int64_t count, int64_t most, int kind)
         is_taken[selected[i]] = true;
         least = fmin(least, values[selected[i]]);
     }
-    /* Of equal ones the lower places. */
+    /* Equal values are selected in order of their places. */
     const int64_t last = a > 0 ? selected[a - 1] : -1;
     for (int64_t i = 0; i < count; i++)
         CHECK(is_taken[i] || values[i] < least || (values[i] == least && (i > last || values[last] > least)),
@@ -138,7 +138,7 @@ static void check_cutoff(int64_t count, int64_t most, int kind)
 
 /* ---- votes --------------------------------------------------------------------------------------------------------- */
 
-/* The bucket whose centre is nearest; where two are, the upper one. */
+/* The bucket with the nearest centre; the upper one of two equally near. */
 static int64_t nearest_bucket(const struct lw_sfft_stage *loop, int64_t f)
 {
     const wide n = loop->spec.n, permuted = (wide)loop->sigma * f % n;
@@ -196,7 +196,7 @@ static void check_votes(int64_t n, int64_t n_buckets, int64_t n_frequencies, int
         CHECK(expected[elected[i]] >= NEEDED && (i == 0 || elected[i] > elected[i - 1]), "elected: %" PRId64, elected[i]);
 }
 
-/* The list ends where its capacity does; the count goes on. */
+/* The list ends at its capacity; the count goes on. */
 static void check_capacity(void)
 {
     enum { N = 1000, BUCKETS = 64, PLACES = 8, CAPACITY = 5 };

@@ -1,5 +1,6 @@
-/* The list of wanted samples and its spans against their definitions: every sample of every stage once, on one rank, at its place;
- * sorted; spans that hold each of them, stop at every longer gap and at no shorter one, and are no longer than is allowed. */
+/* test_samples.c - tests of the list of samples that a sparse transform needs, and of its spans, against their definitions. The
+ * list holds every sample of every stage once, on one rank, at its place, and is sorted. The spans hold each sample, break at
+ * every gap longer than the limit and at no shorter one, and are no longer than allowed. */
 #include "sfft/reading.h"
 
 #include "../check.h"
@@ -28,7 +29,7 @@ static struct lw_sfft_samples make_list(const struct lw_sfft_samples_spec *spec)
     return samples;
 }
 
-/* What stands at each place, straight from the stages. */
+/* The sample of each place, computed from the stages. */
 static int64_t *expected_samples(const struct lw_sfft_samples_spec *spec, int64_t total)
 {
     int64_t *const expected = malloc((size_t)total * sizeof *expected);
@@ -43,7 +44,8 @@ static int64_t *expected_samples(const struct lw_sfft_samples_spec *spec, int64_
     return expected;
 }
 
-/* Each place is listed by one rank, whose part of the axis its sample is in; lists are in order, and even. */
+/* Each place is on the list of the one rank whose part of the axis holds its sample. Lists are sorted and of nearly equal
+ * length. */
 static void check_list(const struct lw_sfft_layout *layout, int n_attempts, int n_ranks)
 {
     struct lw_sfft_samples_spec spec = {.layout = layout, .end_stage = lw_sfft_first_stage(layout, n_attempts),
@@ -91,7 +93,8 @@ static void check_span(const struct lw_sfft_samples_spec *spec, const struct lw_
               "span %" PRId64 " ends before a gap of no more than %" PRId64, s, spec->gap);
 }
 
-/* Another read costs nothing (no gap), or everything (a gap beyond the signal): then as few as their length allows. */
+/* An extra read may cost nothing (gap 0) or everything (a gap longer than the signal); in the second case the spans are as few as
+ * their length allows. */
 static void check_spans(const struct lw_sfft_layout *layout)
 {
     const int64_t n = layout->plan.spec.n, gaps[] = {0, 1, 7, 100, 5000, n, INT64_MAX}, longest[] = {1, 2, 100, 4096, n};

@@ -1,5 +1,5 @@
-/* The arithmetic of the sparse transform against its definitions: modular products in 128 bits, the window's response as a
- * direct sum, places and phases of a stage, and what a plan promises. */
+/* test_sfft.c - tests of the arithmetic of the sparse transform against its definitions: modular products in 128 bits, the
+ * window's response as a direct sum, places and phases of a stage, and the properties of a plan. */
 #include "sfft/number.h"
 #include "sfft/sfft.h"
 
@@ -40,7 +40,7 @@ static void check_inverses(void)
 
 static void check_random(void)
 {
-    /* 16 cells, 64000 draws: the sum of squares has mean 15 and standard deviation 5.5 */
+    /* chi-squared of 64000 draws in 16 cells has mean 15 and standard deviation 5.5 */
     int64_t seen[16] = {0};
     double chi = 0;
     for (uint64_t i = 0; i < 64000; i++) {
@@ -82,7 +82,7 @@ static void check_window(int64_t n_buckets, double tolerance, double length)
     lw_sfft_window_destroy(window);
 }
 
-/* A stage's places and phases against the formulas in sfft/stage.h, in 128 bits. */
+/* A stage's places and phases agree with the formulas in sfft/stage.h, computed in 128 bits. */
 static void check_stage(int64_t n, int64_t n_buckets)
 {
     const struct lw_sfft_window_spec shape = {n_buckets, 1e-7, 1.5, 5};
@@ -112,7 +112,8 @@ static void check_stage(int64_t n, int64_t n_buckets)
     }
 }
 
-/* Of a signal at hand: buckets in powers of two, at most a third more than otherwise. */
+/* The plan for a signal that is in memory (spec.is_at_hand): its numbers of buckets are powers of two, and at most a third above
+ * the numbers of the other plan. */
 static void check_plan_at_hand(const struct lw_sfft_spec *otherwise, const struct lw_sfft_plan *other)
 {
     struct lw_sfft_spec spec = *otherwise;

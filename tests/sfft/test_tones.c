@@ -1,6 +1,6 @@
-/* Tones between the frequencies of the transform, by definitions: waves and the adjoint of their sum against direct sums; fits of
- * exact and of noisy tones against what was put in, alone and a few bins apart, complex and real; the same bits for any number of
- * threads; and what is said of lines that are none. */
+/* test_tones.c - tests of tones between the frequencies of the transform. Waves and the adjoint of their sum agree with direct
+ * sums. Fits find the given tones: exact and noisy, alone and a few bins apart, complex and real. Any number of threads gives the
+ * same bits. Lines that are no tones are reported as none. */
 #include "base/memory.h"
 #include "sfft/number.h"
 #include "sfft/tones/tones.h"
@@ -11,19 +11,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Tones of amplitude 1 at given frequencies in white noise. */
+/* Tones of amplitude 1 at given frequencies, in white noise. */
 struct scene {
     int64_t n;
     bool is_real;
     int n_tones;
     double place[12];
-    double snr_db;                  /* of one tone; 300: no noise */
+    double snr_db;                  /* signal-to-noise ratio of one tone in dB; 300: no noise */
 };
 
 struct trial {
     struct lw_sfft_layout *layout;
     struct lw_sfft_tones *tones;
-    double complex *samples;        /* of all stages of attempt 0 */
+    double complex *samples;        /* samples of all stages of attempt 0 */
 };
 
 static double uniform(uint64_t counter) { return (double)(lw_random_bits(11, counter) >> 11) * 0x1p-53; }
@@ -35,7 +35,7 @@ static double complex normal(uint64_t counter)
 
 static double complex amplitude_of(int j) { return cexp(2 * M_PI * I * (0.1 + 0.37 * j)); }
 
-/* By definition: x[t] = sum of a exp(2 pi i f t / n), twice the real part if real. */
+/* The definition: x[t] = sum of a exp(2 pi i f t / n), and twice the real part for a real signal. */
 static double complex sample_of(const struct scene *scene, int64_t t)
 {
     long double re = 0, im = 0;
@@ -80,7 +80,7 @@ static void close_trial(struct trial *trial)
 
 /* ---- the map and its adjoint ----------------------------------------------------------------------------------------- */
 
-/* Re <A p, v> = Re <p, A* v> over the rows that are fitted, and A p by definition. */
+/* The map A and its adjoint A* satisfy Re <A p, v> = Re <p, A* v> over the fitted rows, and A p agrees with its definition. */
 static void check_map(bool is_real)
 {
     const struct scene scene = {.n = 100003, .is_real = is_real, .snr_db = 300};
@@ -135,7 +135,7 @@ static bool has_tone_near(const struct lw_sfft_tones *t, double place)
     return false;
 }
 
-/* From the nearest lines of what is left, as a search finds them. */
+/* Fit tones, starting from the lines nearest to what the fit has left over, as a search does. */
 static void fit(struct lw_sfft_tones *t, const struct scene *scene)
 {
     for (int go = 0; go < 3; go++) {
@@ -148,7 +148,7 @@ static void fit(struct lw_sfft_tones *t, const struct scene *scene)
     }
 }
 
-/* Every tone is found within `most` bins and its value within 4 of that, and there is no other. */
+/* Every tone is found, its place within `most` bins and its value within 4 `most`, and no further tone is found. */
 static void check_fit(const struct scene *scene, double most)
 {
     struct trial trial = open_trial(scene, 1);
@@ -185,7 +185,7 @@ static void check_fits(void)
                                   {100.3, 2000.6, 33333.5, 44444.1, 55555.9, 66666.45, 77777.2, 88888.8, 99999.7, 400000.35},
                                   40}, 1e-3);
     }
-    check_fit(&(struct scene){1 << 20, false, 2, {0.3, (1 << 20) - 3.6}, 300}, 1e-9);     /* about the origin */
+    check_fit(&(struct scene){1 << 20, false, 2, {0.3, (1 << 20) - 3.6}, 300}, 1e-9);     /* on both sides of frequency 0 */
 }
 
 static void check_threads(void)

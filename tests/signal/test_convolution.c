@@ -1,10 +1,11 @@
-/* Lengths, look-ahead and the index map, against the definition written out. */
+/* test_convolution.c - tests of output lengths, look-ahead and the index map, against the definition. */
 #include "../check.h"
 #include "signal/convolution.h"
 
 #include <stdint.h>
 
-/* x continued by writing copies side by side: position i of ... | x | x | x ... or of ... | x | reversed x | x | ... */
+/* Index of the sample at position i of the continued signal, found by placing copies side by side: ... | x | x | x ... or ... | x
+ * | reversed x | x | ... */
 static int64_t walk(enum lw_boundary boundary, int64_t i, int64_t n)
 {
     if (boundary == LW_BOUNDARY_EDGE)
@@ -25,8 +26,8 @@ static int64_t source(enum lw_boundary boundary, int64_t position, int64_t n, in
     return at < 0 ? -1 : at + begin;
 }
 
-/* The outputs of a window are those of the whole convolution whose times lie in it, and each tap meets the same sample; so it is of
- * those that come with them. */
+/* A window's outputs are the outputs of the whole convolution whose times lie in the window, and each tap meets the same sample.
+ * The same holds for the outputs of an excerpt outside its window. */
 static void try_window(const struct lw_convolution *whole, int64_t begin, int64_t end)
 {
     const struct lw_excerpt part = lw_convolution_excerpt(whole, begin, end);
@@ -51,7 +52,7 @@ static void try_window(const struct lw_convolution *whole, int64_t begin, int64_
           lw_boundary_text(whole->boundary));
 }
 
-/* @param which  a mode, a boundary and a reference tap, of so many taps */
+/* @param which selects a mode, a boundary and one of the `taps` reference taps */
 static void try_windows(int64_t n, int64_t taps, int64_t which)
 {
     const enum lw_mode mode = (enum lw_mode)(which % 3);

@@ -1,4 +1,5 @@
-/* test_peaks.c - the rule among crossings, against a search of all pairs; and how far a search looks beyond a block. */
+/* test_peaks.c - tests of the rule that selects peaks among crossings, against a search of all pairs; and of how far a search
+ * looks beyond a block. */
 #include "../check.h"
 #include "base/integers.h"
 #include "signal/peaks.h"
@@ -20,13 +21,13 @@ static int64_t below(int64_t n)
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
-/* What crossings a trial has, on an axis of `length`. */
+/* The crossings of one trial, on an axis of `length` outputs. */
 struct trial {
     struct lw_search search;
     int64_t length;
     int n_channels, n_filters;
-    int percent;                /* of all outputs are given, */
-    int levels;                 /* whose values are so many different ones; 0: all different */
+    int percent;                /* percentage of all outputs that are crossings */
+    int levels;                 /* number of different values; 0: all values differ */
 };
 
 struct world {
@@ -42,7 +43,7 @@ static double snr_of(const struct world *w, const struct lw_crossing *c)
     return noise > 0 ? hypot(c->re, c->im) / noise : 0;
 }
 
-/* Values are given on a grid of levels, so that ties are exact also between filters of other noise. */
+/* Values lie on a grid of levels, so that ties are exact, also between filters of different noise. */
 static struct lw_crossing random_crossing(const struct world *w, int channel, int filter, int64_t index)
 {
     const double noise = w->noise[channel * w->trial.n_filters + filter];
@@ -88,8 +89,8 @@ static bool is_stronger(const struct world *w, const struct lw_crossing *a, cons
     return a->filter != b->filter ? a->filter < b->filter : a->index < b->index;
 }
 
-/* The definition. `all` lies in the order of the table.
- * @return  how many peaks there are */
+/* The definition of a peak, applied to all pairs. `all` is in the order of the table.
+ * @return number of peaks */
 static int64_t expected_peaks(const struct world *w, struct lw_peak *peaks)
 {
     int64_t n = 0;
@@ -118,7 +119,7 @@ static void shuffle(struct lw_crossing *crossings, int64_t n)
     }
 }
 
-/* Peaks of one piece, whose crossings and those within reach are handed over in any order. */
+/* Peaks of one piece. The search gets the crossings of the piece and those within reach of it, in any order. */
 static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, struct lw_peak *peaks)
 {
     static struct lw_crossing crossings[MOST];
@@ -141,7 +142,7 @@ static bool are_equal(const struct lw_peak *a, const struct lw_peak *b, int64_t 
     return true;
 }
 
-/* In pieces of so many outputs. */
+/* Peaks that are found in pieces of `piece` outputs are the expected ones. */
 static void check_pieces(const struct world *w, int64_t piece, const struct lw_peak *expected, int64_t n_expected)
 {
     static struct lw_peak peaks[2 * MOST];
@@ -178,7 +179,7 @@ static void test_rule(void)
     }
 }
 
-/* An axis as long as a survey's, on which indices do not fit into 32 bits. */
+/* An axis as long as a survey's: indices do not fit into 32 bits. */
 static void test_far(void)
 {
     const int64_t far = (int64_t)1 << 40;
@@ -195,7 +196,7 @@ static void test_far(void)
     CHECK(lw_peaks_pick(&spec, crossings, 0, peaks) == 0, "peaks of nothing");
 }
 
-/* Squares of these numbers are 0 or infinite; NaN is no crossing. */
+/* The squares of these numbers are 0 or infinite. NaN is no crossing. */
 static void test_range(void)
 {
     const double noise[] = {1e-200, 1e200, 1};
@@ -212,7 +213,7 @@ static void test_range(void)
 
 /* ---- how far a search looks ---------------------------------------------------------------------------------------- */
 
-/* Every multiple of the unit is tried: the least from which on all that is needed lies inside. */
+/* Least multiple of the unit that is at least `needed`, found by trying every multiple. */
 static int64_t least_multiple(int64_t needed, int64_t unit)
 {
     int64_t least = 0;
@@ -221,7 +222,7 @@ static int64_t least_multiple(int64_t needed, int64_t unit)
     return least;
 }
 
-/* Outputs that the last block of a piece needs after its end, at worst, where pieces end at multiples of the unit. */
+/* Most outputs that the last block of a piece needs beyond its end, over all pieces that end at a multiple of the unit. */
 static int64_t worst_rest(int64_t every, int64_t unit)
 {
     int64_t worst = 0;
@@ -289,8 +290,8 @@ static void test_describe(void)
 
 static int64_t floor_of(int64_t i, int64_t length) { return i >= 0 ? i / length : -1 - (-1 - i) / length; }
 
-/* Number of output i counted from the data's first sample; what is less than half a stretch at an end counts to what is beside
- * it. */
+/* Number of the stretch of output i, counted from the data's first sample. A stretch at an end that is less than half as long as
+ * the others belongs to its neighbour. */
 static int64_t natural_stretch(int64_t length, int64_t before, int64_t n, int64_t i)
 {
     const int64_t first = floor_of(before, length), last = floor_of(before + n - 1, length);
@@ -303,7 +304,8 @@ static int64_t natural_stretch(int64_t length, int64_t before, int64_t n, int64_
     return lw_min64(lw_max64(floor_of(before + i, length), begin), end) - begin;
 }
 
-/* Outputs whose own stretch it is; of the only one all, where these are less than half a stretch. */
+/* The outputs of a stretch are those with its number. A single stretch has all outputs, even if they are less than half a
+ * stretch. */
 static void check_range(const struct lw_search *search, int64_t before, int64_t n, int64_t stretch)
 {
     const int64_t number = floor_of(before + lw_max64(0, search->first_stretch), search->stretch) + stretch;
@@ -349,7 +351,7 @@ static void test_stretches(void)
                 check_stretches(length, before, n);
 }
 
-/* Peaks are ordered by the noise of their own stretch. */
+/* Peaks are ordered by the noise of the stretches that they lie in. */
 static void test_noise_of_stretches(void)
 {
     const double noise[] = {1, 10, 2};

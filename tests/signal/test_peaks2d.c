@@ -1,5 +1,5 @@
-/* Peaks of images: the definition on every pair of crossings gives the same table, for all neighbourhoods, cuts and orders; and
- * clusters of any density are counted in time. */
+/* test_peaks2d.c - tests of peaks in images: the definition, applied to every pair of crossings, gives the same table for all
+ * neighbourhoods, cuts and orders; and the time to count clusters is bounded for any density of crossings. */
 #include "../check.h"
 #include "signal/peaks.h"
 
@@ -19,7 +19,7 @@ static uint64_t draw(uint64_t n)
 
 static const double noise[IMAGES] = {1, 0.5, 2};
 
-/* Of few different strengths, so that there are ties and plateaus; one in `one_in` pixels. */
+/* Crossings in one of `one_in` pixels. They have few different strengths, so that there are ties and plateaus. */
 static int64_t make(struct lw_crossing *crossings, uint64_t one_in, bool is_complex)
 {
     int64_t n = 0;
@@ -56,7 +56,7 @@ static bool beats(const struct lw_crossing *a, const struct lw_crossing *b)
     return a->index != b->index ? a->index < b->index : a->column < b->column;
 }
 
-/* By the definition. */
+/* Select peaks by the definition. */
 static int64_t pick(const struct lw_search *search, const struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     int64_t found = 0;
@@ -77,7 +77,7 @@ static int64_t pick(const struct lw_search *search, const struct lw_crossing *cr
     return found;
 }
 
-/* In pieces of `step` rows, each of which knows its neighbours only. @return  how many peaks there are in all */
+/* Select peaks in pieces of `step` rows; each piece has only the crossings of its neighbourhood. @return number of peaks */
 static int64_t pick_pieces(const struct lw_search *search, const struct lw_crossing *all, int64_t n, int64_t step,
                            struct lw_peak *peaks)
 {
@@ -128,7 +128,7 @@ static void test_edges(void)
     const struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 1, .cluster = 3};
     const struct lw_crossing pairs[][2] = {
         {{.index = 4, .column = 4, .re = 5}, {.index = 7, .column = 1, .re = 4}},      /* at the square's corner */
-        {{.index = 4, .column = 4, .re = 5}, {.index = 8, .column = 4, .re = 4}},      /* one beyond it */
+        {{.index = 4, .column = 4, .re = 5}, {.index = 8, .column = 4, .re = 4}},      /* one pixel outside it */
         {{.index = 4, .column = 4, .re = 5}, {.index = 4, .column = 8, .re = 4}},
         {{.index = 4, .column = 4, .re = 5}, {.index = 4, .channel = 1, .column = 4, .re = 1}},
     };
@@ -141,7 +141,7 @@ static void test_edges(void)
     }
 }
 
-/* Every pixel of an image crosses; were each compared with all in its neighbourhood, it would take hours. */
+/* Every pixel of an image is a crossing. Comparing each with all others in its neighbourhood would take hours. */
 static void test_full(void)
 {
     enum { SIDE = 1000, CLUSTER = 300 };

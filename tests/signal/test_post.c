@@ -1,4 +1,5 @@
-/* Weights and lengths of what is made of a series, for every axis shorter than 40 and many rates. */
+/* test_post.c - tests of the weights and lengths of the derived series (derivative, interpolation, ...), for every axis shorter
+ * than 40 and many rates. */
 #include "base/integers.h"
 #include "signal/post.h"
 
@@ -10,7 +11,7 @@ static const int rates[] = {2, 3, 4, 7, 64};
 
 enum { N_RATES = sizeof rates / sizeof *rates, LONGEST = 40 };
 
-/* A polynomial of that degree, with all derivatives. */
+/* A polynomial of the given degree, none of whose derivatives is zero everywhere. */
 static double polynomial(int degree, double x)
 {
     double y = 0;
@@ -27,7 +28,7 @@ static double value_at(int degree, double x, double step, bool differs, bool is_
     return (polynomial(degree, high) - polynomial(degree, low)) * step / (high - low);
 }
 
-/* Every output of a polynomial that the axis can hold exactly: its definition, to rounding. Stencils stay on the axis and
+/* Polynomials that the stencils reproduce exactly: every output equals its definition, to rounding. Stencils stay on the axis and
  * within the reach. */
 static void test_outputs(struct lw_post post, int64_t n)
 {
@@ -54,7 +55,7 @@ static void test_outputs(struct lw_post post, int64_t n)
     }
 }
 
-/* The outputs of blocks make up those of the axis. */
+/* The lengths of blocks' outputs add up to the length of the axis's outputs. */
 static void test_lengths(struct lw_post post, int64_t n)
 {
     for (int64_t cut = 0; cut <= n; cut++) {
@@ -83,7 +84,7 @@ static void test_axes(void)
 
 static void test_folding(void)
 {
-    const double taps[] = {1, 2, 4, 8, 16, 32};        /* three complex ones, or six real */
+    const double taps[] = {1, 2, 4, 8, 16, 32};        /* three complex taps, or six real ones */
     double out[10], end[8];
     lw_post_fold((struct lw_post){.kind = LW_POST_DERIVATIVE}, taps, 3, 2, out);
     lw_post_fold_end((struct lw_post){.kind = LW_POST_DERIVATIVE}, taps, 3, 2, end);

@@ -1,5 +1,5 @@
-/* Rounds, slices and groups over small ranges, exhaustively: every output of every channel is computed exactly once, in
- * order, cut only on the grid, and no slice that another rank depends on is shorter than the halo. */
+/* test_rounds.c - exhaustive tests of rounds, slices and groups over small ranges: every output of every channel is computed
+ * once, in order; cuts lie on the grid only; and no slice that another rank depends on is shorter than the halo. */
 #include "../check.h"
 #include "signal/rounds.h"
 
@@ -39,7 +39,7 @@ static void check_round(const struct lw_rounds *rounds, int64_t round, unsigned 
     }
 }
 
-/* A run that ends after `n_done` rounds, and others that go on with what it and each other have left, in rounds of other sizes. */
+/* A run ends after `n_done` rounds. Further runs, with rounds of other sizes, each continue with what the runs before have left. */
 static void check_rest(struct lw_grid grid, int n_ranks, enum lw_split split, int64_t n_done)
 {
     enum { MOST = 64 };

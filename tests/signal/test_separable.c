@@ -1,4 +1,5 @@
-/* Column times row: found exactly where it is one, with what is left where it is not. */
+/* test_separable.c - tests of the separation of a kernel into column times row: an exact product is found, and otherwise the
+ * remainder is right. */
 #include "../check.h"
 #include "signal/separable.h"
 
@@ -54,7 +55,7 @@ static void test_product(int parts)
     CHECK(off < 1e-15, "%d parts: the factors' product is off by %g", parts, off);
 }
 
-/* A diagonal of two ones: any product leaves one of them, half of the energy. */
+/* The 2 x 2 identity: any product of column and row leaves half of its energy. */
 static void test_rest(void)
 {
     double column[2], row[2];
@@ -64,7 +65,7 @@ static void test_rest(void)
     CHECK(lw_separate(zeros, 2, 2, false, column, row) == 0 && column[0] == 0 && row[0] * column[1] == 0, "zeros are separable");
 }
 
-/* 3 a b' + 1e-3 c d' with orthogonal factors: what is left is the smaller singular value. */
+/* 3 a b' + 1e-3 c d' with orthogonal factors: the remainder is the smaller singular value. */
 static void test_nearly(void)
 {
     double column[2], row[2];

@@ -1,4 +1,5 @@
-/* test_spread.c - sigma of noise with and without signals in it, against the truth and against the definition on sorted values. */
+/* test_spread.c - tests of sigma of noise with and without signals, against the true value and against the definition on sorted
+ * values. */
 #include "../check.h"
 #include "signal/spread.h"
 
@@ -23,14 +24,14 @@ static double uniform(void)
 
 static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()); }
 
-/* Noise of 1, and a pulse of `height` in a part of all periods. */
+/* Make noise of sigma 1, with a pulse of `height` in the given part of every period. */
 static void make(int n_numbers, double part, double height)
 {
     for (int i = 0; i < n_numbers; i++)
         values[i] = normal() + (i % 5000 < part * 5000 ? height : 0);
 }
 
-/* Sigma of n values in three parts, the first bins of which are left out where they are empty. */
+/* Sigma of n values, counted in three parts. Empty first bins of a part are left out. */
 static double sigma_of(enum lw_precision precision, bool is_complex, int64_t n, const unsigned char *leaves_out, double *n_finite)
 {
     const int64_t bins = lw_spread_bins(precision), cuts[] = {0, n / 3, n / 2, n}, parts = is_complex ? 2 : 1;
@@ -114,7 +115,7 @@ static void complexes(void)
     }
 }
 
-/* Scales near the ends of the types, whose squares are no numbers. */
+/* Scales near the ends of the types' ranges, where squares overflow or underflow. */
 static void scales(void)
 {
     static const double scales[] = {1e-30, 1e30, 1e-300, 1e300};
@@ -135,7 +136,7 @@ static void scales(void)
     }
 }
 
-/* What is not finite does not count, nor what is left out. */
+/* Values that are not finite do not count, and left-out values do not, either. */
 static void left_out(void)
 {
     double n_finite, few;
@@ -151,7 +152,7 @@ static void left_out(void)
     CHECK(sigma_of(LW_SINGLE, false, N, NULL, &few) < sigma, "zeros that count lower nothing");
 }
 
-/* Noise of 0: more than half of the values are 0, or there are none. */
+/* The noise is 0 where more than half of the values are 0, or where there are no values. */
 static void nothing(void)
 {
     double n_finite;
@@ -166,7 +167,7 @@ static void nothing(void)
     CHECK(sigma_of(LW_SINGLE, false, 0, NULL, &n_finite) == 0 && n_finite == 0, "there is none");
 }
 
-/* Numbers of few bits stand near the middle of their bins. */
+/* Values of few bits lie near the middle of their bins. */
 static void levels(void)
 {
     double n_finite;
@@ -182,7 +183,7 @@ static void levels(void)
 
 enum { PLACES = 700, ACROSS = 37 };
 
-/* Values [PLACES][ACROSS]: series [first, first + n) counted together, and each by itself. */
+/* Series [first, first + n) of values [PLACES][ACROSS] give the same counts together as one by one. */
 static void check_abreast(enum lw_precision precision, bool is_complex, int first, int n, bool skips)
 {
     static uint32_t together[LW_SPREAD_SERIES * MOST_BINS], alone[MOST_BINS];

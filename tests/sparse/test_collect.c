@@ -1,6 +1,6 @@
-/* Samples of a sparse run on the rank that needs them, against the formula that made the file: for every gap from "reads are free"
- * to "bandwidth is free", for few and many I/O threads and none, contiguous and in chunks, all channels at a time or some, and all
- * samples of a channel. A file that has been cut off fails on all ranks. */
+/* test_collect.c - tests that each rank of a sparse run gets the samples it needs, against the formula that made the file. The
+ * tests cover every gap from "reads are free" to "bandwidth is free", few, many and no I/O threads, contiguous and chunked files,
+ * all channels at a time or some, and all samples of a channel. A file that was cut off fails on all ranks. */
 #include "../check.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -16,7 +16,7 @@
 
 enum { N = 1 << 17, N_CHANNELS = 3, SPARSITY = 4, FIRST = 1000, N_VIEW = N - 2 * FIRST };
 
-/* One number of a sample; some are not finite. */
+/* One part of a sample; some parts are not finite. */
 static double number_of(int64_t channel, int64_t sample, int part)
 {
     const uint64_t bits = lw_random_bits(77, (uint64_t)((channel * N + sample) * 2 + part));
@@ -40,7 +40,7 @@ static void write_dataset(hid_t file, const char *path, bool slow, bool packed, 
     H5Sclose(space);
 }
 
-/* /fast and /packed: complex float64 [channel][time]; /slow: complex float32 [time][channel]. */
+/* Datasets: /fast and /packed are complex float64 [channel][time]; /slow is complex float32 [time][channel]. */
 static void make_input(const char *name)
 {
     const hid_t wide = H5Tcreate(H5T_COMPOUND, 16), narrow = H5Tcreate(H5T_COMPOUND, 8);
@@ -71,11 +71,11 @@ static void make_input(const char *name)
 
 struct way {
     const char *dataset, *axis, *channels, *io, *threads;
-    bool is_raw;                /* what is expected */
+    bool is_raw;                /* whether the run is expected to read raw bytes */
     int first_channel, n_channels, step;
 };
 
-/* Bytes that are read on in the time of another read. */
+/* Gaps to try: a read over this many bytes takes as long as one more read. */
 static const double gaps[] = {0, 1, 100, 4096, 1e5, 1e30};
 
 static void set(struct lw_options *options, const char *name, const char *text)
@@ -121,7 +121,7 @@ static void open_run(struct lw_sparse *run, struct lw_comm *comm, const struct l
     CHECK(run->request.spec.n == N_VIEW && run->n_channels == way->n_channels && run->plan.n_attempts > 0, "another view");
 }
 
-/* Reads of at most `block` samples of `group` channels. */
+/* Limit reads to `block` samples of `group` channels. */
 static void size_reads(struct lw_sparse *run, int64_t group, int64_t block)
 {
     struct lw_view_spec view = run->setup.job.view;
@@ -225,7 +225,7 @@ static void check_way(struct lw_comm *comm, const char *file, const struct way *
     lw_options_destroy(options);
 }
 
-/* The library reads zeros there, and the check after the last read finds a file that has changed. */
+/* HDF5 reads zeros beyond the end of the cut file. The check after the last read finds that the file has changed. */
 static void check_cut_off(struct lw_comm *comm, const char *file, const struct way *way)
 {
     struct lw_options *const options = make_options(file, way);
@@ -240,7 +240,7 @@ static void check_cut_off(struct lw_comm *comm, const char *file, const struct w
           "list");
     double *const values = malloc((size_t)samples.total * 2 * sizeof *values);
     lw_comm_barrier(comm);
-    if (run.rank == 0)          /* channel 0 is cut in its last part alone: other ranks have nothing to complain of */
+    if (run.rank == 0)          /* only the last part of channel 0 is cut off: other ranks report nothing */
         CHECK(truncate(file, run.place.offset + (int64_t)(N_VIEW - 2000) * run.place.axis_bytes) == 0, "cannot cut %s", file);
     lw_comm_barrier(comm);
     CHECK(lw_sparse_collect(&run, &samples, 0, 1, values, &err) == LW_EIO, "code %d", err.code);

@@ -1,5 +1,5 @@
-/* What a run tells its listeners: after each round, in order, the outputs that all ranks have written, the same on every rank;
- * and a listener's error ends the run on every rank, without a result. */
+/* test_events.c - tests of a run's listeners. After each round a listener gets, in order and the same on every rank, the outputs
+ * that all ranks have written. A listener's error ends the run on every rank without a result. */
 #include "../check.h"
 #include "cli/commands.h"
 #include "stream/loop.h"
@@ -43,11 +43,11 @@ struct watch {
     struct lw_comm *comm;
     const struct lw_rounds *rounds;
     int64_t n_told;
-    int64_t fails_at;           /* rounds written; 0: never */
+    int64_t fails_at;           /* number of written rounds after which the listener fails; 0: never */
     struct lw_written last;
 };
 
-/* Outputs of all blocks before a round. */
+/* Number of outputs of all blocks before round `end`. */
 static int64_t outputs_before(const struct lw_rounds *rounds, int64_t end)
 {
     int64_t outputs = 0;

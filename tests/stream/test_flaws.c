@@ -1,4 +1,5 @@
-/* Where samples that are not finite lie: found in every layout as a search of all of them finds it, bounded, and over ranks. */
+/* test_flaws.c - tests of the search for samples that are not finite: in every layout its places are those of a full search, its
+ * work is bounded, and ranks combine what they find. */
 #include "../check.h"
 #include "comm/comm.h"
 #include "stream/not_finite.h"
@@ -9,7 +10,7 @@
 
 enum { LENGTH = 30000, HALO = 7, BEFORE = 3, CHANNELS = 3, WIDTH = 5 };
 
-/* Position `p` of the axis, behind a halo of the block. */
+/* Address of position `p` of the axis. The halo of the block comes first. */
 static float *place(float *samples, enum lw_layout layout, int64_t width, int channel, int64_t p, int64_t value)
 {
     if (layout == LW_TIME_SLOW)
@@ -17,7 +18,7 @@ static float *place(float *samples, enum lw_layout layout, int64_t width, int ch
     return &samples[((HALO + LENGTH) * channel + HALO + p) * width + value];
 }
 
-/* The window position of the block's first sample is BEFORE, sample 1000 of the input stands at window position 0. */
+/* The block's first sample has window position BEFORE. Sample 1000 of the input has window position 0. */
 static void check_one(enum lw_layout layout, int64_t width, const int64_t *positions, int n_positions, int64_t begin)
 {
     float *const samples = calloc((size_t)((HALO + LENGTH) * CHANNELS * width), sizeof *samples);
@@ -44,7 +45,7 @@ static void check_one(enum lw_layout layout, int64_t width, const int64_t *posit
               "layout %d: [%lld, %lld), not [%lld, %lld]", (int)layout, (long long)flaws.first, (long long)flaws.end,
               (long long)(1000 + BEFORE + first), (long long)(1000 + BEFORE + last));
 
-    /* once enough has been looked at, the end is rough, but never before the last one */
+    /* after the bounded number of looks the end is approximate, but never before the last such sample */
     struct lw_flaws tired = {.n_sought = (int64_t)1 << 30};
     lw_not_finite_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &tired);
     CHECK(n == 0 || (tired.first == flaws.first && tired.end >= flaws.end && (tired.is_rough || tired.end == flaws.end)),
@@ -60,7 +61,7 @@ static void check_layouts(void)
     srand(7);
     for (int trial = 0; trial < 40; trial++) {
         const int n = trial % 8;
-        const int64_t range = trial % 3 == 0 ? 40 : LENGTH;     /* all in the beginning, or anywhere: one in each place at most */
+        const int64_t range = trial % 3 == 0 ? 40 : LENGTH;     /* all near the beginning, or one in each fortieth of the axis */
         for (int i = 0; i < n; i++)
             positions[i] = (rand() % (range / 40)) * 40 + i * (range > 40 ? 1 : 5);
         const int64_t begin = trial % 5 == 4 ? LENGTH / 2 : 0;
@@ -72,7 +73,7 @@ static void check_layouts(void)
     check_one(LW_TIME_SLOW, 1, (const int64_t[]){LENGTH - 1}, 1, 0);
 }
 
-/* Ranks with and without; the rough end of one counts if no other knows of a later one. */
+/* Ranks with and without such samples. An approximate end counts only if no other rank has a later exact one. */
 static void check_sum(struct lw_comm *comm)
 {
     const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);

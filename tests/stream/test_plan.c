@@ -1,5 +1,6 @@
-/* The memory budget over many shapes and limits: a plan never exceeds its limit, a refusal names it and is justified (the
- * smallest legal round does exceed it), more memory never gives smaller rounds, and nothing but the rounds depends on it. */
+/* test_plan.c - tests of the memory budget over many shapes and limits. A plan never exceeds its limit. A refusal names the limit
+ * and is justified: the smallest legal round exceeds it. More memory never gives smaller rounds, and the limit affects only the
+ * rounds. */
 #include "../check.h"
 #include "io/write/writer.h"
 #include "stream/plan.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An engine that computes nothing and takes a known number of bytes. */
+/* An engine that computes nothing and needs a known number of bytes. */
 static int plan_op(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                    struct lw_error *err)
 {
@@ -41,7 +42,7 @@ static void make_job(struct lw_job *job, int64_t n, int64_t n_channels, int64_t 
                                   .n_channels = n_channels, .ols = {.n_filters = 3, .n_taps = n_taps}};
 }
 
-/* Host bytes of a plan with the smallest rounds there are. */
+/* Host bytes of a plan with the smallest possible rounds. */
 static int64_t smallest_bytes(const struct lw_plan_spec *spec, struct lw_plan plan)
 {
     const struct lw_grid grid = plan.rounds.grid;
@@ -75,7 +76,7 @@ static void check_limits(struct lw_plan_spec spec)
     CHECK(before > 0, "64 GiB are not enough");
 }
 
-/* With the least memory that there is a plan for, slices are one part long: one of eight threads works, and rounds are many. */
+/* A plan with the least possible memory has slices of one part, so that one of eight threads works, and many rounds. */
 static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
 {
     struct lw_engine threads = fake;

@@ -1,6 +1,6 @@
-/* Sinks: two products of one slot, a bank of filters and an array that holds every third output of each channel, handed over
- * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. The rows of a table stand run by
- * run, whatever rank has them. */
+/* test_sink.c - tests of sinks. Two products of one slot, a bank of filters and every third output of each channel, are the same
+ * in the file for any cut into slices, also where the series is interpolated. The rows of a table are ordered by run, whichever
+ * rank had them. */
 #include "../check.h"
 #include "io/read/reader.h"
 #include "io/write/writer.h"
@@ -13,7 +13,7 @@
 
 enum { N_FILTERS = 2, N_CHANNELS = 5, EVERY = 3 };
 
-/* What stands in the file: a number that says where it belongs. */
+/* The expected element of the file: a number that encodes its place. */
 static float value(int product, int64_t plane, int64_t channel, int64_t output)
 {
     return (float)(((product * N_FILTERS + plane) * N_CHANNELS + channel) * 1000 + output);
@@ -41,7 +41,7 @@ static void make_job(struct lw_job *job, int64_t n, int rate)
         .axis_dim = 1, .channel_dim = 0};
 }
 
-/* As an engine would: arrays [plane][channel][output], packed for what the block has. */
+/* Fill a slot's arrays [plane][channel][output] packed for its block, as an engine does. */
 static void fill(const struct lw_op_plan *plan, struct lw_slot *slot)
 {
     const struct lw_block *const block = &slot->block;
@@ -86,7 +86,7 @@ static void check_rows(struct lw_reader *reader, int product, int64_t n_rows, in
     free(row);
 }
 
-/* The bank is read as a plane of rows for each filter: as images. */
+/* The bank of filters is read like images: one plane of rows for each filter. */
 static void check_file(struct lw_comm *comm, const char *file, const struct lw_job *job, int64_t slice)
 {
     struct lw_error err;
@@ -161,7 +161,7 @@ static void fill_rows(const void *context, int64_t run, int64_t first, int64_t c
         ((struct row *)into)[i] = (struct row){run, first + i};
 }
 
-/* As many numbers as int64 elements: the rows, one behind the other. */
+/* The table is read as rows one after the other, each of so many int64 elements as it has columns. */
 static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_rows)
 {
     static const struct lw_column columns[] = {{"run", LW_COLUMN_INT}, {"number", LW_COLUMN_INT}};
@@ -189,7 +189,7 @@ static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_r
     H5Tclose(type);
     H5Dclose(dataset);
     H5Fclose(in);
-    lw_comm_barrier(comm);      /* before the file is replaced */
+    lw_comm_barrier(comm);      /* all ranks have read before the file is replaced */
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
-/* Checksums of blocks: each is that of the elements which the header names, gathered one by one, in either layout, for pairs of
- * channels, thinned out and interpolated; and the same however the array is cut, with a pool and without. */
+/* test_sums.c - tests of the checksums of blocks. Each is that of the elements that the header names, gathered one by one: in
+ * either layout, for pairs of channels, thinned out and interpolated. Any cut of the array gives the same checksums, with a pool
+ * and without. */
 #include "../check.h"
 #include "io/codecs/hash.h"
 #include "stream/sums/block_sums.h"
@@ -12,13 +13,13 @@ enum { GUARD = 0x5a };
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Elements of the first `outputs` outputs. */
+/* Number of elements of the first `outputs` outputs. */
 static int64_t elements_before(const struct lw_sums_shape *s, int64_t outputs)
 {
     return outputs >= s->n_outputs ? up(s->n_outputs, s->every) * s->rate - (s->rate - 1) : up(outputs, s->every) * s->rate;
 }
 
-/* Bytes that tell the place of each value; an element is `width` of them. */
+/* Bytes that encode the place of each value; an element has `width` values. */
 static char *make_array(const struct lw_sums_shape *s, int64_t length)
 {
     const int64_t n = s->n_planes * s->n_channels * length * s->width * s->value_bytes;
@@ -36,7 +37,7 @@ static const char *element(const struct lw_sums_shape *s, const char *data, int6
     return data + at * s->width * s->value_bytes;
 }
 
-/* By the definition. */
+/* The checksum by definition: the block's elements gathered one by one. */
 static uint64_t wanted(const struct lw_sums_shape *s, const char *data, int64_t length, int64_t plane, int64_t channel_block,
                        int64_t block)
 {
@@ -51,7 +52,7 @@ static uint64_t wanted(const struct lw_sums_shape *s, const char *data, int64_t 
     return sum;
 }
 
-/* The part of the array that a block has, packed as an engine packs it. */
+/* The block's part of the array, packed as an engine packs it. */
 static char *cut(const struct lw_sums_shape *s, const char *data, int64_t length, const struct lw_block *block)
 {
     const int64_t first = elements_before(s, block->first), count = elements_before(s, block->first + block->count) - first;
@@ -97,7 +98,7 @@ static void check_block(const struct lw_sums_shape *s, const char *data, int64_t
     free(part);
 }
 
-/* All of it, and every cut into two along each dimension. */
+/* The array whole, and cut into two at every place of each dimension. */
 static void check_shape(const struct lw_sums_shape *s, char *gather, struct lw_pool *pool)
 {
     const int64_t length = elements_before(s, s->n_outputs), blocks = lw_sums_blocks(s, s->n_outputs);
@@ -147,7 +148,7 @@ static void check_small(char *gather, struct lw_pool *pool)
                     }
 }
 
-/* Blocks that are longer than what is gathered at a time, and pieces of several threads. */
+/* Blocks longer than one gathering step, and pieces of several threads. */
 static void check_large(char *gather, struct lw_pool *pool)
 {
     const struct lw_sums_shape longer = {.layout = LW_TIME_SLOW,

@@ -1,6 +1,6 @@
-/* Windows of a signal continued beyond its ends, read from a file by 1 to 3 ranks: every sample is the one that the index map
- * names, in both layouts, for every boundary, with parts inside, across the ends and entirely outside; read by HDF5 and by the
- * threads of a pool, at once and begun long before the end is waited for. */
+/* test_window.c - tests of windows of a signal continued beyond its ends, read from a file by 1 to 3 ranks. Every sample is the
+ * one that the index map names, in both layouts and for every boundary, with parts inside, across the ends and entirely outside.
+ * HDF5 reads them, or the threads of a pool, at once or begun long before the wait. */
 #include "../check.h"
 #include "io/write/writer.h"
 #include "stream/window.h"
@@ -62,7 +62,7 @@ static void check_part(struct lw_stream_window *window, const struct lw_window_s
     free(into);
 }
 
-/* @param pool  NULL: HDF5 reads */
+/* @param pool NULL: HDF5 reads */
 static void check_window(struct lw_comm *comm, struct lw_pool *pool, const char *file, enum lw_layout layout,
                          enum lw_boundary boundary, int64_t n, int64_t n_taps)
 {
@@ -80,7 +80,7 @@ static void check_window(struct lw_comm *comm, struct lw_pool *pool, const char 
                                         .n_samples = n, .n_taps = n_taps, .max_channels = N_CHANNELS};
     struct lw_stream_window *window = NULL;
     CHECK(lw_window_create(&spec, &window, &err) == LW_OK, "%s", err.message);
-    /* ranks ask for parts of different lengths, rank 0 sometimes for nothing */
+    /* ranks ask for parts of different lengths; rank 0 sometimes asks for nothing */
     const int64_t rank = lw_comm_rank(comm), longer = lw_comm_size(comm) - 1;
     for (int64_t begin = 1 - n_taps; begin < n + n_taps - 1; begin += 3)
         for (int64_t length = 0; length < n_taps && begin + length + longer < n + n_taps; length += 2)
