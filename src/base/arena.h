@@ -1,19 +1,19 @@
-/* arena.h - one allocation carved into aligned parts, so that what is planned in bytes is what is allocated.
+/* arena.h - one allocation carved into aligned parts, so that the bytes planned are the bytes allocated.
  *
- * The same code lays the parts out twice: once to count (base NULL), once over the memory. */
+ * The code that lays out the parts runs twice: once with base NULL, which only counts bytes; once over the allocated memory. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define LW_ARENA_ALIGNMENT 512          /* of every part: what cudaMalloc gives, and more than cuFFT asks */
+#define LW_ARENA_ALIGNMENT 512          /* alignment of every part, bytes: the same as from cudaMalloc, and more than cuFFT needs */
 
 struct lw_arena {
-    char *base;                 /* NULL while counting */
+    char *base;                 /* start of the memory; NULL while counting */
     int64_t used;
 };
 
-/** The next part; NULL while counting. */
+/** Return the next part of `bytes` bytes, rounded up to the alignment; NULL while counting. */
 static inline void *lw_arena_take(struct lw_arena *arena, int64_t bytes)
 {
     char *const part = arena->base ? arena->base + arena->used : NULL;

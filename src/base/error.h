@@ -13,7 +13,7 @@
 
 LW_C_BEGIN
 
-/* name, exit code, what it stands for */
+/* name, exit code, meaning */
 #define LW_ERROR_CODES(X)                                             \
     X(LW_OK, 0, "done")                                               \
     X(LW_EUSAGE, 2, "usage")                                          \
@@ -30,19 +30,19 @@ enum lw_code {
 };
 
 struct lw_error {
-    int code;               /* an lw_code */
-    int rank;               /* the rank it happened on, -1: not known or all alike */
-    char host[64];          /* that rank's host, "" : not known */
-    char message[1024];     /* one line without a final full stop or newline */
-    char list[4096];        /* further lines, each with a newline behind it: what there is instead; "": none */
+    int code;               /* an enum lw_code */
+    int rank;               /* rank where the error happened; -1: unknown, or the same on all ranks */
+    char host[64];          /* host name of that rank; "": unknown */
+    char message[1024];     /* one line, without a final full stop or newline */
+    char list[4096];        /* further lines, each ended by a newline, that list the valid alternatives; "": none */
 };
 
-/** Write a message and return `code`: `return lw_fail(err, LW_ECONFIG, "--segment %d is not in %d..%d", ...)`.
- * @param err  may be NULL where the caller does not want the text; rank and host are left for the caller to fill */
+/** Write a message into `err` and return `code`: `return lw_fail(err, LW_ECONFIG, "--segment %d is not in %d..%d", ...)`.
+ * @param err  NULL: the message is not wanted. The caller fills in rank and host. */
 int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/** Add a line to the list of an error that lw_fail has written. False: there is no room for it, and nothing has changed.
- * @param err  may be NULL: nothing is done */
+/** Add a line to the list of an error that lw_fail has written. Return false, with nothing changed, if the list is full.
+ * @param err  NULL: nothing is done */
 bool lw_error_add(struct lw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 LW_C_END

@@ -16,7 +16,8 @@ static bool is_regular(const struct stat *status, char why[96])
     return false;
 }
 
-/* Asked before it is opened, since opening a device may do something; and after, in case it was replaced meanwhile. */
+/* The type is checked twice: before open, since opening a device may have effects; and after, in case the file was replaced
+ * meanwhile. */
 int lw_file_open(const char *path, char why[96])
 {
     struct stat status;
@@ -39,7 +40,7 @@ int lw_file_open_input(const char *path, int *fd, struct lw_error *err)
     return *fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", path, why);
 }
 
-/* On a file system that cannot rename so, an empty file claims the name first. */
+/* Where the file system has no such rename, an empty file claims the name first. */
 int lw_file_rename_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -64,7 +65,7 @@ int lw_standard_open(struct lw_error *err)
 {
     /* Standard output is opened for reading, so that a write to it fails, as one to a closed descriptor does. */
     static const int modes[] = {[STDIN_FILENO] = O_RDONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_WRONLY};
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)      /* open takes the lowest number that is free */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)      /* open returns the lowest free number */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
             return lw_fail(err, LW_ESYSTEM, "descriptor %d is closed and cannot be opened on /dev/null: %s", fd, strerror(errno));
     return LW_OK;

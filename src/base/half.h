@@ -1,13 +1,15 @@
-/* half.h - IEEE 754 binary16: a sign, five bits of exponent and ten of fraction. It is arithmetic on bits, so that every
- * instruction set makes the same of a number, and loops become vector code on all of them. */
+/* half.h - IEEE 754 binary16: one sign bit, five bits of exponent, ten of fraction.
+ *
+ * The conversions use integer arithmetic on the bits: all instruction sets give the same result, and compilers can vectorise
+ * loops. */
 #pragma once
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define LW_HALF_BEYOND 65520.0f         /* magnitudes from here on round to infinity */
-#define LW_HALF_LEAST_NORMAL 0x1p-14f   /* smaller ones are multiples of 2^-24 */
+#define LW_HALF_BEYOND 65520.0f         /* magnitudes from this one on round to infinity */
+#define LW_HALF_LEAST_NORMAL 0x1p-14f   /* smaller magnitudes are multiples of 2^-24 */
 
 #define LW_HALF_SIGN 0x8000
 #define LW_HALF_INFINITY 0x7c00
@@ -20,24 +22,24 @@ static inline uint32_t lw_bits_of_float(float x)
     return bits;
 }
 
-/** The half nearest to x, the even one of two; also where it is subnormal. */
+/** Return the half nearest to x, ties to even; subnormal halves are rounded the same way. */
 static inline uint16_t lw_half_of_float(float x)
 {
     const uint32_t bits = lw_bits_of_float(x), magnitude = bits & INT32_MAX;
     const float size = fabsf(x);
-    /* The exponent's bias goes from 127 to 15. What is added rounds the lower 13 of the 23 bits of the fraction; a carry out of
-     * the fraction raises the exponent. */
+    /* The exponent's bias changes from 127 to 15. The added terms round away the lower 13 of the 23 fraction bits; a carry out
+     * of the fraction raises the exponent. */
     const uint32_t normal = (magnitude - (UINT32_C(112) << 23) + (UINT32_C(1) << 12) - 1 + (magnitude >> 13 & 1)) >> 13;
-    /* Floats from 1/2 on are multiples of 2^-24, as subnormal halves are: the sum is rounded to one. */
+    /* Floats from 1/2 to 1 are multiples of 2^-24, and so are subnormal halves: the sum rounds x to one. */
     const uint32_t subnormal = lw_bits_of_float(size + 0.5f) - lw_bits_of_float(0.5f);
     const uint32_t finite = size < LW_HALF_LEAST_NORMAL ? subnormal : normal;
     const uint32_t number = size >= LW_HALF_BEYOND ? LW_HALF_INFINITY : finite;
     return (uint16_t)((size != size ? LW_HALF_NAN : number) | (bits >> 16 & LW_HALF_SIGN));
 }
 
-/** The same for a double, in one rounding. Where the first 24 bits do not hold x, the last of them becomes 1: the float is then
- * on the side of every half, and of every middle of two, that x is on (rounding to odd: Boldo and Melquiond, IEEE Transactions
- * on Computers 57 (2008), 462). */
+/** Return the half nearest to a double, with a single rounding. If the first 24 bits cannot hold x, the last of them is set to 1:
+ * the float then lies on the same side as x of every half and of every midpoint between two halves (rounding to odd: Boldo and
+ * Melquiond, IEEE Transactions on Computers 57 (2008), 462). */
 static inline uint16_t lw_half_of_double(double x)
 {
     const uint64_t low = (UINT64_C(1) << 29) - 1;
@@ -48,7 +50,7 @@ static inline uint16_t lw_half_of_double(double x)
     return lw_half_of_float((float)x);
 }
 
-/** The largest half with the sign of `half`. */
+/** Return the largest finite half with the sign of `half`. */
 static inline uint16_t lw_half_largest(uint16_t half) { return (uint16_t)((half & LW_HALF_SIGN) | (LW_HALF_INFINITY - 1)); }
 
 static inline double lw_half_value(uint16_t half)

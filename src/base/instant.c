@@ -16,7 +16,7 @@ enum { DAY = 86400, ATTOSECOND_DIGITS = 18 };
 
 /* ---- dates of the Gregorian calendar ---- */
 
-/* Days from 1970-01-01, for months 1 to 12: years that begin in March have their leap day at the end. */
+/* Days from 1970-01-01, for months 1 to 12. Counting years from March puts the leap day at the end of a year. */
 static int64_t days_of_date(int64_t year, int month, int day)
 {
     const int64_t y = month > 2 ? year : year - 1;
@@ -37,7 +37,7 @@ static void date_of_days(int64_t days, int64_t *year, int *month, int *day)
 
 /* ---- texts ---- */
 
-/* Exactly `n` digits. @param separator  in front of them; 0: there is none */
+/* Parse exactly `n` digits. @param separator  the character required before them; 0: none */
 static bool take_digits(const char **at, char separator, int n, int *value)
 {
     if (separator && *(*at)++ != separator)
@@ -68,7 +68,7 @@ static bool take_date(const char **at, int64_t *days)
     return found_month == month && found_day == day;
 }
 
-/* Seconds may be left out. @param attoseconds  is 0 before */
+/* Parse a time of day; seconds are optional. @param attoseconds  0 on entry */
 static bool take_time(const char **at, int64_t *seconds, int64_t *attoseconds)
 {
     int hour, minute, second = 0;
@@ -90,7 +90,7 @@ static bool take_time(const char **at, int64_t *seconds, int64_t *attoseconds)
     return hour <= 23 && minute <= 59 && second <= 60;
 }
 
-/* Z, +02:00, -0330, +02 or nothing. @param seconds  that it is ahead of UTC */
+/* Parse Z, +02:00, -0330, +02 or nothing. @param seconds  set to the offset ahead of UTC */
 static bool take_offset(const char **at, int64_t *seconds)
 {
     int hours, minutes = 0;
@@ -184,7 +184,7 @@ static bool shortest_decimal(double value, struct decimal *out)
     return true;
 }
 
-/* `all` attoseconds from the epoch on. */
+/* Make an instant from a number of attoseconds since the epoch. */
 static bool make_instant(wide all, struct lw_instant *out)
 {
     wide seconds = all / LW_ATTOSECONDS;
@@ -196,12 +196,12 @@ static bool make_instant(wide all, struct lw_instant *out)
     return true;
 }
 
-/* So many units from the epoch on. Decimal places beyond the attosecond are dropped. */
+/* Make an instant `number` units after the epoch. Decimal places beyond the attosecond are dropped. */
 static bool from_units(double number, int64_t unit_seconds, struct lw_instant *out)
 {
     struct decimal value;
     if (!shortest_decimal(number, &value) || (value.exponent > 11 && value.digits != 0))
-        return false;                   /* nearly 10^12 s or more */
+        return false;                   /* at least 10^12 units */
     wide all = (wide)value.digits * unit_seconds;
     int exponent = value.digits == 0 ? 0 : value.exponent + ATTOSECOND_DIGITS;
     for (; exponent > 0; exponent--)
@@ -244,7 +244,7 @@ int lw_instant_compare(struct lw_instant a, struct lw_instant b)
 
 #define GPS_EPOCH ((int64_t)315964800)         /* 1980-01-06, in seconds of POSIX */
 
-/* From these days on, UTC is one second more behind GPS. */
+/* First days of the months from which UTC is one second further behind GPS. */
 static const struct {
     short year, month;
 } leaps[] = {
@@ -282,7 +282,7 @@ bool lw_period_make(int64_t numerator, int64_t denominator, struct lw_period *ou
     return true;
 }
 
-/* A decimal number as a fraction in lowest terms: its powers of ten meet only the factors 2 and 5. */
+/* A power of ten has only the factors 2 and 5: dividing these out keeps the fraction in lowest terms. */
 bool lw_period_from_seconds(double seconds, struct lw_period *out)
 {
     struct decimal decimal;
@@ -308,7 +308,7 @@ bool lw_period_from_seconds(double seconds, struct lw_period *out)
 bool lw_period_from_rate(double hertz, struct lw_period *out)
 {
     struct lw_period rate;
-    if (!lw_period_from_seconds(hertz, &rate))          /* as a number */
+    if (!lw_period_from_seconds(hertz, &rate))          /* parsed as a plain number */
         return false;
     *out = (struct lw_period){rate.denominator, rate.numerator};
     return true;
@@ -346,7 +346,7 @@ static long double seconds_between(struct lw_instant a, struct lw_instant b)
 
 #define FURTHEST_SAMPLE ((int64_t)4000000000000000000)
 
-/* To within rounding at first; then by what is left, which is exact. */
+/* The first estimate is right to within rounding. The remaining difference is computed exactly and corrects it. */
 int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, struct lw_instant at, double *off)
 {
     const long double seconds = seconds_between(start, at);

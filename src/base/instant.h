@@ -1,12 +1,11 @@
-/* instant.h - times and sampling periods without rounding, so that the time of every sample of a survey is exact, however long
- * it is. Pure.
+/* instant.h - times and sampling periods without rounding: the time of every sample is exact, however long the survey. Pure.
  *
  *     instant   seconds and attoseconds (1e-18 s) since an epoch
- *     period    a fraction of whole numbers, in seconds: of 4096 Hz 1/4096, of 512 us 64/125000
+ *     period    seconds as a fraction of whole numbers: 1/4096 for 4096 Hz, 64/125000 for 512 us
  *
- * The epoch is 1970-01-01T00:00:00 UTC with days of 86400 s, as POSIX counts, or that of GPS, 1980-01-06T00:00:00 UTC, from which
- * all seconds are counted, leap seconds too. Numbers that files store in binary are taken as the shortest decimal number that
- * reads back as the same: 0.000512 is 512 us. */
+ * There are two epochs. The POSIX epoch is 1970-01-01T00:00:00 UTC; every day has 86400 s. The GPS epoch is 1980-01-06T00:00:00
+ * UTC; leap seconds are counted. A binary floating-point number in a file stands for the shortest decimal number that reads back
+ * as the same: 0.000512 means exactly 512 us. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,52 +14,52 @@
 #define LW_ATTOSECONDS ((int64_t)1000000000000000000)      /* in one second */
 
 struct lw_instant {
-    int64_t seconds;            /* at most LW_MOST_SECONDS from the epoch, on either side */
+    int64_t seconds;            /* magnitude at most LW_MOST_SECONDS */
     int64_t attoseconds;        /* 0 <= attoseconds < LW_ATTOSECONDS */
 };
 
 #define LW_MOST_SECONDS ((int64_t)250000000000)             /* about 8000 years */
 
-/* Lowest terms; both positive. numerator 0: not known. */
+/* Fraction in lowest terms; both numbers positive. numerator 0: period unknown. */
 struct lw_period {
     int64_t numerator, denominator;
 };
 
 enum { LW_INSTANT_TEXT = 48 };
 
-/** "2015-09-14T09:50:45.39", "2015-09-14 09:50:45Z", "2015-09-14", "20150914T095045", with an offset such as +02:00; UTC if
- * there is none. Digits beyond the 18th are dropped. False: no such text, a day that does not exist, or one beyond
- * LW_MOST_SECONDS. */
+/** Parse "2015-09-14T09:50:45.39", "2015-09-14 09:50:45Z", "2015-09-14" or "20150914T095045", each with an optional offset such
+ * as +02:00; UTC without one. Digits beyond the 18th are dropped. Return false for any other text, a date that does not exist,
+ * or a time beyond LW_MOST_SECONDS. */
 bool lw_instant_parse(const char *text, struct lw_instant *out);
 
-/** "2015-09-14T09:50:45.39": to the last digit that is not 0. */
+/** Write an instant as "2015-09-14T09:50:45.39", without trailing zeros. Return `text`. */
 const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT]);
 
-/* False: not finite, or beyond LW_MOST_SECONDS. */
+/* Convert a number to an instant. Return false if the number is not finite or the instant lies beyond LW_MOST_SECONDS. */
 bool lw_instant_from_seconds(double seconds, struct lw_instant *out);
-bool lw_instant_from_ticks(int64_t ticks, int64_t per_second, struct lw_instant *out);     /* nanoseconds: 1000000000 */
+bool lw_instant_from_ticks(int64_t ticks, int64_t per_second, struct lw_instant *out);     /* nanoseconds: per_second 1e9 */
 bool lw_instant_from_mjd(double days, struct lw_instant *out);      /* modified Julian date: days since 1858-11-17 */
 
 double lw_instant_seconds(struct lw_instant instant);               /* rounded */
 
-/** The same moment in the other count. UTC had a leap second at the end of 2016 for the last time; the second itself is taken as
- * the one after it. */
+/** Convert between the GPS and the POSIX count. The last leap second known here is the end of 2016; the leap second itself maps
+ * to the second after it. */
 struct lw_instant lw_instant_from_gps(struct lw_instant gps);
 struct lw_instant lw_instant_to_gps(struct lw_instant utc);
 
-int lw_instant_compare(struct lw_instant a, struct lw_instant b);   /* as for qsort */
+int lw_instant_compare(struct lw_instant a, struct lw_instant b);   /* negative, 0 or positive, as for qsort */
 
-/* False: not positive, not finite, or no fraction of 64-bit numbers. */
+/* Make a period. Return false if a number is not positive or not finite, or no fraction of 64-bit integers equals the period. */
 bool lw_period_from_seconds(double seconds, struct lw_period *out);
 bool lw_period_from_rate(double hertz, struct lw_period *out);
-bool lw_period_make(int64_t numerator, int64_t denominator, struct lw_period *out);         /* of any terms */
+bool lw_period_make(int64_t numerator, int64_t denominator, struct lw_period *out);         /* seconds, any terms */
 
-double lw_period_rate(struct lw_period period);         /* in Hz, rounded; 0: not known */
+double lw_period_rate(struct lw_period period);         /* Hz, rounded; 0: period unknown */
 double lw_period_seconds(struct lw_period period);
 
-/** Of sample `i` of an axis that starts there, to the attosecond below. */
+/** Return the time of sample `i` of an axis that begins at `start`, rounded down to an attosecond. */
 struct lw_instant lw_instant_of_sample(struct lw_instant start, struct lw_period period, int64_t i);
 
-/** The sample nearest to `at`, on an axis that starts there. No further away than 4e18
- * samples. @param off  in samples, -0.5 to 0.5: how much later `at` is; may be NULL */
+/** Return the sample nearest to `at` on an axis that begins at `start`, limited to +-4e18.
+ * @param off  set to the distance from that sample to `at`, in samples, -0.5 to 0.5; may be NULL */
 int64_t lw_instant_to_sample(struct lw_instant start, struct lw_period period, struct lw_instant at, double *off);

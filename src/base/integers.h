@@ -1,4 +1,4 @@
-/* integers.h - the smaller, the larger, rounding up, factors: for counts and places of samples. */
+/* integers.h - minimum, maximum, rounding up and factors of 64-bit integers, for counts and positions of samples. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,16 +7,16 @@
 static inline int64_t lw_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t lw_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/** a / b rounded up, for b > 0; it cannot overflow. */
+/** Return a / b rounded up, for b > 0; never overflows. */
 static inline int64_t lw_divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
-/** The least multiple of `unit` > 0 that is not less than a. */
+/** Return the least multiple of `unit` > 0 that is at least a. */
 static inline int64_t lw_round_up(int64_t a, int64_t unit) { return lw_divide_up(a, unit) * unit; }
 
-/** The largest number that divides both, which are not negative nor both 0. */
+/** Return the greatest common divisor of two numbers, neither negative and not both 0. */
 static inline int64_t lw_common_divisor(int64_t a, int64_t b) { return b == 0 ? a : lw_common_divisor(b, a % b); }
 
-/** Whether n > 0 has no prime factor above `largest`: whether its transform is fast. */
+/** Return whether n > 0 has no prime factor above `largest`; such a transform length is fast. */
 static inline bool lw_has_factors_up_to(int64_t largest, int64_t n)
 {
     for (int64_t factor = 2; factor <= largest; factor++)

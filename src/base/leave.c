@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static const char *_Atomic reason;      /* lock-free wherever this runs, so that a handler may write it */
+static const char *_Atomic reason;      /* lock-free on all supported platforms, so that a signal handler may write it */
 
 void lw_leave_ask(const char *why) { atomic_store(&reason, why); }
 

@@ -1,5 +1,5 @@
-/* leave.h - whether this process is to leave what it is doing: work that takes long looks here every second or so, and what it
- * has done of its block does not count. */
+/* leave.h - a request to this process to stop early. Long work checks for the request about every second; a block in progress is
+ * then dropped. */
 #pragma once
 
 #include "base/error.h"
@@ -7,13 +7,14 @@
 
 LW_C_BEGIN
 
-/** Ask for it. Legal in a signal handler and on any thread. @param why  "SIGTERM has come"; static storage; NULL: no longer */
+/** Request that this process stops. Legal in a signal handler and on any thread.
+ * @param why  the reason, such as "SIGTERM has come"; static storage; NULL: withdraw the request */
 void lw_leave_ask(const char *why);
 
 bool lw_leave_is_asked(void);
-const char *lw_leave_reason(void);      /* NULL: it is not asked for */
+const char *lw_leave_reason(void);      /* NULL: no request */
 
-/** LW_ESTOPPED where it is asked for. */
+/** Return LW_ESTOPPED, with the reason, if a stop is requested. */
 int lw_leave_check(struct lw_error *err);
 
 LW_C_END

@@ -1,4 +1,4 @@
-/* linkage.h - what a header that CUDA C++ includes, too, puts around the functions of C that it declares. */
+/* linkage.h - C linkage for headers that CUDA C++ includes as well: their declarations stand between these two macros. */
 #pragma once
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ static struct {
     char host[64];
     enum lw_log_level level;
     bool is_hushed;
-    bool is_line_open;          /* the terminal's cursor stands behind a progress line */
+    bool is_line_open;          /* the terminal's cursor is at the end of a progress line */
 } state = {.level = LW_LOG_NORMAL};
 
 void lw_log_start(int rank, const char *host, enum lw_log_level level)
@@ -33,7 +33,7 @@ void lw_log_hush(bool is_hushed) { state.is_hushed = is_hushed; }
 
 /* ---- text from outside --------------------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at `text`; 0: it is none, or a control character (those of two bytes are U+0080 to U+009F). */
+/* Bytes of the UTF-8 character at `text`; 0: not UTF-8, or a control character (the two-byte ones are U+0080 to U+009F). */
 static size_t printable_bytes(const unsigned char *text)
 {
     if (text[0] >= 0x20 && text[0] < 0x7f)
@@ -66,7 +66,7 @@ const char *lw_escape(const char *text, const char *keep, char *out, size_t size
 
 /* ---- messages ------------------------------------------------------------------------------------------------------ */
 
-/* One write for the whole line: the lines of several ranks must not mix. */
+/* The whole line is printed by one call, so that lines of different ranks do not mix. */
 static void print_text(const char *prefix, const char *message)
 {
     char shown[8192];
@@ -81,7 +81,7 @@ static void print_line(const char *prefix, const char *format, va_list arguments
     print_text(prefix, message);
 }
 
-/* The message, and indented the lines of its list. */
+/* Print the message, then the lines of its list, indented. */
 static void print_error(const char *prefix, const struct lw_error *err)
 {
     char line[512];
@@ -154,8 +154,8 @@ double lw_now(void)
 
 /* ---- progress ---- */
 
-/* mpirun gives its ranks a pipe for standard error and passes on what comes through it, so that its own standard error
- * tells whether a terminal is at the other end. It is this process' parent where it started rank 0 on its own node. */
+/* mpirun gives its ranks a pipe as standard error and passes the text on. Whether a terminal shows the text is therefore a
+ * property of mpirun's standard error. mpirun is the parent of this process if it started rank 0 on its own node. */
 static bool launcher_has_terminal(void)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun"};
@@ -182,7 +182,7 @@ void lw_progress_start(struct lw_progress *progress, int64_t total_samples, int6
                                      .shown = now, .is_terminal = isatty(STDERR_FILENO) || launcher_has_terminal()};
 }
 
-/* 1234.5 as "1.23 k", so that "samples/s" or "B/s" can follow. */
+/* 1234.5 becomes "1.2 k", to be followed by "samples/s" or "B/s". */
 static const char *rate_text(double rate, char text[24])
 {
     static const char *const units[] = {"", "k", "M", "G", "T"};

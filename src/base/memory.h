@@ -1,4 +1,4 @@
-/* memory.h - host allocation with an error instead of NULL, and how much memory this process may use. */
+/* memory.h - host allocations that report errors, and the memory that this process may use. */
 #pragma once
 
 #include "base/error.h"
@@ -6,34 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Alignment of every buffer from lw_alloc: a cache line, and enough for any SIMD unit FFTW knows. */
+/* Alignment of every buffer from lw_alloc, bytes: a cache line, and enough for every SIMD unit that FFTW uses. */
 #define LW_ALIGNMENT 64
 
-/** `bytes` of zeroed memory aligned to LW_ALIGNMENT, or NULL with `err` set (LW_ESYSTEM, naming the size and `what`).
+/** Return `bytes` of zeroed memory, aligned to LW_ALIGNMENT; NULL on failure with `err` set (LW_ESYSTEM, naming the size and
+ * `what`).
  * Zero bytes give a valid pointer. Release with lw_free. */
 void *lw_alloc(size_t bytes, const char *what, struct lw_error *err);
 
-/** lw_alloc of `count` elements of `size` bytes; an overflowing product is an error. */
+/** Allocate `count` elements of `size` bytes with lw_alloc; a product that overflows is an error. */
 void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_error *err);
 
 void lw_free(void *memory);     /* NULL is legal */
 
-/** Give what has been freed back to the system, so that it does not count beside what is allocated next. */
+/** Return freed memory to the system, so that it does not count on top of the next allocation. */
 void lw_memory_trim(void);
 
-/** Text of a byte count, for example "1.5 GiB". Returns `text`. */
+/** Write a byte count as text, for example "1.5 GiB". Return `text`. */
 const char *lw_bytes_text(int64_t bytes, char text[24]);
 
-/* What bounds this process' memory, and why; the smallest one counts. */
+/* The smallest limit on this process' memory, and its origin. */
 struct lw_memory_limit {
-    int64_t bytes;              /* what all ranks of this node may use together */
+    int64_t bytes;              /* bytes that all ranks on this node may use together */
     const char *source;         /* "available memory", "cgroup limit", "Slurm's grant" */
 };
 
-/** The smallest of the system's available memory (/proc/meminfo MemAvailable), what the cgroup (v1 or v2) still allows, and
- * Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the CPUs on the node, MiB). The page cache
- * counts as free. */
+/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room left in the cgroup
+ * (v1 or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the CPUs on the node, MiB). The page
+ * cache counts as free. */
 struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */
-int64_t lw_memory_peak_bytes(void);         /* its peak since the start (VmHWM); 0 if unknown */
+int64_t lw_memory_peak_bytes(void);         /* largest resident set size since the start (VmHWM); 0 if unknown */

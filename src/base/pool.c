@@ -10,12 +10,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Batches with pieces that nobody has taken. */
+/* Batches of a lane that have pieces nobody has taken. */
 struct queue {
     struct lw_batch *first, *last;
-    int n_working;              /* threads at a piece of this lane */
-    double since;               /* when the first of them began */
-    double busy_seconds;        /* until then */
+    int n_working;              /* threads working on a piece of this lane */
+    double since;               /* time at which n_working rose from 0, s */
+    double busy_seconds;        /* time worked before `since`, s */
 };
 
 struct thread {
@@ -25,7 +25,7 @@ struct thread {
 };
 
 struct lw_pool {
-    pthread_mutex_t mutex;      /* over everything below, and the batches' own members */
+    pthread_mutex_t mutex;      /* protects everything below, and the pool's members of batches */
     pthread_cond_t more, done;
     struct queue queues[LW_LANES];
     bool is_ending;
@@ -66,7 +66,7 @@ static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
         batch->failed_piece = piece;
         batch->err = err;
     }
-    if (rc && batch->n_taken < batch->n_pieces) {       /* what nobody has taken counts as done */
+    if (rc && batch->n_taken < batch->n_pieces) {       /* pieces that nobody has taken count as done */
         batch->n_done += batch->n_pieces - batch->n_taken;
         batch->n_taken = batch->n_pieces;
         take_off(queue, batch);
@@ -82,7 +82,7 @@ static void *serve(void *argument)
     int preferred = thread->number;
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        struct queue *queue = NULL;     /* of the lane that the thread prefers, or else of another one with something to do */
+        struct queue *queue = NULL;     /* queue of the preferred lane, or else of another lane with work */
         for (int i = 0; i < LW_LANES && !queue; i++)
             if (pool->queues[(preferred + i) % LW_LANES].first)
                 queue = &pool->queues[(preferred + i) % LW_LANES];
@@ -100,7 +100,8 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Signals are for the main thread: the new ones inherit a mask that blocks them all, but for those that a thread causes itself. */
+/* Only the main thread handles signals. New threads inherit a mask that blocks all signals except those that a thread causes
+ * itself. */
 static int start_threads(struct lw_pool *pool, int n_threads)
 {
     sigset_t all, before;
@@ -131,7 +132,7 @@ int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->more, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pthread_mutex_lock(&pool->mutex);           /* until all threads are counted */
+    pthread_mutex_lock(&pool->mutex);           /* held until all threads are counted */
     const int failure = start_threads(pool, n_threads);
     pthread_mutex_unlock(&pool->mutex);
     if (failure) {
@@ -189,7 +190,7 @@ static void (*meanwhile)(void);
 
 void lw_pool_meanwhile(void (*look)(void)) { meanwhile = look; }
 
-/* Under the mutex, which `meanwhile` is called without. */
+/* The caller holds the mutex; it is released while `meanwhile` runs. */
 static void wait_a_while(struct lw_pool *pool)
 {
     enum { EVERY_NS = 250000000, SECOND_NS = 1000000000 };

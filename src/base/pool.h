@@ -1,13 +1,13 @@
-/* pool.h - threads that move bytes: they read, write and decode pieces side by side, while the main thread does MPI and HDF5,
- * of which they call nothing.
+/* pool.h - threads that read, write and decode pieces of data in parallel, while the main thread does MPI and HDF5. The threads
+ * call neither.
  *
- *     batch   pieces of one kind of work, in any order on any thread; several batches may be under way
- *     lane    what a batch does: half the threads look for reads first and half for writes, so that neither waits until all of
- *             the other is done. Batches of a lane are taken in the order in which they were started.
+ *     batch   pieces of one kind of work, done in any order by any thread; several batches may be in progress
+ *     lane    the kind of a batch, read or write. Half the threads prefer reads and half prefer writes, so that neither kind waits
+ *             for all of the other. Batches of one lane are taken in the order in which they were started.
  *
  *     create -> start (batch) ... wait (batch) -> destroy
  *
- * All functions are for one thread, that which created the pool. Nothing is allocated by start and wait. */
+ * Only the thread that created the pool may call these functions. Start and wait allocate nothing. */
 #pragma once
 
 #include "base/error.h"
@@ -19,42 +19,42 @@ struct lw_pool;
 
 enum lw_lane { LW_LANE_READ, LW_LANE_WRITE, LW_LANES };
 
-/** Do one piece. @param thread  number of the thread that does it, from 0: for memory that each thread has of its own */
+/** Do one piece. @param thread  number of the executing thread, from 0, for memory that each thread has to itself */
 typedef int lw_piece_fn(void *context, int64_t piece, int thread, struct lw_error *err);
 
 struct lw_batch {
-    /* Set before start. */
+    /* The caller sets these before start. */
     enum lw_lane lane;
     int64_t n_pieces;
     lw_piece_fn *work;
     void *context;              /* borrowed until wait has returned */
 
-    /* The pool's, from start to wait. All zero: not started. */
+    /* The pool uses these from start to wait. All zero: not started. */
     bool is_started;
     int64_t n_taken, n_done;
-    int64_t failed_piece;       /* the lowest that failed, of those tried */
-    struct lw_error err;        /* its error; code LW_OK: none failed */
-    struct lw_batch *next;      /* in the lane */
+    int64_t failed_piece;       /* lowest piece that failed, of those tried */
+    struct lw_error err;        /* error of that piece; code LW_OK: none failed */
+    struct lw_batch *next;      /* next batch of the same lane */
 };
 
-/** LW_ESYSTEM: no memory, no thread. @param n_threads  1 or more */
+/** Create a pool. LW_ESYSTEM: no memory, or a thread cannot be started. @param n_threads  1 or more */
 int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err);
-void lw_pool_destroy(struct lw_pool *pool);                 /* every batch has been waited for; NULL is legal */
+void lw_pool_destroy(struct lw_pool *pool);                 /* every started batch must have been waited for; NULL is legal */
 
 int lw_pool_threads(const struct lw_pool *pool);
 
-/** Hand out a batch and return. It is not to be touched until wait; no pieces are legal. */
+/** Start a batch and return. The batch must not be touched until wait. A batch may have no pieces. */
 void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch);
 
-/** Wait for all pieces of a batch, one that is not started included. After one has failed, those that have not been taken are
- * left out. @return  the code of the lowest piece that failed; its error goes to `err` */
+/** Wait for all pieces of a batch; return at once if the batch was not started. Once a piece has failed, pieces that no thread
+ * has taken are skipped. @return  the code of the lowest piece that failed; its error goes to `err` */
 int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *err);
 
-/** What every lw_pool_wait that takes long is to do now and then, such as to look for messages. NULL: nothing. */
+/** Set a function that every long lw_pool_wait calls about four times a second, for example to receive messages. NULL: none. */
 void lw_pool_meanwhile(void (*look)(void));
 
-/** Whether all pieces are done: wait would return at once. */
+/** Return whether all pieces are done, so that wait would return at once. */
 bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch);
 
-/** Seconds, so far, during which some thread was at work in a lane. Without a pool, NULL: 0. */
+/** Return the seconds during which at least one thread worked in a lane; 0 for NULL. */
 double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane);

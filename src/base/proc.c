@@ -9,9 +9,9 @@
 
 #define MOST_CORES 4096
 
-/* What the files of a group are called. */
+/* Names of the files of a control group. */
 struct version {
-    const char *folder;         /* below the mount */
+    const char *folder;         /* path below the mount */
     const char *limit, *usage;
     const char *reclaimable[3]; /* fields of memory.stat, of the group and all groups below it */
 };
@@ -70,7 +70,7 @@ static int64_t reclaimable(const struct version *version, const char *directory)
     return bytes;
 }
 
-/* A group and each of its parents: any of them may hold the limit. */
+/* The room of a group is the least of its own and all its parents' rooms: any of them may have a limit. */
 static int64_t tree_room(const struct version *version, const char *mount, const char *group)
 {
     char directory[1100];
@@ -91,7 +91,7 @@ static int64_t tree_room(const struct version *version, const char *mount, const
     }
 }
 
-/* A line is "NUMBER:CONTROLLERS:GROUP"; that of version 2 has the number 0 and no controllers. */
+/* Each line is "NUMBER:CONTROLLERS:GROUP"; the line of version 2 has the number 0 and no controllers. */
 int64_t lw_proc_group_room(const char *groups, const char *mount)
 {
     FILE *const file = fopen(groups, "r");
@@ -111,7 +111,7 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     return room;
 }
 
-/* Sets the cores of a list of such as "3" and "0-15"; false if it is none. */
+/* Parse a list such as "3,0-15" into a set of cores; false if the text is no list. */
 static bool parse_cores(const char *text, size_t size, cpu_set_t *set)
 {
     CPU_ZERO_S(size, set);

@@ -1,8 +1,8 @@
-/* select.h - the value at a place of a sorted array, without sorting it. Pure. */
+/* select.h - the k-th smallest of an array, found without sorting. Pure. */
 #pragma once
 
 #include <stdint.h>
 
-/** @return  what x[k] would be if all n numbers were sorted, 0 <= k < n, by Hoare's selection, in time n. `x` is reordered: none
- * before x[k] is larger and none behind it smaller. No number is NaN. */
+/** Return the value that x[k] would have if all n numbers were sorted, 0 <= k < n, by Hoare's selection, in time proportional to
+ * n. `x` is reordered: no number before x[k] is larger, none after it smaller. No number may be NaN. */
 double lw_select(double *x, int64_t n, int64_t k);

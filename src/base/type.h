@@ -1,4 +1,4 @@
-/* type.h - the sample types that files and results hold, and the precision that engines compute in. */
+/* type.h - the sample types of files and results, and the precision in which engines compute. */
 #pragma once
 
 #include "base/half.h"
@@ -10,8 +10,8 @@
 
 LW_C_BEGIN
 
-/* The scalars that samples are made of: name, C type, text used on the command line and in messages; `between` stands between
- * two of them. A further one is a further line here, and a loader in each engine. */
+/* The scalar types of samples: name, C type, text on the command line and in messages; `between` separates two entries. A new
+ * type needs a line here and a loader in each engine. */
 #define LW_INTEGERS(X, between)              \
     X(LW_INT8, int8_t, "int8")               \
     between X(LW_UINT8, uint8_t, "uint8")    \
@@ -25,7 +25,7 @@ LW_C_BEGIN
 
 #define LW_SCALARS(X) LW_INTEGERS(X, ) LW_FLOATS(X, )
 
-/* For lists of names that are constants: LW_FLOATS(LW_SCALAR_TEXT, "|") is "float32|float64". */
+/* Text of a scalar, for constant lists of names: LW_FLOATS(LW_SCALAR_TEXT, "|") is "float32|float64". */
 #define LW_SCALAR_TEXT(name, type, text) text
 
 enum lw_scalar {
@@ -33,16 +33,16 @@ enum lw_scalar {
     LW_SCALARS(X)
 #undef X
     LW_N_SCALARS,
-    LW_FLOAT16 = LW_N_SCALARS           /* of files only: engines store it, and a reader gives it as float32 */
+    LW_FLOAT16 = LW_N_SCALARS           /* stored in files only: engines write it, and readers convert it to float32 */
 };
 
 enum { LW_N_RESULT_SCALARS = LW_FLOAT16 + 1 };
 
-/* A sample as it lies in a file or a buffer. Complex samples are (re, im) pairs of a floating-point scalar. */
+/* Type of a sample in a file or a buffer. Complex samples are (re, im) pairs of a floating-point scalar. */
 struct lw_type {
     enum lw_scalar scalar;
     bool is_complex;
-    bool is_swapped;            /* stored in the byte order that is not this machine's */
+    bool is_swapped;            /* stored in the opposite of this machine's byte order */
 };
 
 enum lw_precision { LW_SINGLE, LW_DOUBLE };
@@ -51,22 +51,23 @@ size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
 bool lw_scalar_is_signed(enum lw_scalar scalar);
 
-/** Whether finite results beyond the scalar's range are stored as its largest or smallest number. These types can be scaled. */
+/** Return whether finite outputs beyond the scalar's range are stored as its largest or smallest number. Such outputs can be
+ * scaled. */
 bool lw_scalar_saturates(enum lw_scalar scalar);
 
-size_t lw_type_bytes(struct lw_type type);              /* of one sample */
+size_t lw_type_bytes(struct lw_type type);              /* bytes of one sample */
 
-/** "int16", "float32", "complex float64", "int16 (big endian)" and the like. Returns `text`. */
+/** Write a type as "int16", "float32", "complex float64", "int16 (big endian)" and the like. Return `text`. */
 const char *lw_type_text(struct lw_type type, char text[40]);
 
-/* `bytes` bytes, in order or in reverse order. */
+/* Copy `bytes` bytes, in reverse order if is_swapped. */
 static inline void lw_copy_ordered(void *to, const void *from, size_t bytes, bool is_swapped)
 {
     for (size_t b = 0; b < bytes; b++)
         ((unsigned char *)to)[b] = ((const unsigned char *)from)[is_swapped ? bytes - 1 - b : b];
 }
 
-/** Number i of stored samples, of which a complex one has two. */
+/** Return number i of stored samples; a complex sample has two numbers. */
 static inline double lw_type_number(struct lw_type type, const void *samples, int64_t i)
 {
     switch (type.scalar) {
@@ -87,11 +88,11 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
     return 0;
 }
 
-/** How many of `count` samples are not finite, or are not once converted to `precision`; complex ones count once.
- * @param lowest  set to the index of the first such sample, if there is one */
+/** Count the samples that are not finite, or not finite once converted to `precision`; a complex sample counts once.
+ * @param lowest  set to the index of the first of them, if any */
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count, int64_t *lowest);
 
-/** The scalar of that name; false if there is none. */
+/** Find the scalar with a name. Return false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);
 
 LW_C_END
