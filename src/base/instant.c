@@ -201,7 +201,7 @@ static bool from_units(double number, int64_t unit_seconds, struct lw_instant *o
 {
     struct decimal value;
     if (!shortest_decimal(number, &value) || (value.exponent > 11 && value.digits != 0))
-        return false;                   /* at least 10^12 units */
+        return false;                   /* the number is 10^12 units or more */
     wide all = (wide)value.digits * unit_seconds;
     int exponent = value.digits == 0 ? 0 : value.exponent + ATTOSECOND_DIGITS;
     for (; exponent > 0; exponent--)

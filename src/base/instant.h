@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LW_ATTOSECONDS ((int64_t)1000000000000000000)      /* in one second */
+#define LW_ATTOSECONDS ((int64_t)1000000000000000000)      /* attoseconds of one second */
 
 struct lw_instant {
     int64_t seconds;            /* magnitude at most LW_MOST_SECONDS */
     int64_t attoseconds;        /* 0 <= attoseconds < LW_ATTOSECONDS */
 };
 
-#define LW_MOST_SECONDS ((int64_t)250000000000)             /* about 8000 years */
+#define LW_MOST_SECONDS ((int64_t)250000000000)             /* some 8000 years */
 
 /* Fraction in lowest terms; both numbers positive. numerator 0: period unknown. */
 struct lw_period {

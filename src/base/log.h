@@ -36,7 +36,7 @@ const char *lw_escape(const char *text, const char *keep, char *out, size_t size
 /* Progress of the run, on rank 0 unless quiet. A terminal shows one line that is rewritten. Otherwise a line appears at each
  * tenth of the work, at least 10 s apart; after 10 min without one, a line appears anyway. */
 struct lw_progress {
-    int64_t total_samples, total_bytes;     /* of all ranks: output samples; bytes read and written */
+    int64_t total_samples, total_bytes;     /* total of all ranks: output samples; bytes read and written */
     int64_t shown_samples;
     double started, shown;                  /* times by lw_now, s */
     int is_terminal;

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stddef.h>
 
-/* G is a sum of cosines of up to length/2 periods per bucket. A Chebyshev series of this many terms over the range of the
- * table is exact to rounding for lengths up to 16; the table, read with cubic interpolation, is made from it. */
+/* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket, so
+ * that this many terms are exact to rounding for lengths up to 16. The table is computed from the series and read with cubic
+ * interpolation. */
 enum { N_TERMS = 96 };
 
 /* Modified Bessel function of the first kind, order 0. */
@@ -28,7 +29,7 @@ int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
-    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* while it is made */
+    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* temporary, while the window is computed */
     return (2 * lw_sfft_window_half(spec) + 1 + factor + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
 }
 
@@ -51,7 +52,7 @@ static void make_taps(struct lw_sfft_window *window, double box_half, const doub
     }
 }
 
-/* G(u) by its definition. cos(i a) comes from a rotation that is started afresh every 256 taps. */
+/* G(u) by its definition. cos(i a) comes from a rotation that is restarted every 256 taps to bound rounding. */
 static double response_directly(const struct lw_sfft_window *window, double u)
 {
     const double angle = 2 * M_PI * u / (double)window->spec.n_buckets;
@@ -76,7 +77,7 @@ static void make_response(struct lw_sfft_window *window)
     double node[N_TERMS], coefficient[N_TERMS];
     for (int j = 0; j < N_TERMS; j++)
         node[j] = response_directly(window, LW_SFFT_WINDOW_RANGE * cos(M_PI * (j + 0.5) / (2 * N_TERMS)));
-    /* an even function: only even polynomials, and half the nodes of the full interval */
+    /* G is even: only even polynomials occur, and half the nodes of the full interval suffice */
     for (int k = 0; k < N_TERMS; k++) {
         double sum = 0;
         for (int j = 0; j < N_TERMS; j++)
@@ -100,7 +101,7 @@ double lw_sfft_window_response(const struct lw_sfft_window *window, double u)
     const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
     const int i = (int)place;
     const double t = place - i;
-    const double *const y = window->response + i;    /* y[0] .. y[3] stand at -1, 0, 1, 2 */
+    const double *const y = window->response + i;    /* y[0] .. y[3] belong to places -1, 0, 1, 2 */
     const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
     const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
     return a * y[0] + b * y[1] + c * y[2] + d * y[3];
@@ -125,8 +126,8 @@ int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_
     return LW_OK;
 }
 
-/* Kaiser's window. Half the transition from pass band to stop band is (A - 7.95) / 14.36 / length buckets wide, on either side of
- * the box's edge. */
+/* Kaiser's window. The transition from pass band to stop band extends (A - 7.95) / 14.36 / length / 2 buckets on either side of
+ * the box's edge, where A is the attenuation in dB. */
 int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err)
 {
     const int64_t half = lw_sfft_window_half(spec);

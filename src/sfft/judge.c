@@ -1,4 +1,4 @@
-/* judge.c - the orders that lines are put in, and whether what was found explains the signal. */
+/* judge.c - the sort orders of lines, and the judgement whether the lines found explain the signal. */
 #include "sfft/sfft.h"
 
 #include <math.h>
@@ -31,12 +31,12 @@ void lw_sfft_sort_by_magnitude(struct lw_sfft_line *lines, int64_t count)
     qsort(lines, (size_t)count, sizeof *lines, by_magnitude);
 }
 
-/* A line is certain to be located if it has the least amplitude in a bucket whose response is this; one of its buckets in
- * three stages has that, all but surely. */
+/* Response of a bucket in which a line of the least amplitude is certain to be located. Almost surely one of a line's buckets in
+ * three stages has this response. */
 static const double sure_response = 0.8;
 
-/* Energy of lines below the limit, as part of that of all: lines that reach from well above the limit to below it, as those of most
- * spectra do, end the search when the ones below are as few as this. */
+/* Most energy of lines below the detection limit, as a part of all lines' energy, with which the search ends. Most spectra have
+ * lines on both sides of the limit. */
 static const double weak_part = 0.01;
 
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
@@ -45,7 +45,7 @@ bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
     return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
 }
 
-/* Whether what is left in the check stage looks like noise, apart from what leaks from the lines. */
+/* Whether the rest in the check stage looks like noise, allowing for leakage from the lines. */
 static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[check];
@@ -54,7 +54,7 @@ static bool is_noise(const struct lw_sfft_layout *layout, int check, const struc
     return lw_sfft_is_noise(noise, stage->spec.n_buckets, figures->check_energy, figures->check_most);
 }
 
-/* |X| that any line must have to be found for certain. */
+/* Least |X| with which any line is certain to be found. */
 static double detection_limit(const struct lw_sfft_layout *layout, int check, double noise_power)
 {
     double limit = INFINITY;
@@ -66,7 +66,8 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles it. */
+/* A signal may have many equally weak lines, none of which stands out. Without a line found, only a minimum magnitude at or
+ * above the limit makes the search complete. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)
@@ -75,8 +76,8 @@ bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const st
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    /* Whether all lines are above the limit, but for a part of their energy: a line below it is found by luck, and others like it
-     * are not. */
+    /* All lines must be above the limit, except for a small part of their energy: a line below the limit was found by luck, and
+     * others like it were not. */
     double all = 0, weak = 0;
     for (int64_t i = 0; i < result->n_lines; i++) {
         const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;

@@ -1,8 +1,8 @@
-/* model.h - the lines found so far, and how they appear in the buckets of all stages.
+/* model.h - the lines found so far, and their contribution to the buckets of all stages.
  *
- * The buckets of all stages and shifts are planes of B complex numbers. With A the linear map from the lines' amplitudes to
- * the planes (three buckets a line and plane), the model adds A x to planes, projects planes with A's adjoint, and fits x
- * by least squares. Every sum is taken in a fixed order: the results do not depend on the number of threads. */
+ * The buckets of one stage and one shift form a plane of B complex numbers. A is the linear map from the lines' amplitudes x to
+ * the planes; each line reaches three buckets of each plane. The model adds A x to planes, projects planes with A's adjoint, and
+ * fits x by least squares. Every sum is taken in a fixed order: the results do not depend on the number of threads. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,8 +10,8 @@
 
 #include <complex.h>
 
-/* Complex numbers behind each plane: without them, where planes are powers of two, a bucket's values of all planes would lie in one
- * set of the processor's cache. */
+/* Padding behind each plane, complex numbers. If planes had power-of-two sizes, the values of one bucket in all planes would
+ * fall into one set of the processor's cache. */
 enum { LW_SFFT_GAP = 8 };
 
 struct lw_sfft_plane {
@@ -20,7 +20,7 @@ struct lw_sfft_plane {
 
 struct lw_sfft_model {
     const struct lw_sfft_stage *stages;             /* borrowed */
-    struct lw_sfft_plane planes[LW_SFFT_PLANES];    /* of the first n_stages stages, in order */
+    struct lw_sfft_plane planes[LW_SFFT_PLANES];    /* planes of the first n_stages stages, in order */
     int n_stages, n_planes;
     int n_threads;
 
@@ -29,32 +29,32 @@ struct lw_sfft_model {
     double complex *amplitude;                      /* [capacity] */
 
     int64_t *bucket[LW_SFFT_STAGES];                /* [capacity] nearest bucket of each line */
-    double (*gain[LW_SFFT_STAGES])[3];              /* [capacity] G of that one's left neighbour, itself, the right one */
-    double complex *phase[LW_SFFT_PLANES];          /* [capacity] */
+    double (*gain[LW_SFFT_STAGES])[3];              /* [capacity] G of the bucket left of the nearest, the nearest, right of it */
+    double complex *phase[LW_SFFT_PLANES];          /* [capacity] phase factors of the lines in each plane */
 
-    int64_t *table, table_size;                     /* line of a frequency: open addressing, -1 is free */
-    double complex *gradient, *direction;           /* [capacity] work of the fit */
-    double complex *image[LW_SFFT_PLANES];          /* [B] likewise */
+    int64_t *table, table_size;                     /* hash table from frequencies to lines: open addressing, -1 is free */
+    double complex *gradient, *direction;           /* [capacity] work arrays of the fit */
+    double complex *image[LW_SFFT_PLANES];          /* [B] work arrays of the fit */
 };
 
-/** Take all that a model works in from an arena, for stages of those specs; to count, from one without memory. `stages` and
- * n_threads are the caller's to set; the model sees no stage until lw_sfft_model_use. */
+/** Lay out all arrays of a model in an arena, for stages with these specs; an arena without memory only counts bytes. The caller
+ * sets `stages` and n_threads. The model has no stages until lw_sfft_model_use. */
 void lw_sfft_model_lay_out(struct lw_sfft_model *model, const struct lw_sfft_stage_spec *specs, int n_stages, int64_t capacity,
                            struct lw_arena *arena);
 
-/** See the first n_stages stages, and forget all lines. */
+/** Use the first n_stages stages, and remove all lines. */
 void lw_sfft_model_use(struct lw_sfft_model *model, int n_stages);
 
-/** The line of that frequency, added with amplitude 0 if there was none; -1: the model is full. New lines have to be traced
- * before anything else is done with them. */
+/** Return the line with a frequency; add one with amplitude 0 if there is none. Return -1 if the model is full. A new line must
+ * be traced (lw_sfft_model_trace) before any other use. */
 int64_t lw_sfft_model_line(struct lw_sfft_model *model, int64_t frequency);
 
-/** Find where the lines from `first` on appear in the stages. */
+/** Compute the buckets, gains and phases of the lines from `first` on, in all stages. */
 void lw_sfft_model_trace(struct lw_sfft_model *model, int64_t first);
 
-/** planes[p] += scale A x for the first n_planes planes, where x has entries for some lines only.
- * @param lines   [count] numbers of lines; NULL: 0 .. count-1
- * @param values  [count] */
+/** planes[p] += scale A x for the first n_planes planes, where only some lines have entries in x.
+ * @param lines   [count] numbers of these lines; NULL: 0 .. count-1
+ * @param values  [count] entries of x */
 struct lw_sfft_sum {
     const int64_t *lines;
     const double complex *values;
@@ -64,13 +64,13 @@ struct lw_sfft_sum {
 void lw_sfft_model_add(const struct lw_sfft_model *model, const struct lw_sfft_sum *sum, int n_planes,
                        double complex *const *planes);
 
-/** Change the amplitudes so that the first n_planes planes are left with the least energy (conjugate gradients).
- * @param rest  the planes less the model; updated
- * @param enough  end when the energy of the gradient, A's adjoint applied to the rest, has fallen to this */
+/** Fit the amplitudes so that the energy left in the first n_planes planes is least (conjugate gradients).
+ * @param rest    planes minus the model; updated
+ * @param enough  the fit ends when the energy of the gradient (A's adjoint applied to the rest) is at most this */
 void lw_sfft_model_fit(struct lw_sfft_model *model, int n_planes, double complex *const *rest, int steps, double enough);
 
-/** Energy that a line of amplitude 1 has in the first n_planes planes. */
+/** Return the energy of a line of amplitude 1 in the first n_planes planes. */
 double lw_sfft_model_weight(const struct lw_sfft_model *model, int64_t line, int n_planes);
 
-/** Keep the lines with keep[line] only, in their order. */
+/** Remove every line whose keep[line] is false; the others keep their order. */
 void lw_sfft_model_select(struct lw_sfft_model *model, const bool *keep);

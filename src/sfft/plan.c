@@ -1,4 +1,4 @@
-/* plan.c - the stages and attempts of a sparse transform, what follows from them, and bytes of the dense transform. */
+/* plan.c - the stages, attempts and layout of a sparse transform, and the memory of the dense transform. */
 #include "sfft/sfft.h"
 
 #include "base/integers.h"
@@ -6,24 +6,24 @@
 
 #include <math.h>
 
-/* Lines that a bucket of a stage may carry on average. With 1 and four shifts or more peeling still gets through. */
+/* Average lines a bucket of a stage may hold. Even 1 would do for peeling with four or more shifts. */
 static const double most_lines_per_bucket = 0.7;
 enum { STAGES = 3, LEAST_BUCKETS = 64 };
 
-/* With the noise unknown: few samples first, and enough for 0 dB in the last attempt. */
+/* Bits per shift and growth of the buckets if the noise is unknown: few samples first, enough for 0 dB in the last attempt. */
 static const double unknown_bits[LW_SFFT_ATTEMPTS] = {4, 2, 1};
 static const int growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
 
-/* Deviation of the noise in a bucket, as part of the amplitude that each of n_lines equal lines has there. A window of
- * B buckets has about the energy 0.91 / B, and a response of 0.8 or more in one of three stages; a quarter more keeps the
- * lines, with their own errors, clear of the detection limit. */
+/* Standard deviation of the noise in a bucket, relative to the amplitude there of each of n_lines equal lines. A window of B
+ * buckets has an energy of about 0.91 / B, and in one of three stages a response of 0.8 or more. Another 25% keeps the lines,
+ * with their own errors, clear of the detection limit. */
 static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double n_buckets)
 {
     return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) * 1.25 / 0.8;
 }
 
-/* Bits that each shift adds to a location: as many as the phase of a single bucket is good for, at four deviations. If that was not
- * enough, the lines are not equal, and the next attempts go as deep as a bucket does. */
+/* Bits that each shift adds to a location: as many as the phase of a single bucket yields at four standard deviations. If the
+ * first attempt fails, the lines are not equal, and the next attempts use 1 bit to reach the weakest line a bucket can show. */
 static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
 {
     if (!spec->has_snr)
@@ -32,13 +32,13 @@ static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, i
     return attempt == 0 ? fmin(fmax(bits, 1), 4) : 1;
 }
 
-/* 2^a or 3 2^a, the former only where samples cost little: up to a third more buckets are peeled in fewer rounds, and transformed
- * in fewer passes. */
+/* Return a size 2^a or 3 2^a; only 2^a if samples are cheap. The up to a third more buckets are peeled in fewer rounds and
+ * transformed in fewer passes. */
 static int64_t even_size(const struct lw_sfft_spec *spec, double least)
 {
     int64_t size = LEAST_BUCKETS;
     while ((double)size < least || (spec->is_at_hand && size % 3 == 0))
-        size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* 2^a, 3 2^a alternately */
+        size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* alternates between 2^a and 3 2^a */
     return size;
 }
 
@@ -58,7 +58,7 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
         .spec = *spec,
         .window = {
             .tolerance = spec->precision == LW_DOUBLE ? 1e-7 : 1e-5,
-            .reach = 1.5,           /* the nearest bucket that a line is not subtracted from */
+            .reach = 1.5,           /* distance of the nearest bucket from which a line is not subtracted */
             .length = spec->precision == LW_DOUBLE ? 5 : 4,
         },
     };
@@ -66,7 +66,7 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
         return plan;
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double load = (double)n_lines / most_lines_per_bucket;
-    /* buckets that lift equal lines to three deviations of the noise */
+    /* buckets for which equal lines stand three deviations above the noise */
     const double least = spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
     int64_t room = spec->n / 4;             /* samples */
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
@@ -150,9 +150,9 @@ int lw_sfft_attempt_of(const struct lw_sfft_layout *layout, int stage) { return 
 
 /* ---- the dense transform -------------------------------------------------------------------------------------------- */
 
-/* Measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside 2 MiB at most: as much as the samples for complex numbers
- * and for multiples of 32, 2.4 times that for other real lengths, and 7.4 times where a large prime factor makes it a
- * convolution of more than twice the length. */
+/* Upper bounds measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside at most 2 MiB: the bytes of the samples for
+ * complex numbers and multiples of 32, 2.4 times that for other real lengths, 7.4 times where a large prime factor turns the
+ * transform into a convolution of more than twice the length. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
 {
     const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;

@@ -8,18 +8,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Buckets of the probe to those of the first attempt, which has at most 0.7 lines in each: three buckets a line leave half
- * of them free for certain. */
+/* Ratio of the probe's buckets to those of the first attempt. The first attempt has at most 0.7 lines a bucket; at three buckets
+ * a line, about half of the probe's buckets are certain to be free. */
 enum { GROWTH = 4 };
 
-/* Parts of the transform that gives the buckets, of which there are GROWTH times an even number. */
+/* Parts into which the bucket transform is split; its length is GROWTH times an even number. */
 enum { SPLIT = 2 * GROWTH };
 
-/* Energies that are looked at, and the quantile of them that tells the noise. */
+/* Number of bucket energies that are sampled, and the quantile of them that gives the noise. */
 enum { MOST_ENERGIES = 256 };
 static const double quantile = 0.25;
 
-/* Buckets that a line fills with more than noise, where it does: the rest of its three is beyond the window's flanks. */
+/* Buckets that a line raises above the noise, on average; the rest of its three lie beyond the window's flanks. */
 static const double buckets_of_line = 2.2;
 
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
@@ -29,7 +29,7 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
     struct lw_sfft_plan plan = lw_sfft_plan_make(&unknown);
     if (plan.n_attempts == 0)
         return plan;
-    plan.window.tolerance = 1e-3;   /* what leaks counts as noise of -40 dB or less, which is as good as none */
+    plan.window.tolerance = 1e-3;   /* leakage counts as noise, at -40 dB or less, which is negligible */
     plan.window.length = 2;
     struct lw_sfft_attempt *const only = &plan.attempts[0];
     *only = (struct lw_sfft_attempt){.n_buckets = GROWTH * only->n_buckets, .n_shifts = 1};
@@ -42,14 +42,15 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
 /* exp(-2 pi i k / n) */
 static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
 
-/* exp(-2 pi i k t / n) by the turn before it, exp(-2 pi i k (t - 1) / n), and the step between them: afresh every so many. */
+/* exp(-2 pi i k t / n), computed as the previous turn times a step; every FRESH values it is computed directly, to bound
+ * rounding. */
 static double complex next_turn(double complex turn, double complex step, int64_t k, int64_t t, int64_t n)
 {
     enum { FRESH = 256 };
     return t % FRESH == 0 ? root(lw_mod_multiply(k, t, n), n) : turn * step;
 }
 
-/* The first step of a transform: part r of SPLIT has what the buckets r, r + SPLIT, ... are made of.
+/* First step of a decimated transform: part r of SPLIT yields the buckets r, r + SPLIT, ...
  * parts: [SPLIT][n_buckets / SPLIT] */
 static void split(const double complex *folded, int64_t n_buckets, double complex *parts)
 {
@@ -69,8 +70,8 @@ static void split(const double complex *folded, int64_t n_buckets, double comple
     }
 }
 
-/* Energies of some buckets: of all, or of so many by chance, as lines may lie at equal distances. Those of a real signal come in
- * pairs, of which one is enough. */
+/* Measure the energies of all buckets, or of MOST_ENERGIES random ones; random, since lines may lie at equal distances. A real
+ * signal's buckets come in mirrored pairs, of which one is enough. Return the number of energies. */
 static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *parts, double *energies)
 {
     const struct lw_sfft_spec *const spec = &layout->plan.spec;
@@ -80,7 +81,7 @@ static int64_t measure_energies(const struct lw_sfft_layout *layout, const doubl
         const int64_t bucket = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room), b = bucket / SPLIT;
         const double complex *const part = parts + bucket % SPLIT * length, step = root(b, length);
         double complex sum = 0, turn = 1;
-        for (int64_t t = 0; t < length; t++) {      /* the rest of the transform by its definition: few are looked at */
+        for (int64_t t = 0; t < length; t++) {      /* direct sum: only few buckets are needed */
             turn = next_turn(turn, step, b, t, length);
             sum += part[t] * turn;
         }
@@ -89,7 +90,8 @@ static int64_t measure_energies(const struct lw_sfft_layout *layout, const doubl
     return count;
 }
 
-/* The variance of noise whose energies, in the buckets without lines, have this value at the quantile of all. */
+/* Noise variance per sample, from the value at the quantile of all bucket energies. Only buckets without lines are exponentially
+ * distributed, which shifts the quantile. */
 static double noise_of(const struct lw_sfft_layout *layout, double value)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[0];
@@ -110,7 +112,7 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
     double complex *const parts = folded + n_buckets;
     double energies[MOST_ENERGIES];
     memset(folded, 0, (size_t)n_buckets * sizeof *folded);
-    for (int64_t i = -half; i <= half; i++)         /* what the window makes of the samples, one period of the buckets */
+    for (int64_t i = -half; i <= half; i++)         /* windowed samples, folded to one period of the buckets */
         folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
     split(folded, n_buckets, parts);
     const int64_t count = measure_energies(layout, parts, energies);
@@ -131,7 +133,7 @@ double lw_sfft_probe_snr(const struct lw_sfft_probe *probe)
     return probe->noise_power > signal * 1e-30 ? 10 * log10(signal / probe->noise_power) : 300;
 }
 
-/* From this ratio on, noise changes nothing about the first attempt. */
+/* Signal-to-noise ratio from which noise does not change the first attempt. */
 static const double negligible_db = 60;
 
 struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db)

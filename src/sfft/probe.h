@@ -1,9 +1,11 @@
-/* probe.h - the noise of a signal, before its lines are searched for.
+/* probe.h - an estimate of a signal's noise, before its lines are searched for.
  *
- * One stage of one shift, with buckets of its own, filters a small part of the samples. A line reaches three buckets at most,
- * and there are so many buckets that most are free of lines, however these lie: the low energies are those of the noise alone,
- * which are exponentially distributed. A quantile of theirs tells the noise, to about 1 dB for a signal that has as many lines as
- * are wanted, and up to 3 dB too low for one that has few; such lines stand out of it all the more. */
+ * A probe is one stage of one shift, with buckets of its own, computed from a small part of the samples. A line reaches at most
+ * three buckets, and the buckets are so many that most contain no line. The energies of those buckets are noise alone: the
+ * lowest energies, exponentially distributed. A quantile of the low energies gives the noise power.
+ *
+ * The estimate is within about 1 dB for a signal with as many lines as are wanted. With few lines it is up to 3 dB too low,
+ * which does no harm: few lines stand out more clearly. */
 #pragma once
 
 #include "base/linkage.h"
@@ -11,25 +13,26 @@
 
 LW_C_BEGIN
 
-/** A plan of one attempt that has no stage but the one that checks: what is sampled. */
+/** Return the plan of a probe: one attempt with only its checking stage. It tells which samples to read. */
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec);
 
-/* What a probe has shown; per sample. */
+/* Result of a probe, per sample. */
 struct lw_sfft_probe {
     double power;                   /* mean |x|^2 */
-    double noise_power;             /* of that, what is white noise */
+    double noise_power;             /* white noise in `power` */
 };
 
-/** Estimate by the samples of the stage of that plan's layout, in the order of lw_sfft_stage_sample.
+/** Estimate power and noise from the samples of a probe. `layout` is the layout of lw_sfft_probe_plan; samples are in the order
+ * of lw_sfft_stage_sample.
  * @param samples  [2 h + 1] (re, im), all finite
- * LW_ESYSTEM. */
+ * LW_ESYSTEM: no memory. */
 int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, struct lw_sfft_probe *probe, struct lw_error *err);
 
-/** Signal to noise in dB, 0 to 300. */
+/** Return the signal-to-noise ratio in dB, 0 to 300. */
 double lw_sfft_probe_snr(const struct lw_sfft_probe *probe);
 
-/** The plan for a signal of that signal-to-noise ratio: the one for an unknown ratio where the noise is too little to matter, or
- * where the samples of a better one would be too many. */
+/** Return the plan for a signal with this signal-to-noise ratio. It is the plan for an unknown ratio if the noise is too weak to
+ * matter, or if a better plan would need too many samples. */
 struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db);
 
 LW_C_END

@@ -5,14 +5,14 @@
 
 #include <assert.h>
 
-/* A rank's part of the axis. */
+/* First sample of a rank's part of the axis. */
 static int64_t cut(const struct lw_sfft_samples_spec *spec, int rank)
 {
     const int64_t n = spec->layout->stages[spec->first_stage].spec.n;
     return n / spec->n_ranks * rank + n % spec->n_ranks * rank / spec->n_ranks;
 }
 
-/* Count the wanted samples that are this rank's, and list them if there is a list. */
+/* Count this rank's wanted samples; also list them unless `wanted` is NULL. */
 static int64_t list_wanted(const struct lw_sfft_samples_spec *spec, struct lw_sfft_wanted *wanted)
 {
     const int64_t begin = cut(spec, spec->rank), end = cut(spec, spec->rank + 1);
@@ -44,7 +44,7 @@ static int digit(const struct lw_sfft_wanted *wanted, int64_t first, int shift)
     return (int)((wanted->sample - first) >> shift & (DIGITS - 1));
 }
 
-/* Samples lie in [first, end). */
+/* Sort the wanted samples, all of which lie in [first, end). */
 static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, struct lw_error *err)
 {
     struct lw_sfft_wanted *from = samples->wanted;
@@ -70,7 +70,7 @@ static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, str
 
 /* ---- spans ---------------------------------------------------------------------------------------------------------- */
 
-/* Count the spans, and list them if there is a list. */
+/* Count the spans; also list them unless `spans` is NULL. */
 static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct lw_sfft_samples *samples,
                           struct lw_sfft_span *spans)
 {
@@ -90,7 +90,7 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
     return n_spans;
 }
 
-/* Sorting takes a copy of the list, before there are spans; each sample may be a span of its own. */
+/* Bound: sorting copies the list before spans exist, and later each sample may be a span of its own. */
 int64_t lw_sfft_samples_bytes(int64_t count)
 {
     static_assert(sizeof(struct lw_sfft_span) >= sizeof(struct lw_sfft_wanted), "spans take more than sorting");

@@ -1,43 +1,42 @@
-/* reading.h - which samples a rank reads for some stages, in which order and in which pieces. Pure arithmetic.
+/* reading.h - the samples that a rank reads for some stages: which, in what order, in what pieces. Pure arithmetic.
  *
  *     axis          |.......rank 0.......|.......rank 1.......|
  *     wanted         x    xx x        x    x x   x      xx x       sorted; each belongs to one rank
- *     spans          [x....xx.x]     [x]   [x.x...x]   [xx.x]      joined across short gaps, cut at the longest read
- */
+ *     spans          [x....xx.x]     [x]   [x.x...x]   [xx.x]      joined across short gaps, cut at the longest read */
 #pragma once
 
 #include "sfft/sfft.h"
 
-/* A sample, and where its value goes. */
+/* A sample that the stages need, and the place of its value. */
 struct lw_sfft_wanted {
     int64_t sample;
-    int64_t place;                  /* in the stages' rows, all one after another */
+    int64_t place;                  /* index in the concatenated rows of the stages */
 };
 
-/* One read, and the wanted samples in it. */
+/* One contiguous read, and the wanted samples in it. */
 struct lw_sfft_span {
-    int64_t first, count;           /* on the axis */
-    int64_t begin, end;             /* of the list */
+    int64_t first, count;           /* samples on the axis */
+    int64_t begin, end;             /* range in `wanted` */
 };
 
 struct lw_sfft_samples {
-    int64_t total;                  /* of all ranks: length of all rows */
-    struct lw_sfft_wanted *wanted;  /* [count], this rank's, sorted; owned */
+    int64_t total;                  /* samples of all ranks, the length of all rows together */
+    struct lw_sfft_wanted *wanted;  /* [count] this rank's samples, sorted; owned */
     int64_t count;
     struct lw_sfft_span *spans;     /* [n_spans]; owned */
     int64_t n_spans;
-    int64_t read;                   /* samples in all spans */
+    int64_t read;                   /* samples in all spans, wanted or not */
 };
 
 struct lw_sfft_samples_spec {
     const struct lw_sfft_layout *layout;
     int first_stage, end_stage;
     int rank, n_ranks;
-    int64_t gap;                    /* samples between two wanted ones that are rather read than skipped */
-    int64_t longest;                /* samples in one span at most */
+    int64_t gap;                    /* longest gap between two wanted samples that is read rather than skipped, samples */
+    int64_t longest;                /* longest span, samples */
 };
 
-/** `samples` may be released whatever the outcome. */
+/** List the samples and spans of a rank. LW_ESYSTEM: no memory; `samples` may be released even then. */
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err);
-int64_t lw_sfft_samples_bytes(int64_t count);               /* at most, for a list of so many, sorting included */
+int64_t lw_sfft_samples_bytes(int64_t count);               /* upper bound for a list of `count`, with sorting */
 void lw_sfft_samples_release(struct lw_sfft_samples *samples);

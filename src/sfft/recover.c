@@ -1,8 +1,9 @@
-/* recover.c - lines from buckets: peel until nothing more comes out, fit all amplitudes at once, look again; then check against the
- * stage that was not used. To peel is to tell the line that a bucket holds, if it holds just one, and to take it out of all stages.
+/* recover.c - recovery of lines from buckets: peel until no more lines appear, fit all amplitudes at once, peel again; then
+ * check against the unused stage. Peeling a bucket that holds exactly one line means to identify the line and to subtract it
+ * from all stages.
  *
- * While lines are missing, fitting would spread their energy over those that are known: so peeling takes each line's amplitude
- * from one stage alone, and the fit comes when peeling is stuck. */
+ * A fit while lines are missing would spread their energy over the known lines. Peeling therefore takes each amplitude from one
+ * stage alone, and the fit follows when peeling gets stuck. */
 #include "base/memory.h"
 #include "base/select.h"
 #include "sfft/model.h"
@@ -16,24 +17,24 @@
 
 static const double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
 
-/* What one bucket was found to hold. */
+/* The line found in a bucket. */
 struct candidate {
-    int64_t frequency;              /* -1: nothing that could be told */
+    int64_t frequency;              /* -1: no line identified */
     double complex amplitude;
 };
 
 struct lw_sfft {
     const struct lw_sfft_layout *layout;
     int n_threads;
-    void *memory;                                   /* the allocation that holds everything below */
+    void *memory;                                   /* single allocation that holds everything below */
     double complex *measured[LW_SFFT_PLANES];       /* [B] */
-    double complex *rest[LW_SFFT_PLANES];           /* [B] measured less what the model explains */
+    double complex *rest[LW_SFFT_PLANES];           /* [B] measured minus the model */
     struct lw_sfft_model model;
-    double noise_power;                             /* per sample, as estimated so far */
+    double noise_power;                             /* noise per sample, latest estimate */
 
     struct candidate *candidates;                   /* [most buckets of a stage] */
     double *energies;                               /* [most buckets of a stage] */
-    int64_t *changed;                               /* [capacity] lines that a step of peeling changed, and by how much */
+    int64_t *changed;                               /* [capacity] lines changed by a peeling step, and the changes */
     double complex *change;                         /* [capacity] */
     bool *keep;                                     /* [capacity] */
     struct lw_sfft_line *lines;                     /* [capacity] */
@@ -41,7 +42,7 @@ struct lw_sfft {
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 
-/* @return  bytes of all parts */
+/* Lay out all parts in sfft->memory; without memory, only count. @return  bytes of all parts */
 static int64_t lay_out(struct lw_sfft *sfft, const struct lw_sfft_plan *plan)
 {
     struct lw_arena arena = {.base = sfft->memory};
@@ -100,7 +101,7 @@ int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
         const struct lw_sfft_window_spec window = lw_sfft_plan_window(plan, a);
         bytes += lw_sfft_window_bytes(&window);
     }
-    return bytes + lw_sfft_capacity(plan) * (int64_t)sizeof *counted.lines;       /* sorted with a copy */
+    return bytes + lw_sfft_capacity(plan) * (int64_t)sizeof *counted.lines;       /* qsort may copy the lines */
 }
 
 double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
@@ -110,20 +111,20 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
 
 /* ---- peeling --------------------------------------------------------------------------------------------------------- */
 
-/* Variance that the noise has in a bucket of this stage. */
+/* Variance of the noise in a bucket of a stage. */
 static double bucket_noise(const struct lw_sfft *sfft, int stage)
 {
     return sfft->noise_power * sfft->layout->stages[stage].window->energy;
 }
 
-/* Phase in turns that a line at permuted frequency whole + part has gained after a shift; modulo 1. */
+/* Phase in turns, modulo 1, that a line at permuted frequency whole + part gains over a shift. */
 static double turns_after(int64_t whole, double part, int64_t shift, int64_t n)
 {
     return (double)lw_mod_multiply(lw_mod(whole, n), shift, n) / (double)n + part * (double)shift / (double)n;
 }
 
-/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over each
- * shift to a part of a turn of that shift. */
+/* Permuted frequency of the single line in bucket b. The bucket gives the frequency to half a bucket; the phase over each shift
+ * refines it to a part of a turn of that shift. */
 static int64_t locate(const struct lw_sfft_stage *stage, const double complex *u, int64_t b)
 {
     const int64_t n = stage->spec.n, n_buckets = stage->spec.n_buckets;
@@ -139,7 +140,7 @@ static int64_t locate(const struct lw_sfft_stage *stage, const double complex *u
     return (int64_t)rint(estimate);
 }
 
-/* Least-squares amplitude of a line at that permuted frequency, as it appears in the bucket without shift. */
+/* Least-squares amplitude, as it appears in the unshifted bucket, of a line at a permuted frequency. */
 static double complex fit_amplitude(const struct lw_sfft_stage *stage, const double complex *u, int64_t permuted)
 {
     double complex sum = u[0];
@@ -151,13 +152,13 @@ static double complex fit_amplitude(const struct lw_sfft_stage *stage, const dou
     return sum / stage->spec.n_shifts;
 }
 
-/* What a bucket shows, and what is asked of it. */
+/* The values of a bucket, and the bounds for accepting a line. */
 struct sight {
     double complex u[LW_SFFT_SHIFTS];
     double total;                   /* sum of |u|^2 */
     double magnitudes;              /* sum of |u| */
-    double least;                   /* energy that a line must have */
-    double most_left;               /* energy that it may leave */
+    double least;                   /* least energy of a line */
+    double most_left;               /* most energy that the line may leave unexplained */
 };
 
 static void look_into(const struct lw_sfft *sfft, int s, int64_t b, double tolerance, struct sight *sight)
@@ -184,7 +185,7 @@ static struct candidate examine(const struct lw_sfft *sfft, int s, int64_t b, do
     const int count = stage->spec.n_shifts;
     struct sight sight;
     look_into(sfft, s, b, tolerance, &sight);
-    /* a line has the same magnitude in all shifts, and no amplitude leaves less than the spread of the magnitudes */
+    /* a line has the same magnitude in all shifts: whatever its amplitude, at least the spread of the magnitudes is left */
     if (!(sight.total > sight.least && sight.total - sight.magnitudes * sight.magnitudes / count <= sight.most_left))
         return none;
 
@@ -197,14 +198,14 @@ static struct candidate examine(const struct lw_sfft *sfft, int s, int64_t b, do
     const int64_t frequency = lw_mod_multiply(stage->sigma_inverse, permuted, stage->spec.n);
     const struct lw_sfft_place place = lw_sfft_stage_place(stage, frequency);
     if (place.bucket != b)
-        return none;                /* it belongs to a neighbour, which sees it better */
+        return none;                /* the line belongs to a neighbour, which shows it better */
     double sine, cosine;
     sincos(2 * M_PI * lw_sfft_stage_turns(stage, 0, frequency, permuted), &sine, &cosine);
     const double gain = lw_sfft_window_response(stage->window, place.distance);
     return (struct candidate){frequency, seen / gain * CMPLX(cosine, -sine)};
 }
 
-/* Note that a line's amplitude changes; false if the model is full. */
+/* Add to a line's amplitude and record the change; return false if the model is full. */
 static bool note(struct lw_sfft *sfft, int64_t frequency, double complex amplitude, int64_t *count)
 {
     const int64_t line = lw_sfft_model_line(&sfft->model, frequency);
@@ -216,7 +217,7 @@ static bool note(struct lw_sfft *sfft, int64_t frequency, double complex amplitu
     return true;
 }
 
-/* A real signal's line comes with its mirror image; at 0 and n/2 it is its own, and real. */
+/* Record a line and, for a real signal, its mirror image. A line at 0 or n/2 is its own mirror image and real. */
 static bool note_all(struct lw_sfft *sfft, const struct candidate *found, int64_t *count)
 {
     const int64_t n = sfft->layout->plan.spec.n;
@@ -228,9 +229,9 @@ static bool note_all(struct lw_sfft *sfft, const struct candidate *found, int64_
     return note(sfft, found->frequency, found->amplitude, count) && note(sfft, mirror, conj(found->amplitude), count);
 }
 
-/* Look through all buckets of a stage, and move what single lines they hold into the model.
- * @param tolerance  part of a bucket's energy that one line may leave unexplained, beside noise
- * @return           lines added or changed */
+/* Examine all buckets of a stage, and move each single line found into the model.
+ * @param tolerance  part of a bucket's energy that one line may leave unexplained, in addition to noise
+ * @return           number of lines added or changed */
 static int64_t peel_stage(struct lw_sfft *sfft, int stage, double tolerance)
 {
     const int64_t n_buckets = sfft->layout->stages[stage].spec.n_buckets;
@@ -252,16 +253,16 @@ static int64_t peel_stage(struct lw_sfft *sfft, int stage, double tolerance)
 
 /* ---- one attempt ------------------------------------------------------------------------------------------------------ */
 
-/* One attempt's view. */
+/* State of one attempt. */
 struct look {
     struct lw_sfft *sfft;
-    int n_stages;                   /* that the fit uses; the next one checks */
-    int n_planes;                   /* of those */
-    double power;                   /* of the signal, per sample */
-    double least_noise;             /* what leaks between lines counts as noise, per sample */
+    int n_stages;                   /* stages that the fit uses; the next one checks */
+    int n_planes;                   /* planes of these stages */
+    double power;                   /* power of the signal, per sample */
+    double least_noise;             /* lower limit of the noise, per sample: leakage between lines */
 };
 
-/* The energy of each bucket, |rest|^2 on average over the shifts, to `energies`; returns their sum. */
+/* Set `energies` to |rest|^2 of each bucket, averaged over the shifts; return the sum. */
 static double measure_energies(struct lw_sfft *sfft, int stage)
 {
     double sum = 0;
@@ -277,8 +278,9 @@ static double measure_energies(struct lw_sfft *sfft, int stage)
     return sum;
 }
 
-/* Noise per sample by a quantile of the bucket energies: lines fill part of the buckets only. The median of the mean of D
- * exponential variables is about 1 - 1 / (3 D); lower quantiles are taken for it as they are, and say too little. */
+/* Estimate the noise per sample from a quantile of the bucket energies, since lines fill only part of the buckets. The median of
+ * the mean of D exponential variables is about 1 - 1 / (3 D). Lower quantiles are used as if they were the median, and
+ * underestimate the noise. */
 static void estimate_noise(const struct look *look, double quantile)
 {
     struct lw_sfft *const sfft = look->sfft;
@@ -295,7 +297,7 @@ static void estimate_noise(const struct look *look, double quantile)
     sfft->noise_power = fmax(noise, look->least_noise);
 }
 
-/* Mean |x|^2 of what is left, as a stage shows it: over random permutations, its windows weigh all frequencies alike. */
+/* Mean |x|^2 of the rest, measured by one stage. Over random permutations a stage's windows weigh all frequencies equally. */
 static double power_left(struct lw_sfft *sfft, int stage)
 {
     const struct lw_sfft_stage *const look = &sfft->layout->stages[stage];
@@ -304,7 +306,7 @@ static double power_left(struct lw_sfft *sfft, int stage)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------------- */
 
-/* What the model leaves of the measured buckets, afresh. */
+/* Recompute the rest: the measured buckets minus the model. */
 static void subtract_model(struct lw_sfft *sfft)
 {
     const struct lw_sfft_model *const model = &sfft->model;
@@ -316,8 +318,8 @@ static void subtract_model(struct lw_sfft *sfft)
     lw_sfft_model_add(model, &sum, model->n_planes, sfft->rest);
 }
 
-/* Peel until nothing more comes out; lines found. At first (`is_blind`) as if there were no noise, with the strictest
- * tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. */
+/* Peel until no more lines appear; return the number found. The first pass (`is_blind`) assumes no noise, with the strictest
+ * tolerance: if lines fill all buckets, as for a comb, low bucket energies do not show the noise. */
 static int64_t peel(const struct look *look, bool is_blind)
 {
     int64_t all = 0;
@@ -327,13 +329,13 @@ static int64_t peel(const struct look *look, bool is_blind)
     for (int round = 0, step = 0; round < LW_SFFT_ROUNDS && step < LW_SFFT_TOLERANCES; round++) {
         const int64_t n_lines = look->sfft->model.n_lines;
         int64_t found = 0;
-        for (int s = look->n_stages - 1; s >= 0; s--)       /* those with most buckets first */
+        for (int s = look->n_stages - 1; s >= 0; s--)       /* stages with most buckets first */
             if (look->sfft->layout->stages[s].spec.n_shifts > 1)
                 found += peel_stage(look->sfft, s, tolerances[step]);
         const double now = power_left(look->sfft, 0);
         all += found;
         if (now > 2 * before)
-            break;                  /* what was taken for lines is none */
+            break;                  /* the supposed lines are false */
         const bool is_new = look->sfft->model.n_lines > n_lines;
         if (all > 0 && now <= (is_new ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * look->least_noise)
             break;
@@ -346,7 +348,7 @@ static int64_t peel(const struct look *look, bool is_blind)
     return all;
 }
 
-/* Fit all amplitudes to a tenth of the deviation that noise gives them. */
+/* Fit all amplitudes to a tenth of the deviation that noise causes. */
 static void fit(const struct look *look)
 {
     struct lw_sfft_model *const model = &look->sfft->model;
@@ -357,7 +359,7 @@ static void fit(const struct look *look)
                       LW_SFFT_FIT_ENOUGH * weight * bucket_noise(look->sfft, 0));
 }
 
-/* Take lines out of the model that the fit has shown to be none. */
+/* Remove lines that are not significant after the fit, and fit again. */
 static void prune(const struct look *look)
 {
     struct lw_sfft *const sfft = look->sfft;
@@ -379,7 +381,7 @@ static void prune(const struct look *look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* Energy of lines that were found and are not reported: the weakest, or those below the minimum. */
+/* Energy of lines found but not reported: the weakest, and those below the minimum magnitude. */
 static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_result *result)
 {
     const struct lw_sfft_model *const model = &sfft->model;

@@ -1,16 +1,16 @@
 /* stage.h - a stage of the sparse transform: one random permutation of the spectrum, seen through buckets. Pure arithmetic.
  *
- * A stage permutes the frequencies, f' = sigma f mod n, and divides the permuted spectrum into B buckets; bucket b is
- * centred on n b / B. It does so for D shifts s[d] of the signal:
+ * A stage permutes the frequencies, f' = sigma f mod n, and divides the permuted spectrum into B buckets; bucket b is centred on
+ * n b / B. It has D shifts s[d] of the signal, and for each one a value in every bucket:
  *
  *     U[d][b] = sum over |i| <= h of g[i] x[(sigma (s[d] + i) + tau) mod n] exp(-2 pi i b i / B)
  *
- * so that a line of amplitude a at frequency f (x[t] = a exp(2 pi i f t / n)) appears in the bucket next to f' and its two
- * neighbours as
+ * A line of amplitude a at frequency f (x[t] = a exp(2 pi i f t / n)) appears in the bucket nearest to f' and its two neighbours
+ * as
  *
  *     a exp(2 pi i f (sigma s[d] + tau) / n) G(f' B / n - b)
  *
- * The phases from shift to shift tell f', the first shift to within a bucket and each further one 2^r times finer. */
+ * The phases between shifts yield f': the first shift to within a bucket, each further one 2^r times finer. */
 #pragma once
 
 #include "base/linkage.h"
@@ -23,10 +23,10 @@ LW_C_BEGIN
 
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
 #define LW_SFFT_ATTEMPTS 3
-#define LW_SFFT_STAGES 16           /* of all attempts, and their planes of buckets, one for each shift */
+#define LW_SFFT_STAGES 16           /* stages of all attempts; below, their planes of buckets, one for each shift */
 #define LW_SFFT_PLANES 256
 
-/* What is chosen; everything else follows from it and a seed. */
+/* The chosen parameters; they and the seed determine everything else. */
 struct lw_sfft_stage_spec {
     int64_t n;                      /* samples of the signal */
     int64_t n_buckets;              /* B, even */
@@ -38,35 +38,36 @@ struct lw_sfft_stage {
     struct lw_sfft_stage_spec spec;
     const struct lw_sfft_window *window;            /* borrowed */
     int64_t shift[LW_SFFT_SHIFTS];
-    double ratio;                   /* of one shift to the one before it, from the second on */
+    double ratio;                   /* ratio of each shift to the one before, from the second shift on */
     int64_t sigma, sigma_inverse, tau;
 };
 
-/* Where a frequency falls in a stage. */
+/* Position of a frequency in a stage. */
 struct lw_sfft_place {
     int64_t permuted;               /* f' */
-    int64_t bucket;                 /* the nearest, in 0 .. B-1 */
+    int64_t bucket;                 /* nearest bucket, 0 .. B-1 */
     double distance;                /* f' B / n - bucket, in -0.5 .. 0.5 */
 };
 
-/** Shifts that locate among n frequencies with r bits per shift: 1 + ceil(log2(2 n / B) / r), at most LW_SFFT_SHIFTS. */
+/** Return the number of shifts that locate one of n frequencies with r bits per shift: 1 + ceil(log2(2 n / B) / r), at most
+ * LW_SFFT_SHIFTS. */
 int lw_sfft_count_shifts(int64_t n, int64_t n_buckets, double bits_per_shift);
 
 struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, const struct lw_sfft_window *window);
 
-/** Samples that a stage needs: D rows of 2 h + 1. */
+/** Return the number of samples that a stage reads: D rows of 2 h + 1. */
 int64_t lw_sfft_stage_samples(const struct lw_sfft_stage *stage);
 
-/** The sample at place i - h of row d: (sigma (s[d] + i - h) + tau) mod n; from there each next one is sigma further. */
+/** Return sample i of row d: (sigma (s[d] + i - h) + tau) mod n. The next sample of the row is sigma further. */
 int64_t lw_sfft_stage_sample(const struct lw_sfft_stage *stage, int d, int64_t i);
 
 struct lw_sfft_place lw_sfft_stage_place(const struct lw_sfft_stage *stage, int64_t frequency);
 
-/** How many standard deviations of the noise in a bucket a line must have there to be located: the phase between two shifts
- * may be wrong by a turn over twice the ratio, at four standard deviations. */
+/** Return the least amplitude of a line that can be located, in standard deviations of the noise in a bucket. The phase between
+ * two shifts may be wrong by a turn over twice the ratio, at four standard deviations. */
 double lw_sfft_stage_least_amplitude(const struct lw_sfft_stage *stage);
 
-/** f (sigma s[d] + tau) / n in turns, reduced to [0, 1). `permuted` is f'. */
+/** Return f (sigma s[d] + tau) / n in turns, reduced to [0, 1). `permuted` is f'. */
 double lw_sfft_stage_turns(const struct lw_sfft_stage *stage, int d, int64_t frequency, int64_t permuted);
 
 LW_C_END

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The window whose transform over its 2 h + 1 places is T_2h(beta cos(pi k / (2 h + 1))), beta such that all side lobes are
- * at the tolerance: Dolph, "A current distribution for broadside arrays", 1946. */
+/* Window whose transform over its 2 h + 1 places is T_2h(beta cos(pi k / (2 h + 1))), with beta such that all side lobes are at
+ * the tolerance: Dolph, "A current distribution for broadside arrays", 1946. */
 static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t half, double *factor, struct lw_error *err)
 {
     const int64_t taps = 2 * half + 1;
@@ -22,7 +22,7 @@ static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t ha
     if (rc == LW_OK && !plan_of_values)
         rc = lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " taps", taps);
     if (rc == LW_OK) {
-        for (int64_t k = 0; k <= half; k++) {       /* Chebyshev's polynomial, of even degree */
+        for (int64_t k = 0; k <= half; k++) {       /* Chebyshev polynomial of even degree */
             const double x = beta * cos(M_PI * (double)k / (double)taps);
             spectrum[k] = fabs(x) <= 1 ? cos(degree * acos(x)) : cosh(degree * acosh(fabs(x)));
         }
@@ -42,7 +42,7 @@ static int create_window(const struct lw_published_plan *plan, struct lw_sfft_wi
     double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     int rc = factor ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN) {
-        /* a Gaussian that has fallen to the tolerance at its ends; so has its transform, at as many deviations, in frequency */
+        /* The Gaussian falls to the tolerance at its ends; its transform does so in frequency, at as many deviations. */
         const double decay = log(plan->window.tolerance) / ((double)half * (double)half);
         for (int64_t i = 0; i <= half; i++)
             factor[i] = exp(decay * (double)i * (double)i);
@@ -82,7 +82,7 @@ void lw_published_layout_destroy(struct lw_published_layout *layout)
     lw_free(layout);
 }
 
-/* The window is made by a transform of its length, from one buffer to another. */
+/* A transform of the window's length, from one buffer to another, computes the window. */
 int64_t lw_published_layout_bytes(const struct lw_published_plan *plan)
 {
     const int64_t taps = 2 * lw_published_window_half(plan) + 1;

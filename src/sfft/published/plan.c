@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The flat window is a box of 1.32 buckets in frequency, times a window whose main lobe has half a bucket on either side. */
+/* The flat window is a box of 1.32 buckets in frequency, times a window whose main lobe extends half a bucket to either side. */
 static const double lobe = 0.5, box_half = 0.66;
 
 enum { LOCATION_LOOPS = 4, VOTES = 3, ESTIMATION_LOOPS = 10, COMB_LOOPS = 2 };
 enum { LEAST_BUCKETS = 64, BUCKETS_PER_LINE = 16 };
 
-/* Frequencies that get enough votes by chance, where M of B buckets are as good as random. */
+/* Expected number of frequencies with enough votes by chance, if M of B buckets are selected at random. */
 static double by_chance(const struct lw_published_plan *plan)
 {
     const int loops = plan->choice.location_loops;
@@ -72,8 +72,8 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
 {
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double tolerance = spec->precision == LW_DOUBLE ? 1e-8 : 1e-6;
-    /* Taps per bucket at which what is outside the main lobe, or the Gaussian's tail in time and in frequency, has fallen to the
-     * tolerance. */
+    /* Taps per bucket, such that everything outside the main lobe has fallen to the tolerance; for the Gaussian, its tails in
+     * time and in frequency. */
     const double length = (choice->window == LW_PUBLISHED_GAUSSIAN ? 2 * log(1 / tolerance) : acosh(1 / tolerance)) / (M_PI * lobe);
     *plan = (struct lw_published_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
     complete(spec, n_lines, attempt, &plan->choice);
@@ -94,7 +94,7 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
 
 int64_t lw_published_window_half(const struct lw_published_plan *plan) { return lw_sfft_window_half(&plan->window); }
 
-/* Loops and combs have seeds of their own: first the loops, then the combs. */
+/* Each loop and each comb has a seed of its own; loops are numbered first, then combs. */
 static uint64_t seed_of(const struct lw_published_plan *plan, int attempt, int number)
 {
     return lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_PUBLISHED_LOOPS + LW_PUBLISHED_COMBS) + number));

@@ -1,17 +1,17 @@
-/* published.h - the published sparse Fourier transform with flat windows and voting, as `--algorithm sfft2`.
+/* published.h - the published sparse Fourier transform with flat windows and voting: `--algorithm sfft2`.
  *
- *     a loop:   permute    x[(sigma i + tau) mod n], sigma and tau at random
- *               bin        times a flat window, folded to B buckets, transformed
- *     locating  cutoff     the M largest buckets of a loop
- *               vote       each frequency that the permutation sends to one of those gets a vote
- *     all       estimate   each frequency with enough votes: the median of what all loops say, re and im by themselves
+ *     a loop:   permute    x[(sigma i + tau) mod n], random sigma and tau
+ *               bin        multiply by a flat window, fold to B buckets, transform
+ *     locating  cutoff     select the M largest buckets of a loop
+ *               vote       one vote for each frequency that the permutation sends to a selected bucket
+ *     all       estimate   each frequency with enough votes: the median over all loops, re and im separately
  *
- * Hassanieh, Indyk, Katabi, Price, "Simple and practical algorithm for sparse Fourier transform", SODA 2012 (sFFT 1.0; with
- * the comb, which leaves few residues of frequencies to vote for, sFFT 2.0). Wang, Chandrasekaran, Chapman, "cusFFT", IPDPS
- * 2016 (its parallel forms: loop partition with index mapping, data layout transformation, k-selection). Beyond the papers:
- * n need not be a power of two, and one loop more, from which nothing was recovered, checks the result.
+ * Hassanieh, Indyk, Katabi, Price, "Simple and practical algorithm for sparse Fourier transform", SODA 2012 (sFFT 1.0; sFFT 2.0
+ * adds the comb, which leaves only few residues of frequencies to vote for). Wang, Chandrasekaran, Chapman, "cusFFT", IPDPS 2016
+ * (its parallel forms: loop partition with index mapping, data layout transformation, k-selection). Two additions to the papers:
+ * n need not be a power of two; and one more loop, from which nothing is recovered, checks the result.
  *
- * It takes tens of times the samples of the default algorithm, and the signal in memory; it is here to be compared with.
+ * The method reads tens of times the samples of the default algorithm and needs the signal in memory; it serves for comparison.
  *
  * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads. */
 #pragma once
@@ -21,47 +21,47 @@
 
 LW_C_BEGIN
 
-#define LW_PUBLISHED_LOOPS 64       /* at most, of locating and estimating together */
+#define LW_PUBLISHED_LOOPS 64       /* most loops, locating and estimating together */
 #define LW_PUBLISHED_COMBS 8
 #define LW_PUBLISHED_ATTEMPTS 2
 #define LW_PUBLISHED_MAX_SAMPLES ((int64_t)1 << 38)
 
 enum lw_published_window { LW_PUBLISHED_DOLPH_CHEBYSHEV, LW_PUBLISHED_GAUSSIAN };
 
-/* What may be asked for; 0 leaves a number to the plan, except for `comb`. */
+/* Parameters that a user may choose; 0 leaves a number to the plan, except `comb`. */
 struct lw_published_choice {
     enum lw_published_window window;
     int64_t n_buckets;              /* B, even */
     int location_loops, votes;      /* 1 <= votes <= location_loops */
-    int estimation_loops;           /* beyond those that locate, whose buckets are used as well */
+    int estimation_loops;           /* further loops; the locating loops' buckets are used as well */
     int64_t comb;                   /* residues, a divisor of n; 0: no comb */
     int comb_loops;
 };
 
 struct lw_published_plan {
     struct lw_sfft_spec spec;
-    struct lw_published_choice choice; /* complete */
+    struct lw_published_choice choice; /* all numbers set */
     struct lw_sfft_window_spec window;
-    double box_half;                /* of the window, buckets */
-    int64_t n_selected;             /* M, of B buckets */
-    int64_t n_residues;             /* of each comb that are approved */
-    int64_t capacity;               /* frequencies that may get enough votes; more is a failure */
-    int64_t samples;                /* touched */
+    double box_half;                /* half width of the window's box, buckets */
+    int64_t n_selected;             /* M, buckets selected of B */
+    int64_t n_residues;             /* residues approved of each comb */
+    int64_t capacity;               /* most frequencies with enough votes; more is a failure */
+    int64_t samples;                /* samples read */
 };
 
-/** Complete a choice for attempt 0 .. LW_PUBLISHED_ATTEMPTS - 1; each has fresh randomness and, unless they were asked for,
- * twice the buckets. LW_ECONFIG: a choice that the spec does not allow, with the legal range. */
+/** Complete a choice for attempt 0 .. LW_PUBLISHED_ATTEMPTS - 1. Each attempt has new random numbers and, unless the user chose
+ * the buckets, twice as many. LW_ECONFIG: the spec does not allow the choice; the message gives the legal range. */
 int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_published_choice *choice, int attempt,
                            struct lw_published_plan *plan, struct lw_error *err);
 
-/** Taps of the plan's window on either side of the middle one. */
+/** Return the number of window taps on either side of the middle tap. */
 int64_t lw_published_window_half(const struct lw_published_plan *plan);
 
-/** The stage of loop l: locating loops, estimating ones, then the one that checks. */
+/** Return the stage of loop l: locating loops come first, then estimating loops, then the checking loop. */
 struct lw_sfft_stage lw_published_loop(const struct lw_published_plan *plan, int attempt, int l,
                                        const struct lw_sfft_window *window);
 
-/** The first sample of a comb, of which there are comb_loops. */
+/** Return the first sample of comb `number`, 0 .. comb_loops - 1. */
 int64_t lw_published_first_tooth(const struct lw_published_plan *plan, int attempt, int number);
 
 static inline int lw_published_count_loops(const struct lw_published_plan *plan)
@@ -69,30 +69,31 @@ static inline int lw_published_count_loops(const struct lw_published_plan *plan)
     return plan->choice.location_loops + plan->choice.estimation_loops;
 }
 
-/* All that follows from a plan and the seed, whoever computes: the flat window, a box in frequency times a Dolph-Chebyshev
- * window or a Gaussian, and the loops that use it. */
+/* Data derived from a plan and the seed, the same for every engine. The flat window is a box in frequency, times a
+ * Dolph-Chebyshev or a Gaussian window; the loops use it. */
 struct lw_published_layout {
     struct lw_published_plan plan;
     int attempt;
     struct lw_sfft_window *window;                  /* owned */
-    struct lw_sfft_stage loops[LW_PUBLISHED_LOOPS]; /* [n_loops + 1]: the last one checks */
+    struct lw_sfft_stage loops[LW_PUBLISHED_LOOPS]; /* [n_loops + 1]; the last one checks */
     int n_loops;
 };
 
-/** The Dolph-Chebyshev window is made by a transform of its length, by FFTW: the same bits for every engine. */
+/** Create a layout. FFTW computes the Dolph-Chebyshev window by a transform of the window's length: the same bits for every
+ * engine. */
 int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
                                struct lw_error *err);
 void lw_published_layout_destroy(struct lw_published_layout *layout); /* NULL is legal */
-int64_t lw_published_layout_bytes(const struct lw_published_plan *plan);    /* on the host, while it is made, estimated */
+int64_t lw_published_layout_bytes(const struct lw_published_plan *plan);    /* estimated peak host bytes of create */
 
-/* What the loop that checks shows. */
+/* Measurements of the checking loop. */
 struct lw_published_figures {
-    double before, after;           /* energy of its buckets, with the lines and without them, */
-    double median, largest;         /* and of a bucket, without them */
-    double left_out;                /* |X|^2 of the lines found that are not reported, and of their mirror images */
+    double before, after;           /* energy of its buckets, before and after the lines are subtracted */
+    double median, largest;         /* median and largest energy of one bucket, after */
+    double left_out;                /* |X|^2 of the lines found but not reported, and of their mirror images */
 };
 
-/* Seconds of each step. An engine that estimates lines while it votes counts both as votes. */
+/* Seconds of each step. An engine that estimates lines while it votes counts both under `vote`. */
 struct lw_published_profile {
     double comb, bin, transform, cutoff, vote, estimate, check;
 };

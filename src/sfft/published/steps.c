@@ -11,7 +11,8 @@
 
 /* ---- the largest buckets --------------------------------------------------------------------------------------------- */
 
-/* Numbers that are not negative have the order of their bits. The selection goes through these digit by digit, from the top. */
+/* Non-negative floating-point numbers have the same order as their bit patterns. The selection goes through the bits digit by
+ * digit, from the top. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT, TOP = 64 - DIGIT };
 
 static inline uint64_t bits_of(double value)
@@ -21,7 +22,7 @@ static inline uint64_t bits_of(double value)
     return bits;
 }
 
-/* The bits of the `most`-th largest value. @param equal  set to how many of the `most` largest have that very value */
+/* Return the bits of the `most`-th largest value. @param equal  set to how many of the `most` largest equal this value */
 static uint64_t find_least(const double *values, int64_t count, int64_t most, int64_t *equal)
 {
     uint64_t known = 0, mask = 0;
@@ -59,7 +60,7 @@ int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int6
 
 /* ---- votes ----------------------------------------------------------------------------------------------------------- */
 
-/* Frequencies between the one that gets a vote and the one whose votes are asked for. */
+/* Distance of the prefetch: the votes of the frequency AHEAD steps further are fetched while one frequency gets its vote. */
 enum { AHEAD = 16 };
 
 /* The first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)): negative for b = 0. */
@@ -70,13 +71,13 @@ static int64_t first_of(const struct lw_sfft_stage *loop, int64_t b)
     return edge * (n / twice) + (part > 0 ? (part + twice - 1) / twice : part / twice);
 }
 
-/* A walk through the frequencies of a bucket votes for them and counts those that now have enough votes; a second walk lists
+/* A first walk through the frequencies of a bucket votes for them, and counts those that reach enough votes. A second walk lists
  * these. */
 struct walk {
     struct lw_published_ballot *ballot;
     bool is_listing;
     int64_t found;
-    int64_t place;                  /* in the list, of the next one */
+    int64_t place;                  /* index in the list of the next one */
 };
 
 static inline void visit(struct walk *walk, int64_t f)
@@ -107,7 +108,7 @@ static void walk_all(struct walk *walk, const struct lw_sfft_stage *loop, int64_
     }
 }
 
-/* The index of the first permuted residue that is not below `least`. */
+/* Index of the first permuted residue that is at least `least`. */
 static int64_t residue_from(const struct lw_published_comb *comb, int64_t least)
 {
     int64_t low = 0, high = comb->count;
@@ -121,7 +122,7 @@ static int64_t residue_from(const struct lw_published_comb *comb, int64_t least)
     return low;
 }
 
-/* The comb's size divides n, so the residues of permuted frequencies are permuted residues. */
+/* The comb's size divides n: permuting a frequency therefore permutes its residue. */
 static void walk_comb(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_published_comb *comb, int64_t first,
                       int64_t end)
 {
@@ -180,7 +181,7 @@ void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_
 
 /* ---- energies -------------------------------------------------------------------------------------------------------- */
 
-/* A bucket of noise hardly ever has this many times the mean energy; a line has to have more. */
+/* Energy, in mean noise energies, that a bucket of noise hardly ever reaches; a line must have more. */
 double lw_published_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
 
 static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
@@ -193,13 +194,13 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
     return sum;
 }
 
-/* The energy that n_buckets / 2 others are larger than. The energies are reordered. */
+/* Return the energy that n_buckets / 2 others exceed. The energies are reordered. */
 static double median_of_energies(double *energies, int64_t n_buckets)
 {
     return lw_select(energies, n_buckets, n_buckets - 1 - n_buckets / 2);
 }
 
-/* Variance of the noise in a bucket, if lines fill less than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
+/* Variance of the noise in a bucket, if lines fill fewer than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
 static double noise_of_median(double median) { return median / M_LN2; }
 
 /* ---- estimate ------------------------------------------------------------------------------------------------------ */
@@ -216,7 +217,7 @@ static double median(double *x, int count)
     return count % 2 != 0 ? x[count / 2] : (x[count / 2 - 1] + x[count / 2]) / 2;
 }
 
-/* What a line of amplitude 1 at f gives to its nearest bucket, and to the others by the response. */
+/* Value that a line of amplitude 1 at f has in its nearest bucket, before the window's response. */
 static double complex phase_of(const struct lw_sfft_stage *loop, int64_t f, int64_t permuted)
 {
     double sine, cosine;
@@ -224,12 +225,12 @@ static double complex phase_of(const struct lw_sfft_stage *loop, int64_t f, int6
     return CMPLX(cosine, sine);
 }
 
-/* What is asked of a candidate, in energies of a bucket. */
+/* Noise in a bucket and least energy of a candidate. */
 struct bar {
     double noise, least;
 };
 
-/* Whether at least half of the buckets that a candidate falls into are as strong as the weakest line would make them. */
+/* Whether at least half of the buckets of a candidate are as strong as the weakest line would make them. */
 static bool is_strong(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
     const int n_loops = lw_published_count_loops(buckets->plan);
@@ -241,9 +242,9 @@ static bool is_strong(const struct lw_published_buckets *buckets, const struct b
     return 2 * weak <= n_loops;
 }
 
-/* The amplitude of the line at f: the median over the loops, if a third of the loops agree with it but for noise. Those loops
- * agree in which a line has its bucket for itself. A frequency without a line that shares buckets with lines gets another value
- * from each loop. 0: there is no line. */
+/* Amplitude of the line at f: the median over the loops, if over a third of the loops agree with it within the noise. Loops
+ * agree where a line has its bucket for itself. A frequency without a line, whose buckets hold other lines, gets a different
+ * value from each loop. 0: no line. */
 static double complex estimate_one(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
     const int n_loops = lw_published_count_loops(buckets->plan);
@@ -315,7 +316,7 @@ void lw_published_conclude(const struct lw_published_plan *plan, double weight, 
 {
     const double n = (double)plan->spec.n, n_buckets = (double)plan->choice.n_buckets;
     const double power = figures->before / n_buckets / weight, noise = noise_of_median(figures->median);
-    const double leak = power * pow(3 * plan->window.tolerance, 2);     /* from the lines */
+    const double leak = power * pow(3 * plan->window.tolerance, 2);     /* leakage from the lines */
     result->noise_power = noise / weight;
     result->detection_limit = n * sqrt(noise * lw_published_significance(plan->choice.n_buckets));
     result->residual = power > 0 ? (figures->after / n_buckets / weight + figures->left_out / n / n) / power : 0;
@@ -341,7 +342,7 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
     for (int64_t b = 0; b < n_buckets; b++)
         figures.largest = fmax(figures.largest, buckets->energies[b]);
     figures.median = median_of_energies(buckets->energies, n_buckets);
-    for (int64_t i = result->n_lines; i < count; i++)           /* and their mirror images */
+    for (int64_t i = result->n_lines; i < count; i++)           /* including mirror images */
         figures.left_out += lw_sfft_multiplicity(spec, lines[i].frequency) *
                             (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
     lw_published_conclude(buckets->plan, buckets->loops[check].window->energy, &figures, is_sure, result);

@@ -9,34 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Coefficients on either side of a tone that it is fitted to, and all of them. */
+/* Coefficients on either side of a tone to which it is fitted, and their total number. */
 enum { HALF = 6, WINDOW = 2 * HALF + 1 };
 
-/* Passes over all tones, at first and in a fit; fits, each anew when tones are left out; most lines. */
+/* First passes over all tones; most passes in a fit; most fits, each after tones were removed; most lines. */
 enum { FIRST_PASSES = 3, PASSES = 40, ROUNDS = 4, MOST_LINES = 1024 };
 
-/* Coefficients that tell the noise; from so many tones on threads are worth it; parts of a sum, whatever their number. */
+/* Coefficients sampled for the noise; number of tones from which threads pay; parts of a sum, fixed so that the result does not
+ * depend on the number of threads. */
 enum { NOISE_BINS = 8192, PARALLEL = 256, PARTS = 256 };
 
-/* Leakages that are summed to tell what is left, about. */
+/* Approximate number of leakage terms summed to compute the rest. */
 static const double most_products = 1 << 25;
 
-/* A tone is kept if its energy is so many times the noise's, which is 3/8 behind a Hann window. */
+/* A tone is kept if its energy is at least this many times the noise's; a Hann window multiplies noise energy by 3/8. */
 static const double significance = 20, hann_noise = 0.375;
 
-/* No tone moves further in one step, bins; and a fit ends when none moves by more than this, or than this part of what noise
- * does. */
+/* Longest move of a tone in one step, bins. A fit ends when every move is at most `enough`, or this part of the move that noise
+ * causes. */
 static const double longest_step = 0.3, enough = 1e-11, noise_enough = 1e-3;
 
-/* Energy that counts as rounding. */
+/* Part of the energy that counts as rounding. */
 static const double rounding = 1e-12;
 
 struct tone {
     int64_t index;
     double offset;
-    double complex value;       /* X of it */
+    double complex value;       /* X of the tone */
     double complex front;       /* value sin(pi offset) exp(pi i offset) / n */
-    bool is_fixed;              /* at 0 or n/2 of a real signal: without an offset, and real */
+    bool is_fixed;              /* tone at 0 or n/2 of a real signal: offset 0, value real */
 };
 
 struct fit {
@@ -44,11 +45,11 @@ struct fit {
     const double *spectrum;
     int n_threads;
     int64_t capacity;
-    struct tone *tones;                 /* [capacity], owned as what follows */
+    struct tone *tones;                 /* [capacity]; owned, like peaks */
     int64_t n_tones;
     struct lw_sfft_line *peaks;         /* [2 capacity] */
     double noise;                       /* mean |X|^2 */
-    double energy;                      /* of the whole spectrum */
+    double energy;                      /* energy of the whole spectrum */
 };
 
 static double square(double complex x) { return creal(x) * creal(x) + cimag(x) * cimag(x); }
@@ -65,7 +66,7 @@ int64_t lw_sfft_spectrum_bytes(const struct lw_sfft_spec *spec)
     return capacity_of(spec) * (int64_t)(sizeof(struct tone) + 2 * sizeof(struct lw_sfft_line));
 }
 
-/* X at any place of the whole spectrum, which is periodic. */
+/* X[f] for any f; the spectrum is periodic. */
 static double complex coefficient(const struct fit *fit, int64_t f)
 {
     const int64_t n = fit->spec->n, at = lw_mod(f, n);
@@ -86,7 +87,7 @@ static double complex kernel(int64_t whole, double part, double n)
     return sin(M_PI * part) * cexp(M_PI * I * part) * (cotangent((double)whole + part, n) - I) / n;
 }
 
-/* Its derivative. */
+/* Derivative of K. */
 static double complex slope(int64_t whole, double part, double n)
 {
     if (whole == 0 && fabs(part) < 1e-5)
@@ -96,7 +97,7 @@ static double complex slope(int64_t whole, double part, double n)
     return M_PI / n * turn * (turn * (cot - I) - sin(M_PI * part) * (1 + cot * cot) / n);
 }
 
-/* A tone's mirror image in coefficient f; */
+/* Contribution of a tone's mirror image to coefficient f. */
 static double complex mirror_at(const struct fit *fit, const struct tone *tone, int64_t f)
 {
     if (!fit->spec->is_real || tone->is_fixed || tone->offset == 0)
@@ -104,7 +105,7 @@ static double complex mirror_at(const struct fit *fit, const struct tone *tone, 
     return conj(tone->front) * (cotangent((double)(tone->index + f) + tone->offset, (double)fit->spec->n) + I);
 }
 
-/* and all of it. */
+/* Contribution of a tone and its mirror image to coefficient f. */
 static double complex seen_at(const struct fit *fit, const struct tone *tone, int64_t f)
 {
     if (tone->offset == 0)
@@ -133,7 +134,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the median, which few tones do not raise, of coefficients all over the spectrum. */
+/* Noise, from the median of coefficients all over the spectrum; a few tones do not raise the median. */
 static double measure_noise(const struct fit *fit)
 {
     static const double median_of_exponential = 0.6931471805599453;
@@ -145,12 +146,12 @@ static double measure_noise(const struct fit *fit)
     return energies[count / 2] / median_of_exponential / hann_noise;
 }
 
-/* The strongest peaks, strongest first. @return  how many */
+/* Find the strongest peaks, strongest first. @return  number of peaks */
 static int64_t find_peaks(const struct fit *fit)
 {
     const int64_t n = lw_sfft_n_frequencies(fit->spec);
     double before = square(hann_at(fit, -1)), here = square(hann_at(fit, 0));
-    double least = significance * hann_noise * hann_noise * fit->noise;     /* of a peak half way between two coefficients */
+    double least = significance * hann_noise * hann_noise * fit->noise;     /* energy of a peak half-way between two coefficients */
     int64_t count = 0;
     for (int64_t f = 0; f < n; f++) {
         const double after = square(hann_at(fit, f + 1));
@@ -170,7 +171,7 @@ static int64_t find_peaks(const struct fit *fit)
     return lw_min64(count, fit->capacity);
 }
 
-/* About where a tone stands, by the peak and the larger of its neighbours. */
+/* Estimate the frequency of a tone from a peak and the larger of its neighbours. */
 static struct tone tone_of(const struct fit *fit, const struct lw_sfft_line *peak)
 {
     const int64_t f = peak->frequency, n = fit->spec->n;
@@ -185,7 +186,8 @@ static struct tone tone_of(const struct fit *fit, const struct lw_sfft_line *pea
 
 /* ---- fit ------------------------------------------------------------------------------------------------------------------- */
 
-/* The coefficients around a tone less the others and its own mirror image. @return  how many; the first is at *first */
+/* Copy the coefficients around a tone, minus all other tones and its own mirror image. @return  their number; *first is the
+ * first frequency */
 static int take_window(const struct fit *fit, const struct tone *tone, int64_t *first, double complex rest[WINDOW])
 {
     const bool is_real = fit->spec->is_real;
@@ -204,7 +206,7 @@ static int take_window(const struct fit *fit, const struct tone *tone, int64_t *
     return count;
 }
 
-/* The value that explains the window best from where the tone stands. */
+/* Set the value that explains the window best at the tone's frequency. */
 static void set_value(const struct fit *fit, struct tone *tone, int64_t first, const double complex *rest, int count)
 {
     double complex sum = 0;
@@ -217,7 +219,7 @@ static void set_value(const struct fit *fit, struct tone *tone, int64_t first, c
     tone->value = tone->is_fixed ? creal(rest[tone->index - first]) : sum / weight;
 }
 
-/* The change of offset that explains the window best, with the value free. */
+/* Return the change of offset that explains the window best; the value is a free parameter. */
 static double step_of(const struct fit *fit, const struct tone *tone, int64_t first, const double complex *rest, int count)
 {
     double complex k[WINDOW], d[WINDOW], across = 0;
@@ -236,7 +238,7 @@ static double step_of(const struct fit *fit, const struct tone *tone, int64_t fi
     return square_sum > 0 ? fmax(-longest_step, fmin(longest_step, sum / square_sum)) : 0;
 }
 
-/* A whole number of bins goes from the offset to the index, but to the ends of a real signal's spectrum. */
+/* Move whole bins from the offset to the index, except at the ends of a real signal's spectrum. */
 static void normalize(const struct fit *fit, struct tone *tone)
 {
     const int64_t bins = (int64_t)rint(tone->offset), index = tone->index + bins;
@@ -248,7 +250,7 @@ static void normalize(const struct fit *fit, struct tone *tone)
     tone->offset -= (double)bins;
 }
 
-/* Fit one tone; whether it has moved by more than counts. */
+/* Fit one tone; return whether it moved significantly. */
 static bool move(const struct fit *fit, struct tone *tone)
 {
     double complex rest[WINDOW];
@@ -281,8 +283,8 @@ static int compare_tones(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Leave out tones that noise may have made, and of two that have come together the weaker; whether there were any. Strongest
- * first. */
+/* Sort the tones, strongest first. Remove tones that may be noise and, of two tones that have come together, the weaker. Return
+ * whether any were removed. */
 static bool prune(struct fit *fit)
 {
     const int64_t before = fit->n_tones;
@@ -302,7 +304,7 @@ static bool prune(struct fit *fit)
 
 static double weight_at(const struct fit *fit, int64_t f) { return lw_sfft_multiplicity(fit->spec, f); }
 
-/* Energy of the tones in the whole spectrum: each one times all of them at its own place. */
+/* Energy of the tones in the whole spectrum: sum over tones of conj(value) times the whole model at the tone's frequency. */
 static double model_energy(const struct fit *fit)
 {
     const double n = (double)fit->spec->n;
@@ -322,8 +324,8 @@ static double model_energy(const struct fit *fit)
 }
 
 struct rest {
-    double across;      /* sum of the real part of (what is left) times conj(the tones) */
-    double most;        /* |X| of what is left */
+    double across;      /* sum of Re(rest conj(model)) */
+    double most;        /* largest |X| of the rest */
 };
 
 static struct rest look_at(const struct fit *fit, int64_t begin, int64_t end)
@@ -343,7 +345,8 @@ static struct rest look_at(const struct fit *fit, int64_t begin, int64_t end)
     return all;
 }
 
-/* Around all tones, by index; beyond, what is left has nothing to do with their small leakage. */
+/* Examine the rest around all tones, in order of frequency. Further away the tones' leakage is too small to correlate with the
+ * rest. */
 static struct rest look_around(const struct fit *fit, const struct lw_sfft_line *lines, int64_t reach)
 {
     const int64_t n = lw_sfft_n_frequencies(fit->spec), tones = fit->n_tones;
@@ -361,8 +364,9 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     return all;
 }
 
-/* Whether the tones leave no more than the lines of `result`, of which those that are no tones may be noise.
- * @param tones  residual and detection_limit are set; the tones' lines, by frequency, are in fit->peaks */
+/* Whether the tones leave no more energy than the lines of `result`. Lines in excess of the tones may be noise and are allowed
+ * for.
+ * @param tones  residual and detection_limit are set; fit->peaks receives the tones as lines, by frequency */
 static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
 {
     for (int64_t j = 0; j < fit->n_tones; j++) {
@@ -387,7 +391,8 @@ static bool move_all(struct fit *fit)
     return has_moved;
 }
 
-/* Whether it may be worth it: not where all tones, which are more than are wanted, leave twice as much as the lines at first. */
+/* Fit the tones; return whether they may be better than the lines. Not if at first all tones, more than are wanted, leave over
+ * twice as much energy as the lines. */
 static bool fit_tones(struct fit *fit, const struct lw_sfft_result *result)
 {
     struct lw_sfft_result first;
@@ -402,7 +407,7 @@ static bool fit_tones(struct fit *fit, const struct lw_sfft_result *result)
     return true;
 }
 
-/* Take the strongest tones, as many as are wanted, if they are better. */
+/* Replace the lines by the strongest tones, as many as are wanted, if these are better. Return whether they were. */
 static bool conclude(struct fit *fit, struct lw_sfft_result *result)
 {
     struct lw_sfft_result tones = {.is_explained = true, .n_found = fit->n_tones, .noise_power = fit->noise / (double)fit->spec->n};

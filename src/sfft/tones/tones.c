@@ -8,7 +8,7 @@
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
-/* Rows are whole: the first one is taken whatever its length. */
+/* Most samples that can be used. Rows are used whole; the first row is used whatever its length. */
 static int64_t most_samples(const struct lw_sfft_plan *plan, int64_t limit)
 {
     int64_t all = 0, row = 0;
@@ -96,8 +96,8 @@ static double complex wave_at(const struct lw_sfft_tones *t, const struct lw_sff
     return CMPLX(cosine, sine);
 }
 
-/* How the wave goes on: by `step` from each sample of a row to the next, and by `wrapped` where these pass the end of the
- * signal. It is started afresh every so many samples. */
+/* Recurrence of a tone's wave along a row: times `step` from each sample to the next, or times `wrapped` where the row passes
+ * the end of the signal. Every FRESH samples the wave is computed directly, to bound rounding. */
 enum { FRESH = 64 };
 
 struct walk {
@@ -122,7 +122,7 @@ static inline void walk_on(const struct lw_sfft_tones *t, const struct lw_sfft_t
         walk->wave = wave_at(t, tone, walk->sample);
         return;
     }
-    const int64_t next = walk->sample;      /* already that of i */
+    const int64_t next = walk->sample;      /* already the number of sample i */
     walk->wave *= next < row->step ? walk->wrapped : walk->step;
 }
 
@@ -195,18 +195,18 @@ double lw_sfft_tones_power(const struct lw_sfft_tones *t, const double complex *
 /* Standard deviation of a tone's offset in white noise of that power (the bound of Cramer and Rao). */
 static double deviation(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, double noise_power)
 {
-    const double energy = pow(cabs(tone->amplitude), 2) * (double)t->n_fitted;      /* of a real signal, both images' */
+    const double energy = pow(cabs(tone->amplitude), 2) * (double)t->n_fitted;      /* real: tone and mirror image */
     return energy > 0 ? sqrt(6 * noise_power / energy) / (2 * M_PI) : INFINITY;
 }
 
-/* Between two places in bins: of a complex signal, around the end as well. */
+/* Distance between two frequencies in bins; circular for a complex signal. */
 static double distance(const struct lw_sfft_tones *t, double a, double b)
 {
     const double d = fabs(a - b), n = (double)t->n;
     return t->is_real || d < n - d ? d : n - d;
 }
 
-/* Whether one of the first `end` tones is so near that the two are not told apart. */
+/* Whether one of the first `end` tones is too near to be told apart from this one. */
 static bool has_near(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
 {
     static const double least_distance = 0.7;
@@ -226,7 +226,8 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const stru
 
 /* ---- which lines are tones, and about where -------------------------------------------------------------------------- */
 
-/* A line counts as leakage of a stronger tone if it has at most so many times what one half way between two lines leaks there. */
+/* A line counts as leakage of a stronger tone if it is at most this many times the leakage there of a tone half-way between two
+ * frequencies. */
 static const double leakage_margin = 1.5;
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
@@ -240,7 +241,7 @@ static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_l
     return false;
 }
 
-/* Where the rest correlates best with a tone, by quarters of a bin around the line. */
+/* Find the offset, in quarters of a bin around a line, at which a tone correlates best with the rest. */
 static struct lw_sfft_tone look_around(const struct lw_sfft_tones *t, int64_t index)
 {
     struct lw_sfft_tone best = {.index = index, .is_fixed = t->is_real && (index == 0 || 2 * index == t->n)};
@@ -279,21 +280,22 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
 
 /* ---- frequencies and amplitudes of all tones at a time ---------------------------------------------------------------- */
 
-/* Gauss-Newton steps; conjugate gradients in each, which end when their gradient has fallen to this part. */
+/* Most Gauss-Newton steps, and most conjugate-gradient iterations in each. The iterations end when the gradient has fallen to
+ * this part. */
 enum { STEPS = 16, GRADIENTS = 20 };
 static const double gradient_enough = 1e-3;
 
-/* A fit ends when no offset changes by more than this, or than this part of the deviation that what is left gives it; and no tone
- * moves further in one step. */
+/* A fit ends when every offset changes by at most offset_enough (bins), or by this part of the deviation that the rest causes.
+ * No offset changes by more than longest_step in one step. */
 static const double offset_enough = 1e-10, deviation_enough = 0.01, longest_step = 0.3;
 
-/* A tone is kept if its energy in the samples is so many times the noise's. */
+/* A tone is kept if its energy in the samples is at least this many times the noise's. */
 static const double significance = 20;
 
 /* ---- fit: linear least squares ------------------------------------------------------------------------------------------- */
 
-/* The unknowns of a tone are changes of its amplitude, and of its offset in units that give all the same weight. As parts: flat is
- * that of the amplitude, creal(slope) that of the offset. Their image in the samples, by the derivatives of the wave: */
+/* The unknowns of a tone are the change of its amplitude (flat) and the change of its offset (creal(slope)), in units that give
+ * all unknowns the same weight. This is their image in the samples, by the derivatives of the wave. */
 static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
 {
     memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);
@@ -304,7 +306,7 @@ static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_
     lw_sfft_tones_add(t, 0, parts, 1, t->image);
 }
 
-/* and the adjoint of that map, of values over the samples. */
+/* Adjoint of make_image, applied to values over the samples. */
 static void project_all(const struct lw_sfft_tones *t, const double complex *values, struct lw_sfft_tone_part *unknowns)
 {
     #pragma omp parallel for num_threads(t->spec.n_threads) schedule(dynamic)
@@ -324,7 +326,7 @@ static double energy(const struct lw_sfft_tone_part *parts, int64_t count)
     return sum;
 }
 
-/* The unknowns that explain the rest best, by CGLS: to `solution`. The rest is used up. */
+/* Solve for the unknowns that explain the rest best, by CGLS. The rest is overwritten. */
 static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
 {
     const int64_t count = t->n_tones;
@@ -335,7 +337,7 @@ static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
     double before = energy(gradient, count);
     const double enough = before * gradient_enough * gradient_enough;
     for (int i = 0; i < GRADIENTS && before > enough; i++) {
-        make_image(t, direction, gradient);         /* whose room is free until it is taken anew */
+        make_image(t, direction, gradient);         /* gradient is work space here: project_all sets it again below */
         const double seen = lw_sfft_tones_power(t, t->image, true) * (double)t->n_fitted;
         if (!(seen > 0))
             return;
@@ -358,7 +360,7 @@ static void solve(struct lw_sfft_tones *t, struct lw_sfft_tone_part *solution)
 
 /* ---- fit: Gauss-Newton ---------------------------------------------------------------------------------------------------- */
 
-/* Samples less all tones. */
+/* Set the rest to the samples minus all tones. */
 static void subtract_tones(struct lw_sfft_tones *t)
 {
     memcpy(t->rest, t->samples, (size_t)t->n_samples * sizeof *t->rest);
@@ -367,8 +369,8 @@ static void subtract_tones(struct lw_sfft_tones *t)
     lw_sfft_tones_add(t, 0, t->part, -1, t->rest);
 }
 
-/* A whole number of bins goes from the offset to the index; the amplitude, which is that of the middle, keeps its wave: there, the
- * index alone turns by half a turn for each bin. */
+/* Move whole bins from the offset to the index. The amplitude belongs to the middle of the signal, where the wave of the index
+ * turns by half a turn for each bin: an odd number of bins changes its sign. */
 static void normalize(const struct lw_sfft_tones *t, struct lw_sfft_tone *tone)
 {
     const int64_t bins = (int64_t)rint(tone->offset);
@@ -381,10 +383,10 @@ static void normalize(const struct lw_sfft_tones *t, struct lw_sfft_tone *tone)
         tone->amplitude = -tone->amplitude;
 }
 
-/* Move all tones by a solution; whether any moved by more than counts. */
+/* Change all tones by a solution; return whether any change was significant. */
 static bool move(struct lw_sfft_tones *t, const struct lw_sfft_tone_part *solution)
 {
-    const double noise = lw_sfft_tones_power(t, t->rest, true);     /* that the solution leaves */
+    const double noise = lw_sfft_tones_power(t, t->rest, true);     /* noise left by the solution */
     bool has_moved = false;
     for (int64_t j = 0; j < t->n_tones; j++) {
         struct lw_sfft_tone *const tone = &t->tones[j];
@@ -402,7 +404,7 @@ static void step_until_still(struct lw_sfft_tones *t)
 {
     subtract_tones(t);
     for (int i = 0; i < STEPS && t->n_tones > 0; i++) {
-        for (int64_t j = 0; j < t->n_tones; j++) {          /* a slope of a wave has the mean square 1/12 */
+        for (int64_t j = 0; j < t->n_tones; j++) {          /* t / n - 1/2 has the mean square 1/12 */
             const double size = 2 * M_PI * cabs(t->tones[j].amplitude);
             t->scale[j] = t->tones[j].is_fixed || size == 0 ? 0 : sqrt(12) / size;
         }
@@ -414,8 +416,8 @@ static void step_until_still(struct lw_sfft_tones *t)
     }
 }
 
-/* Leave out tones that noise may have made, and of two that a fit has brought together, as one does not tell them apart, the later;
- * whether there were any. */
+/* Remove tones that may be noise and, of two tones that the fit has brought too close to be told apart, the later one. Return
+ * whether any were removed. */
 static bool prune(struct lw_sfft_tones *t)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);
@@ -437,7 +439,8 @@ void lw_sfft_tones_fit(struct lw_sfft_tones *t)
 
 /* ---- whether strong lines are tones between two frequencies ----------------------------------------------------------- */
 
-/* Lines closer to a tone than this are its leakage, bins; and what counts as between: an offset, and one of so many deviations. */
+/* Lines closer to a tone than this many bins are its leakage. A tone lies between two frequencies if its offset is this many
+ * deviations from 0. */
 enum { NEAR = 8 };
 static const double least_deviations = 6;
 
@@ -449,7 +452,7 @@ static bool is_chosen(const struct lw_sfft_line *chosen, int count, int64_t freq
     return false;
 }
 
-/* The strongest lines that are not near each other, strongest first. */
+/* Choose the strongest lines that are not near each other, strongest first. */
 static int choose(const struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line chosen[LW_SFFT_TONES_LOOKED_AT])
 {
     int n = 0;
@@ -468,7 +471,7 @@ static int choose(const struct lw_sfft_line *lines, int64_t count, struct lw_sff
     return n;
 }
 
-/* Subtract the lines that are not near a chosen one from the samples. */
+/* Subtract every line that is not near a chosen line from the samples. */
 static void subtract_others(struct lw_sfft_tones *t, double *samples, const struct lw_sfft_line *lines, int64_t count,
                             const struct lw_sfft_line *chosen, int n_chosen)
 {

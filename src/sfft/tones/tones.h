@@ -1,12 +1,15 @@
-/* tones.h - tones at any frequencies, between those of the transform too, fitted to the samples that a search has taken.
+/* tones.h - tones at any frequencies, also between those of the transform, fitted to the samples that a search has taken.
  *
  *     x[t] = sum over tones of a exp(2 pi i ((index + offset) t - offset n / 2) / n)      (real signals: plus its conjugate)
  *
- * A tone between two frequencies leaks into all others, as sin(pi d) / (pi d) with the distance, which no small number of lines
- * explains. The samples of the stages lie at random places all over the signal, so that they tell a frequency as sharply as the
- * whole signal does. Strong lines are taken for tones; where each one stands is found on a grid of quarters of a bin; and all
- * frequencies and amplitudes are fitted at a time, by Gauss-Newton steps whose linear least-squares problems are solved by
- * conjugate gradients. What is left is searched for lines again.
+ * A tone between two frequencies leaks into all others; leakage falls with the distance d as sin(pi d) / (pi d). No small number
+ * of lines explains such a tone. The samples of the stages lie at random places all over the signal, so that they determine a
+ * frequency as sharply as the whole signal does. The method:
+ *
+ *     seed      strong lines become tones; each offset is found on a grid of quarters of a bin
+ *     fit       all frequencies and amplitudes together, by Gauss-Newton steps; conjugate gradients solve each linear least-squares
+ *               problem
+ *     repeat    the rest is searched for lines again
  *
  * Mamandipoor, Ramasamy, Madhow, "Newtonized orthogonal matching pursuit: frequency estimation over the continuum", IEEE Trans.
  * Signal Processing 64, 2016 (detect, refine all, subtract, again); Bjorck, "Numerical methods for least squares problems", 1996
@@ -19,27 +22,27 @@
 
 #include <complex.h>
 
-#define LW_SFFT_TONES_LEAST_OFFSET 0.02     /* bins: a tone that is further from a frequency of the transform lies between two */
+#define LW_SFFT_TONES_LEAST_OFFSET 0.02     /* bins: a tone with a larger offset lies between two frequencies */
 
 struct lw_sfft_tone {
-    int64_t index;                  /* 0 .. n - 1, of a real signal 0 .. n/2 */
-    double offset;                  /* about -0.5 .. 0.5 */
-    double complex amplitude;       /* a, in the middle of the signal as far as the offset goes */
-    bool is_fixed;                  /* at 0 or n/2 of a real signal: without an offset, and real */
+    int64_t index;                  /* 0 .. n - 1; real signals 0 .. n/2 */
+    double offset;                  /* bins, about -0.5 .. 0.5 */
+    double complex amplitude;       /* a; the offset adds no phase in the middle of the signal */
+    bool is_fixed;                  /* tone at 0 or n/2 of a real signal: offset 0, amplitude real */
 };
 
-/* Samples that follow each other by sigma. */
+/* Row of samples whose numbers are sigma apart. */
 struct lw_sfft_tone_row {
-    int64_t first, step;            /* sample numbers, modulo n */
+    int64_t first, step;            /* first sample number, and the step, modulo n */
     int64_t count;
-    int64_t place;                  /* of the first, among all samples */
-    bool is_fitted;                 /* those of stages that locate; the others check */
+    int64_t place;                  /* position of the first one among all samples */
+    bool is_fitted;                 /* rows of stages that locate are fitted; the others check */
 };
 
 struct lw_sfft_tones_spec {
     const struct lw_sfft_layout *layout;            /* borrowed */
-    int64_t capacity;               /* tones */
-    int64_t most_samples;           /* only so many are used, of whole rows but one row at least */
+    int64_t capacity;               /* most tones */
+    int64_t most_samples;           /* most samples to use; rows are used whole, and at least one row */
     int n_threads;
 };
 
@@ -49,18 +52,18 @@ struct lw_sfft_tones {
     bool is_real;
     struct lw_sfft_tone_row rows[LW_SFFT_PLANES];
     int n_rows;
-    int64_t n_samples, n_fitted;    /* in all rows, and in those that are fitted */
+    int64_t n_samples, n_fitted;    /* samples in all rows, and in the rows that are fitted */
 
     const double *samples;          /* borrowed: (re, im) in the order of the rows */
-    struct lw_sfft_tone *tones;     /* [capacity], owned as what follows */
+    struct lw_sfft_tone *tones;     /* [capacity]; owned, like all arrays below */
     int64_t n_tones;
-    double complex *rest;           /* [samples] less the tones */
-    double complex *image;          /* [samples] work of the fit, as what follows */
+    double complex *rest;           /* [samples] samples minus the tones */
+    double complex *image;          /* [samples] work array of the fit, like those below */
     struct lw_sfft_tone_part *part; /* [3][capacity] */
     double *scale;                  /* [capacity] */
 };
 
-/* What a linear map makes of, or gives for, one tone: a value, and one that is weighed with t / n - 1/2. */
+/* Values of a linear map for one tone: one constant over the signal, one weighted with t / n - 1/2. */
 struct lw_sfft_tone_part {
     double complex flat, slope;
 };
@@ -69,37 +72,37 @@ int lw_sfft_tones_create(const struct lw_sfft_tones_spec *spec, struct lw_sfft_t
 void lw_sfft_tones_destroy(struct lw_sfft_tones *tones);        /* NULL is legal */
 int64_t lw_sfft_tones_bytes(const struct lw_sfft_plan *plan, int64_t capacity, int64_t most_samples);
 
-/** Take the samples of attempts 0 .. attempt, and no tones.
- * @param samples  all stages' one after another, (re, im), finite; borrowed until the next call */
+/** Start with the samples of attempts 0 .. attempt and without tones.
+ * @param samples  samples of all stages in order, (re, im), finite; borrowed until the next call */
 void lw_sfft_tones_begin(struct lw_sfft_tones *tones, int attempt, const double *samples);
 
-/** Take lines of the rest for tones, the strongest of them that are not another one's leakage, up to `most`.
- * @return  tones added */
+/** Add the strongest lines of the rest as tones, at most `most`; lines that may be the leakage of another tone are left out.
+ * @return  number of tones added */
 int64_t lw_sfft_tones_seed(struct lw_sfft_tones *tones, const struct lw_sfft_line *lines, int64_t count, int64_t most);
 
-/** Fit all tones, leave out those that are not significant, and set the rest. */
+/** Fit all tones, remove tones that are not significant, and update the rest. */
 void lw_sfft_tones_fit(struct lw_sfft_tones *tones);
 
-/** Of the strongest lines, at most LW_SFFT_TONES_LOOKED_AT, those that lie between two frequencies of the transform. With few
- * samples that is a matter of a moment, however many lines there are.
- * @param samples  of attempt 0 as for lw_sfft_tones_begin; overwritten
- * @param lines    found */
+/** Count the tones between two frequencies of the transform among the strongest lines, at most LW_SFFT_TONES_LOOKED_AT. Few
+ * samples make this fast, however many lines there are.
+ * @param samples  samples of attempt 0 as for lw_sfft_tones_begin; overwritten
+ * @param lines    lines that were found */
 enum { LW_SFFT_TONES_LOOKED_AT = 8, LW_SFFT_TONES_LOOK_SAMPLES = 8192 };
 int lw_sfft_tones_between(struct lw_sfft_tones *tones, double *samples, const struct lw_sfft_line *lines, int64_t count);
 
-/** Mean |x|^2 of the samples or the rest, of those that are fitted or that are not; 0: there are none. */
+/** Return the mean |x|^2 of the samples or the rest, over the rows that are fitted or those that are not; 0 without such rows. */
 double lw_sfft_tones_power(const struct lw_sfft_tones *tones, const double complex *values, bool is_fitted);
 
-/** A tone as a line: X = n a at the first sample, the index nearest to it. */
+/** Return a tone as a line: X = n a at the first sample, and the nearest index. */
 struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone);
 
 /* ---- the two maps of a fit: parts of tones over the rows ---- */
 
-/** values[i] += scale x the parts' image: sum over tones of (flat + slope (t/n - 1/2)) exp(...). Real signals: twice its real
- * part, but of tones that are fixed. `parts` has one for each tone from `first` on. */
+/** values[i] += scale x the image of the parts: sum over tones of (flat + slope (t/n - 1/2)) exp(...). For a real signal twice
+ * the real part, except for fixed tones. `parts` has one entry for each tone from `first` on. */
 void lw_sfft_tones_add(const struct lw_sfft_tones *tones, int64_t first, const struct lw_sfft_tone_part *parts, double scale,
                        double complex *values);
 
-/** The adjoint of that for one tone, over the fitted rows. */
+/** Return the adjoint of lw_sfft_tones_add for one tone, over the rows that are fitted. */
 struct lw_sfft_tone_part lw_sfft_tones_project(const struct lw_sfft_tones *tones, const struct lw_sfft_tone *tone,
                                                const double complex *values);
