@@ -53,7 +53,7 @@ int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *w
     return LW_OK;
 }
 
-/* ---- the start: a number of a unit, or an instant -------------------------------------------------------------------- */
+/* ---- the start: a number with a unit, or an instant ------------------------------------------------------------------ */
 
 double lw_sampling_unit_seconds(const char *unit)
 {
@@ -75,7 +75,7 @@ double lw_sampling_unit_seconds(const char *unit)
     return 0;
 }
 
-/* So many `units` since a date. A number of short units is whole where a file has counted them. */
+/* Instant that lies `number` units behind a date. A whole number of units shorter than a second is taken as an exact count. */
 static bool find_since(double number, double unit_seconds, const char *date, struct lw_instant *out)
 {
     struct lw_instant epoch, since;
@@ -90,9 +90,9 @@ static bool find_since(double number, double unit_seconds, const char *date, str
     return true;
 }
 
-/* ---- what users say -------------------------------------------------------------------------------------------------- */
+/* ---- hints of the user ----------------------------------------------------------------------------------------------- */
 
-/* The spacing is of the dimension beside the axis; without metadata about it, of the second one. */
+/* --channel-spacing describes the dimension beside the axis; where the metadata name no axis, the second dimension. */
 static int take_hints(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_axis_metadata *const axis = &info->axis;

@@ -1,4 +1,4 @@
-/* examine.c - what a file of any format holds: one of its datasets, or the list of all. */
+/* examine.c - describe one dataset of a file of any format, or list all of its datasets. */
 #include "base/memory.h"
 #include "io/format.h"
 #include "io/shield.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is opened later need not be recognised again. */
+/* The format's name goes into the hints, so that later calls need not recognise the file again. */
 static int describe(const struct lw_object *object, const struct lw_format *format, struct lw_dataset_info *info,
                     struct lw_error *err)
 {
@@ -91,7 +91,7 @@ static int list_all(const struct lw_object *object, void *result, struct lw_erro
     return lw_list_file(object->name, pass_over, NULL, err);
 }
 
-/* All of the name is the file's, whatever colons it has. */
+/* The whole name is a file's, even with colons in it: it has no path. */
 int lw_list_check(const char *file, struct lw_error *err)
 {
     char done;

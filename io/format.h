@@ -1,19 +1,19 @@
-/* format.h - a kind of archive file, as one table of operations. A further format is a file with such a table and a line in
+/* format.h - one kind of archive file as a table of operations. To add a format, write a file with its table and add a line to
  * formats.c.
  *
- *     recognise                   by its content, not by its name
+ *     recognise                   tells a format by a file's content, not by its name
  *     list, find_origin           for `lapwing info FILE`
  *     describe                    what a dataset holds, or what is wrong with it
- *     find_stretches              where its samples follow each other in time, of datasets with gaps
+ *     find_stretches              where the samples of a dataset with gaps follow each other in time
  *     open, read, close           samples, box by box
- *     locate                      where they lie, for those that read the file themselves
+ *     locate                      where the samples lie, for readers that bypass the format
  *     read_numbers                all of a small dataset
- *     read_notes                  attributes, for those who show data (io/notes)
- *     library                     chunks and tables, of formats that a library reads
+ *     read_notes                  attributes, for commands that show data (io/notes)
+ *     library                     chunks and tables of formats that a library reads
  *
- * Every operation is one process' own: none is collective. Where a library reads the format, one rank first lists or describes a
- * file in a child process (shield.h), so that the library may crash on a damaged file; the ranks then open a file that has been
- * described. */
+ * No operation is collective: each process calls them by itself. Where a library reads the format, one rank first lists or
+ * describes a file in a child process (shield.h), because the library may crash on a damaged file. The ranks then open only files
+ * that have been described. */
 #pragma once
 
 #include "base/error.h"
@@ -30,123 +30,125 @@ struct lw_object;
 struct lw_qualities;
 struct lw_rows;
 
-/* A hyperslab of a dataset, and where it goes: in dimension d, `count` elements from `first` on, `step` apart. They come
- * row-major, in runs of `run` elements, each `pitch` elements behind the one before. */
+/* A hyperslab of a dataset and its place in memory. Dimension d has `count` elements from `first` on, `step` apart. The elements
+ * arrive row-major in `n_runs` runs of `run` elements; `pitch` elements separate the beginnings of two runs. */
 struct lw_box {
     int64_t first[LW_MAX_DIMS], step[LW_MAX_DIMS], count[LW_MAX_DIMS];
-    int64_t run, pitch, n_runs;         /* run x n_runs: the product of the counts */
+    int64_t run, pitch, n_runs;         /* run x n_runs = the product of the counts */
     void *into;
 };
 
-/* Of a sample, the largest one: complex float64. */
+/* The largest sample is complex float64. */
 enum { LW_MAX_SAMPLE_BYTES = 16 };
 
-/* How the samples of a dataset lie in its file: as they are, row-major, or in chunks that are so. */
+/* The storage of a dataset's samples in its file: one row-major array, or chunks that are row-major arrays. */
 struct lw_stored {
-    int fd;                             /* the format's, until the dataset is closed */
+    int fd;                             /* owned by the format, open until the dataset is closed */
     bool is_chunked;
-    int64_t offset;                     /* of the first sample, where there are no chunks */
-    struct lw_filters filters;          /* of the chunks */
-    char fill[LW_MAX_SAMPLE_BYTES];     /* a sample of chunks that were never written */
+    int64_t offset;                     /* byte of the first sample, where there are no chunks */
+    struct lw_filters filters;          /* filters that encoded the chunks */
+    char fill[LW_MAX_SAMPLE_BYTES];     /* one sample of a chunk that was never written */
 };
 
 struct lw_stored_chunk {
-    int64_t offset, bytes;              /* 0 bytes: never written */
-    uint32_t skipped;                   /* filters, as lw_decoder_decode wants them */
+    int64_t offset, bytes;              /* bytes 0: the chunk was never written */
+    uint32_t skipped;                   /* mask of filters not applied to the chunk, for lw_decoder_decode */
 };
 
-/* Operations of a format whose files are read by a library that may crash on damaged ones (shield.h): HDF5. */
+/* Operations of formats whose library may crash on damaged files (shield.h): HDF5. */
 struct lw_library {
-    /** lw_notes_read_rows and lw_quality_find of a file of this format. */
+    /** Implement lw_notes_read_rows and lw_quality_find for files of this format. */
     int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
     int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
-    /** Find the chunk that begins at a sample of a dataset that was located. Errors as for read.
-     * @param first  in the dataset's dimensions */
+    /** Find the chunk that begins at a sample of a located dataset. Errors as for read.
+     * @param first  the sample's position, in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
-    /* Datasets in chunks, where describe tells of any. Those that need no decoding are best read whole up to this size. */
+    /* Chunks that need no decoding are best read whole up to this size. The next three members matter only where describe reports
+     * chunks. */
     int64_t most_whole_bytes;
 
-    /** Prepare for reads that take each chunk whole, or only the samples wanted. */
+    /** Prepare for reads of whole chunks, or of just the samples wanted. */
     int (*prepare_chunks)(void *dataset, bool whole, struct lw_error *err);
 
-    /** Host bytes that the library takes for one read that touches so many chunks. */
+    /** Return the host bytes that the library takes for one read that touches n_chunks chunks. */
     int64_t (*chunks_bytes)(const struct lw_dataset_info *info, bool whole, int64_t n_chunks);
 };
 
 struct lw_format {
-    const char *name;           /* "HDF5"; --format takes it, in either case */
+    const char *name;           /* "HDF5"; also the word for --format, in upper or lower case */
     const char *file_text;      /* "an HDF5 file" */
-    const struct lw_library *library;       /* that reads its files and may crash; NULL: there is none */
+    const struct lw_library *library;       /* a library that reads the files and may crash on damaged ones; NULL: none */
 
-    /** Make what reads its files ready. Called before a child process is made; may be called often. NULL: there is nothing to
-     * do. */
+    /** Prepare the format's library. Called before a child process is made, possibly often. NULL: nothing to prepare. */
     void (*start)(void);
 
-    /** Whether a regular file that can be read is of this format. LW_EIO: it cannot be read after all. NULL: nothing in a file
-     * tells; only hints name it. */
+    /** Tell whether a readable regular file is of this format. LW_EIO: it cannot be read after all. NULL: a file's content does
+     * not show the format; only hints name it. */
     int (*recognise)(const char *file, bool *is_one, struct lw_error *err);
 
-    /** lw_list_file of a file of this format. */
+    /** Implement lw_list_file for files of this format. */
     int (*list)(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 
-    /** lw_list_origin of a file of this format; *origin is all zero before. NULL: no result has this format. */
+    /** Implement lw_list_origin for files of this format; the caller zeroes *origin. NULL: no result has this format. */
     bool (*find_origin)(const char *file, struct lw_listing_origin *origin);
 
-    /** Fill `info`, of which file, path, hints, use, file_bytes and modified_ns are set, and set the path where none is given and
-     * the file holds one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given. LW_EDATA:
-     * damaged, no such dataset (name those there are), no data, more than LW_MAX_DIMS dimensions, a type that does not suit the
-     * use. LW_EIO: unreadable. */
+    /** Fill `info`; the caller has set file, path, hints, use, file_bytes and modified_ns. An empty path is set if the file holds
+     * one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given. LW_EDATA: the file is
+     * damaged; the dataset does not exist (the message lists those that do), is empty, or has more than LW_MAX_DIMS dimensions;
+     * its type does not suit the use. LW_EIO: the file is unreadable. */
     int (*describe)(struct lw_dataset_info *info, struct lw_error *err);
 
-    /** The stretches of a dataset that was described as having more than one, in the order of its samples; release *out with
-     * lw_free. LW_EDATA if it has others by now. NULL: none has. */
+    /** Find the stretches of a dataset that describe reported to have several, in the order of its samples. Release *out with
+     * lw_free. LW_EDATA: the file now has other stretches. NULL: no file of this format has several. */
     int (*find_stretches)(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err);
 
-    /** Open what was described for reading samples, in memory of `open_bytes` bytes, all zero: lw_format_open calls it. What it has
-     * left half done where it fails is closed. @param info  borrowed until close */
+    /** Open a described dataset for reading samples. `dataset` is open_bytes bytes of zeroed memory. After a failure the caller
+     * (lw_format_open) calls close for what was left half open.
+     * @param info  borrowed until close */
     int (*open)(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
     size_t open_bytes;
 
-    /** LW_EIO, or LW_EDATA where stored samples cannot be decoded; the message is the reason alone, "" if it is not known. */
+    /** Read one box. LW_EIO, or LW_EDATA where stored samples cannot be decoded. The message is the bare reason, "" if unknown. */
     int (*read)(void *dataset, const struct lw_box *box, struct lw_error *err);
     bool reads_in_threads;      /* several threads may read one dataset at the same time */
     void (*close)(void *dataset);
 
-    /** Whether the samples can be read without the library; how they lie then. NULL: none can. */
+    /** Return whether the samples can be read without the library, and set *out to their storage. NULL: they never can. */
     bool (*locate)(void *dataset, struct lw_stored *out);
 
-    /** Call `visit` for each attribute of a dataset that says more than `info` does and may be carried over to a result, in a fixed
-     * order. By one process, after describe. NULL: there are none. */
+    /** Call `visit`, in a fixed order, for each attribute of a dataset that may be copied to a result and adds to `info`. Not
+     * collective; call after describe. NULL: the format has no attributes. */
     void (*visit_attributes)(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
 
-    /** Read all of what was described for its numbers, as they are stored. LW_EDATA if it has another shape by now.
-     * NULL: what is described are real samples, to be read by open, read and close.
-     * @param values  row-major, complex ones as pairs */
+    /** Read all of a dataset that was described for LW_USE_NUMBERS, as stored. LW_EDATA: its shape has changed. NULL: the dataset
+     * holds real samples, to be read by open, read and close.
+     * @param values  row-major, complex numbers as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
-    /** lw_notes_read of a file of this format. NULL: it has no attributes. */
+    /** Implement lw_notes_read for files of this format. NULL: the format has no attributes. */
     int (*read_notes)(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
 };
 
-/** Open a dataset, and close it. Errors: lw_format.open, LW_ESYSTEM. @param dataset  set on success; NULL is legal for close */
+/** Open a dataset; close it. Errors: lw_format.open, LW_ESYSTEM. @param dataset  set on success; NULL is legal for close */
 int lw_format_open(const struct lw_format *format, const struct lw_dataset_info *info, void **dataset, struct lw_error *err);
 void lw_format_close(const struct lw_format *format, void *dataset);
 
-/** lw_format.start of every format. */
+/** Call lw_format.start of every format. */
 void lw_formats_start(void);
 
-/** The format of a file: that of the hints, or what its content says. LW_EIO: missing, unreadable, a folder. LW_EDATA: none of
- * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
+/** Find the format of a file: the one that the hints name, else the one that its content shows. LW_EIO: the file is missing,
+ * unreadable or a folder. LW_EDATA: its format is unknown. LW_EUSAGE: the hints name no known format.
+ * @param hints  NULL: none */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
-/** Describe the dataset of that name, before anybody opens it: where a library reads its format by lw_shield; the hints overrule
- * what the file says. The hints in `info` name its format. Before any GPU is touched (shield.h). Errors: lw_object_parse,
+/** Describe a dataset before any rank opens it; in a child process (lw_shield) where a library reads its format. Hints overrule
+ * the file's metadata, and info->hints names the format. Call before any GPU is touched (shield.h). Errors: lw_object_parse,
  * lw_formats_find, lw_format.describe, lw_sampling_settle, lw_shield.
  * @param hints  NULL: none */
 int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
                        struct lw_error *err);
 
-/** All formats, NULL-ended, in the order in which they are tried. */
+/** Return all formats in the order in which they are tried, NULL at the end. */
 const struct lw_format *const *lw_formats_all(void);

@@ -15,7 +15,7 @@
 #define MSEED(X)
 #endif
 
-/* The formats that there are, in the order in which they are tried. A further one is a further line here. */
+/* All formats, in the order in which they are tried. Add a further one here. */
 #define FORMATS(X)       \
     X(lw_format_hdf5)    \
     X(lw_format_sigproc) \
@@ -60,7 +60,7 @@ static int fail_unknown(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%.300s' is not %s", file, known);
 }
 
-/* Case does not matter, nor the hyphen of SEG-Y. */
+/* Compare names without regard to case and to the hyphen of SEG-Y. */
 static bool is_called(const struct lw_format *format, const char *name)
 {
     const char *own = format->name;
@@ -74,7 +74,7 @@ static bool is_called(const struct lw_format *format, const char *name)
     }
 }
 
-/* The format that a user names. */
+/* Find the format that a user names. */
 static int find_named(const char *name, const struct lw_format **out, struct lw_error *err)
 {
     char known[256] = "";
@@ -88,7 +88,7 @@ static int find_named(const char *name, const struct lw_format **out, struct lw_
     return lw_fail(err, LW_EUSAGE, "--format %s: there are %s", name, known);
 }
 
-/* Ask the system before any library, whose messages for what it cannot open are of no use. */
+/* The system checks the file before any library does: the libraries' own messages about unreadable files are useless. */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err)
 {
     int fd, rc = lw_file_open_input(file, &fd, err);

@@ -32,9 +32,9 @@ int lw_object_parse(const char *name, struct lw_object *object, struct lw_error 
     return LW_OK;
 }
 
-/* ---- many: each itself, or the files of a pattern ---------------------------------------------------------------------- */
+/* ---- names one by one: as given, or the files that match a pattern ----------------------------------------------------- */
 
-/* Names under collection. */
+/* Names collected so far. */
 struct collector {
     FILE *into;
     int64_t n;
@@ -42,7 +42,7 @@ struct collector {
 
 enum { LONGEST = 2 * LW_MAX_PATH + 2 };
 
-/* Each name goes into the list with the zero that ends it. */
+/* Append a name with its final zero. */
 static void add(struct collector *c, const char *name)
 {
     fwrite(name, 1, strlen(name) + 1, c->into);
@@ -85,7 +85,7 @@ static int add_name(struct collector *c, const char *name, struct lw_error *err)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------- */
 
-/* Without the blanks at both ends. */
+/* Remove the blanks at both ends. */
 static char *trim(char *line)
 {
     while (isspace((unsigned char)*line))
@@ -124,7 +124,7 @@ static int add_list(struct collector *c, const char *list, struct lw_error *err)
 
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
 
-/* A blank behind the path may be the path's own, unless a file, a list or a pattern follows. */
+/* A blank may belong to the path itself; names of files, lists or patterns behind the last blank mean several names. */
 static bool is_one_file(const char *names)
 {
     struct lw_object object, last;

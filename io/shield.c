@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- what processes tell each other: over sockets, since a broken pipe would be a signal ------------------------------ */
+/* ---- messages between processes: over sockets, because writing to a broken pipe would raise a signal ------------------ */
 
 static bool put(int end, const void *data, size_t bytes)
 {
@@ -29,7 +29,7 @@ static bool put(int end, const void *data, size_t bytes)
     return true;
 }
 
-/* Whether as many bytes came as were to come. */
+/* Return whether all bytes arrived. */
 static bool take(int end, void *data, size_t bytes)
 {
     for (char *at = data; bytes > 0;) {
@@ -42,14 +42,14 @@ static bool take(int end, void *data, size_t bytes)
     return true;
 }
 
-/* The name follows, without its final zero. */
+/* One request for a look. The object's name follows it on the socket, without its final zero. */
 struct request {
     lw_shield_fn *look;
     size_t bytes, name_bytes;
     struct lw_object object;
 };
 
-/* Memory for the result, and behind it the name with its zero; to be freed. NULL: the other side has ended. */
+/* Return memory for the result, followed by the name with its zero; the caller frees it. NULL: the other side has ended. */
 static void *take_request(int end, struct request *request)
 {
     if (!take(end, request, sizeof *request))
@@ -67,11 +67,12 @@ static void *take_request(int end, struct request *request)
 /* ---- children ------------------------------------------------------------------------------------------------------- */
 
 struct child {
-    pid_t process;              /* 0: there is none */
-    int end;                    /* of the socket to it */
+    pid_t process;              /* 0: no child */
+    int end;                    /* this side's end of the socket to the child */
 };
 
-/* Start a process that does nothing but serve the other end of the socket. @param name  that it looks at first; NULL: any files */
+/* Start a process that only serves the other end of the socket.
+ * @param name  first file that it looks at, for messages; NULL: any files */
 static int start_child(struct child *child, void serve(int end), const char *name, struct lw_error *err)
 {
     int ends[2];
@@ -97,7 +98,7 @@ static int start_child(struct child *child, void serve(int end), const char *nam
     return LW_OK;
 }
 
-/* @return  its status */
+/* End a child and return its exit status. */
 static int stop_child(struct child *child)
 {
     int status = 0;
@@ -108,16 +109,16 @@ static int stop_child(struct child *child)
     return status;
 }
 
-/* False: the child has ended. */
+/* Send a request and receive the answer; false: the child has ended. */
 static bool ask(const struct child *child, const struct request *request, void *result, struct lw_error *theirs)
 {
     return put(child->end, request, sizeof *request) && put(child->end, request->object.name, request->name_bytes) &&
            take(child->end, theirs, sizeof *theirs) && take(child->end, result, request->bytes);
 }
 
-/* ---- the looker: a child that looks at one file after the other ------------------------------------------------------ */
+/* ---- the looker: a child process that looks at one file after the other ---------------------------------------------- */
 
-/* Of one look; the processor time counts from the start of the process. */
+/* Limit the time of one look. RLIMIT_CPU counts from the start of the process, so the time used before is added. */
 static void set_limits(void)
 {
     struct rusage used;
@@ -130,8 +131,8 @@ static void set_limits(void)
     alarm(LW_SHIELD_WALL_S);
 }
 
-/* MPI prints a trace of the stack where a process crashes, and the C library complains; neither is of use here. What a look that
- * failed has left behind is nothing to go on with. */
+/* The default handlers and /dev/null silence the stack trace that MPI prints on a crash and the complaints of the C library. A
+ * failed look ends the loop, because it may have left the library in an unknown state. */
 static void be_looker(int end)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
@@ -154,9 +155,9 @@ static void be_looker(int end)
     }
 }
 
-/* ---- its parent ---------------------------------------------------------------------------------------------------- */
+/* ---- the parent of a looker ---------------------------------------------------------------------------------------- */
 
-/* Telling the format takes no library more than the first bytes of a file. */
+/* Explain why a looker died. lw_formats_find is safe here: it needs only the first bytes of the file and no library. */
 static int explain(const struct lw_object *object, int status, struct lw_error *err)
 {
     const struct lw_format *known;
@@ -181,7 +182,7 @@ static int explain(const struct lw_object *object, int status, struct lw_error *
     }
 }
 
-/* Now and then a new one: libraries keep what they should not. */
+/* A looker is replaced after so many looks, because libraries leak memory. */
 enum { MOST_LOOKS = 1000 };
 
 struct looker {
@@ -193,7 +194,7 @@ static int ask_looker(struct looker *looker, const struct request *request, void
 {
     struct lw_error theirs;
     if (!looker->child.process) {
-        fflush(NULL);       /* what is buffered is this process' to print */
+        fflush(NULL);       /* buffered output is printed by this process, not by its copy */
         const int rc = start_child(&looker->child, be_looker, request->object.name, err);
         if (rc)
             return rc;
@@ -208,16 +209,16 @@ static int ask_looker(struct looker *looker, const struct request *request, void
     return theirs.code;
 }
 
-/* ---- the guard: a copy of this program, so that addresses of functions are the same ---------------------------------- */
+/* ---- the guard: a copy of this program, so that function pointers in requests are valid in it ------------------------ */
 
 static struct {
     struct child child;
-    pid_t program;              /* that started it */
-    bool is_over;               /* there was one */
+    pid_t program;              /* process that started the guard */
+    bool is_over;               /* the guard has been stopped */
     bool is_kept;
 } guard;
 
-/* Signals for the program, which launchers send to whole groups of processes, do not end the guard; the program's end does. */
+/* Launchers send signals to whole groups of processes. The guard blocks those, because it ends when the program ends. */
 static void be_guard(int end)
 {
     static const int blocked[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP};

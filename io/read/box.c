@@ -13,24 +13,24 @@
 
 enum {
     N_THREADS = 32,
-    MOST_OPEN = 16,                     /* files at a time */
-    LEAST_READS = 64, MOST_READS = 1024,        /* under way at a time, of few boxes and of many */
-    MOST_VALUES = 4 << 20,              /* in them, and in one, unless there is a box of more */
-    PIECE_BYTES = 1 << 18,              /* read by a thread at a time */
-    DECODING_BYTES = 64 << 20,          /* of the decoders of a file */
+    MOST_OPEN = 16,                     /* files open at a time */
+    LEAST_READS = 64, MOST_READS = 1024,        /* reads under way at a time, for few boxes and for many */
+    MOST_VALUES = 4 << 20,              /* values in all reads, and in one read unless a single box has more */
+    PIECE_BYTES = 1 << 18,              /* bytes that a thread reads at a time */
+    DECODING_BYTES = 64 << 20,          /* bytes for the decoders of a file */
 };
 
-/* A file that is open. */
+/* An open file. */
 struct file {
-    int64_t number;                     /* of the files */
+    int64_t number;                     /* index of the file in the reader */
     struct lw_source *source;
     struct lw_cells cells;
 };
 
-/* What one file has of a box, on its way. */
+/* The share of one file in a box, while it is read. */
 struct read {
     struct lw_cells_read cells;
-    int64_t first_cell;                 /* among those of all reads */
+    int64_t first_cell;                 /* number of its first cell among the cells of all reads */
     struct lw_packing packing;
     struct lw_conversion conversion;
 };
@@ -38,16 +38,16 @@ struct read {
 struct lw_boxes {
     struct lw_dataset_info info;
     const struct lw_reader *files;
-    struct lw_type type;                /* as stored, alike in all files */
+    struct lw_type type;                /* type as stored, the same in all files */
     bool keeps_parts;
     struct lw_pool *pool;               /* NULL: the format reads */
     struct file open[MOST_OPEN];
     int n_open, oldest;
     struct read *reads;                 /* [most_reads] */
     int n_reads, most_reads;
-    int64_t n_cells;                    /* of all reads */
-    char *raw;                          /* samples as they are stored, of the reads under way */
-    int64_t room, used;                 /* of it, bytes */
+    int64_t n_cells;                    /* cells of all reads */
+    char *raw;                          /* stored samples of the reads under way */
+    int64_t room, used;                 /* bytes in `raw` */
 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
@@ -82,7 +82,7 @@ static int open_file(const struct lw_boxes *boxes, int64_t number, struct file *
 
 /* ---- reads under way ---------------------------------------------------------------------------------------------------- */
 
-/* Cells of all reads are numbered one after the other. */
+/* Do a cell of all reads, which are numbered one after the other. */
 static int do_cell(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_boxes *const boxes = context;
@@ -104,7 +104,7 @@ static int do_conversion(void *context, int64_t piece, int thread, struct lw_err
     return LW_OK;
 }
 
-/* One batch wakes the threads once. Of few reads, which may be long, each is converted by all of them. */
+/* One batch for many reads wakes the threads only once. Few reads may be long, so all threads convert them one by one. */
 static void convert(struct lw_boxes *boxes)
 {
     enum { FEW = 8 };
@@ -137,7 +137,7 @@ static int finish(struct lw_boxes *boxes, struct lw_error *err)
     return rc;
 }
 
-/* An open file; what is under way is finished before one is closed. */
+/* Return an open file. Before another file is closed for it, the reads under way are finished. */
 static int find_file(struct lw_boxes *boxes, int64_t number, struct file **out, struct lw_error *err)
 {
     int rc = LW_OK;
@@ -198,7 +198,7 @@ static int64_t count_values(const struct lw_sample_box *box)
     return n;
 }
 
-/* Memory of at least that size for samples, where nothing is under way. */
+/* Grow the memory for stored samples to at least `bytes`, when nothing is under way. */
 static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
 {
     if (bytes <= boxes->room)
@@ -209,10 +209,10 @@ static int reserve(struct lw_boxes *boxes, int64_t bytes, struct lw_error *err)
     return boxes->raw ? LW_OK : LW_ESYSTEM;
 }
 
-/* Numbers of the result that a sample makes. */
+/* Numbers of the result for each sample. */
 static int64_t numbers(const struct lw_boxes *boxes) { return boxes->type.is_complex && boxes->keeps_parts ? 2 : 1; }
 
-/* Bytes from one sample of a box to the next in each dimension where they lie row-major. */
+/* Bytes from one sample of a row-major box to the next, in each dimension. */
 static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t pitch[LW_MAX_DIMS])
 {
     for (int d = LW_MAX_DIMS - 1; d >= 0; d--) {
@@ -221,9 +221,9 @@ static void find_pitch(const struct lw_sample_box *box, int64_t bytes, int64_t p
     }
 }
 
-/* A box of one file, behind what is under way; where there is no room, that is done first.
- * @param into, pitch  where its values go, and bytes from one to the next in each dimension
- * @param d  along which it may be a part of a box: what is faster lies side by side */
+/* Add a box of one file to the reads under way. If there is no room, those are finished first.
+ * @param into, pitch  place of its values, and bytes from one value to the next in each dimension
+ * @param d  dimension along which the box may be cut from a larger one; faster dimensions are contiguous in `into` */
 static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_box *box, int d, char *into, const int64_t *pitch,
                struct lw_error *err)
 {
@@ -257,7 +257,7 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     return rc;
 }
 
-/* Of many files, what lies in each part of the sequence. The values have been made NaN for the gaps. */
+/* Add the share of each part of the sequence in a box. Values in gaps are NaN already. */
 static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch,
                       struct lw_error *err)
 {
@@ -305,9 +305,9 @@ int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, in
     return rc ? rc : code;
 }
 
-/* ---- all of a small dataset: by one process --------------------------------------------------------------------------- */
+/* ---- all of a small dataset, on one process --------------------------------------------------------------------------- */
 
-/* Real samples, some rows of the first dimension at a time. */
+/* Read real samples, some rows of the first dimension at a time. */
 static int read_boxes(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     enum { BLOCK_VALUES = 1 << 17 };
@@ -339,9 +339,9 @@ int lw_format_read_numbers(const struct lw_format *format, const struct lw_datas
     return rc;
 }
 
-/* ---- or read by rank 0 alone, for every rank to hold ------------------------------------------------------------------- */
+/* ---- the same on rank 0, broadcast to every rank ----------------------------------------------------------------------- */
 
-/* Doubles that all elements are; -1 if that is more than can be counted. */
+/* Doubles in all elements; -1: more than 64 bits count. */
 static int64_t count_doubles(const struct lw_dataset_info *info)
 {
     int64_t count = info->type.is_complex ? 2 : 1;

@@ -12,7 +12,7 @@ enum { DIMS = LW_MAX_DIMS };
 
 static int64_t value_bytes(const struct lw_source *source) { return (int64_t)lw_type_bytes(source->described.type); }
 
-/* ---- what reads share ----------------------------------------------------------------------------------------------- */
+/* ---- memory that reads share ---------------------------------------------------------------------------------------- */
 
 int lw_cells_create(struct lw_cells *cells, int n_decoders, struct lw_error *err)
 {
@@ -52,8 +52,8 @@ static int64_t last_of(const struct lw_target *target, int d)
     return target->first[d] + (target->count[d] - 1) * target->step[d];
 }
 
-/* Samples of a tile that one thread reads at a time: long ones of the fast dimension, and as many side by side as lie in so
- * many bytes, with what lies between them where that is little. @param all  from the first to the last that are wanted */
+/* Choose the size of a cell: long in the fast dimension, and as many rows side by side as most_bytes hold. Short stretches between
+ * the rows are read along. @param all  samples from the first to the last wanted, in each dimension */
 static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
 {
     enum { NEAR_BYTES = 4096 };
@@ -70,8 +70,8 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
         memcpy(read->cell, read->tile, sizeof read->cell);
 }
 
-/* Cells are numbered from the first sample of the first chunk on, or, where there are no chunks, from the first that is wanted;
- * none reaches from one tile to the next. */
+/* Cells are numbered from the first sample of the first chunk; without chunks, from the first sample wanted. A cell never crosses
+ * the edge of a tile. */
 static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return lw_divide_up(read->tile[d], read->cell[d]); }
 
 static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position)
@@ -80,7 +80,7 @@ static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position
     return at / read->tile[d] * cells_per_tile(read, d) + at % read->tile[d] / read->cell[d];
 }
 
-/* From the first to the last sample of all targets. */
+/* Find the cells and tiles from the first to the last sample of all targets. */
 static void find_cells(struct lw_cells_read *read)
 {
     const struct lw_source *const source = read->cells->source;
@@ -113,7 +113,7 @@ static int64_t product(const int64_t n_all[DIMS])
     return n;
 }
 
-/* Number n of a box of n_all[], row-major. */
+/* Split number n of a row-major box of n_all[] into its indices. */
 static void split_number(int64_t n, const int64_t n_all[DIMS], int64_t at[DIMS])
 {
     for (int d = DIMS - 1; d >= 0; d--) {
@@ -125,8 +125,8 @@ static void split_number(int64_t n, const int64_t n_all[DIMS], int64_t at[DIMS])
 /* ---- one cell ------------------------------------------------------------------------------------------------------- */
 
 struct cell {
-    const struct lw_stored_chunk *chunk;    /* of its tile */
-    int64_t tile[DIMS];                     /* where that begins */
+    const struct lw_stored_chunk *chunk;    /* chunk of the cell's tile */
+    int64_t tile[DIMS];                     /* first sample of that tile */
     int64_t begin[DIMS], end[DIMS];         /* samples of the dataset */
 };
 
@@ -146,7 +146,7 @@ static struct cell cell_number(const struct lw_cells_read *read, int64_t number)
     return cell;
 }
 
-/* What a target takes of samples [begin, end): those of its own from `low` on. @return  how many */
+/* Find the samples of [begin, end) that a target takes: its own samples from `low` on. @return  their number */
 static int64_t common(const struct lw_target *target, int d, int64_t begin, int64_t end, int64_t *low)
 {
     const int64_t first = target->first[d], step = target->step[d];
@@ -194,7 +194,7 @@ static bool is_wanted(const struct lw_cells_read *read, const struct cell *cell)
     return false;
 }
 
-/* From a decoded chunk to all targets; from the one sample of the fill value, should there be no chunk. */
+/* Copy from a decoded chunk to all targets. A missing chunk is one sample, the fill value, read again and again. */
 static void copy_cell(const struct lw_cells_read *read, const struct cell *cell, const char *samples)
 {
     for (int t = 0; t < read->n_targets; t++) {
@@ -247,7 +247,7 @@ static int read_cell_by_format(const struct lw_cells_read *read, const struct ce
     return lw_source_read(read->cells->source, &part, err);
 }
 
-/* Names the samples on the axis that the cell holds. */
+/* Add the samples of the axis that the cell holds to the error. */
 static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, const struct lw_error *reason, struct lw_error *err)
 {
     const struct lw_source *const source = read->cells->source;
@@ -276,7 +276,7 @@ int lw_cells_do(void *context, int64_t number, int thread, struct lw_error *err)
 
 /* ---- the read ------------------------------------------------------------------------------------------------------- */
 
-/* The chunk of a tile, as a cell of its own; those that no target touches are not looked for. */
+/* Look up the chunk of a tile, unless no target touches it. */
 static int find_chunk(struct lw_cells_read *read, int64_t number, struct lw_error *err)
 {
     const struct lw_source *const source = read->cells->source;

@@ -1,5 +1,5 @@
-/* convert.h - samples that are not read as they are stored: numbers that stand for others (io/bytes/packing.h), float16, which
- * nothing computes with, and integers of axes with gaps, where some samples are not numbers. */
+/* convert.h - convert samples that are not read as stored: packed numbers (io/bytes/packing.h), float16, which nothing computes
+ * with, and integers of axes with gaps, where some samples are NaN. */
 #pragma once
 
 #include "base/pool.h"
@@ -7,27 +7,28 @@
 
 #include <stdint.h>
 
-/** The type that holds every value of a type, and NaN: of integers and float16 a floating-point one. */
+/** Return a type that holds every value of `type` and NaN: a floating-point type for integers and float16. */
 struct lw_type lw_convert_type(struct lw_type type);
 
-/* Rows of samples to be converted, each computed in double and rounded once; by the threads of a pool. */
+/* Rows of samples to be converted by a pool's threads. Each value is computed in double and rounded once. */
 struct lw_conversion {
     struct lw_type type;
-    const struct lw_packing *packing;   /* borrowed, like the memory */
+    const struct lw_packing *packing;   /* borrowed, like the memory of samples */
     enum lw_scalar to;                  /* float32 or float64 */
-    bool makes_magnitudes;              /* of complex samples, as float64 */
-    int64_t n_rows, length;             /* samples */
+    bool makes_magnitudes;              /* complex samples become their magnitudes, float64 */
+    int64_t n_rows, length;             /* rows; samples in each */
     const char *stored;
     char *into;
     int64_t stored_pitch, into_pitch;   /* bytes from one row to the next */
 
-    int64_t pieces_per_row;             /* of begin and end alone */
+    int64_t pieces_per_row;             /* private to begin and end */
     struct lw_batch batch;
 };
 
-/** Begin to convert; wait until all is there. `conversion` stays where it is in between. @param pool  NULL: begin does it all */
+/** Begin to convert; wait for the end. `conversion` must stay in place between the calls. @param pool  NULL: begin does all the
+ * work */
 void lw_conversion_begin(struct lw_conversion *conversion, struct lw_pool *pool);
 void lw_conversion_end(struct lw_conversion *conversion, struct lw_pool *pool);
 
-/** `n` samples of a floating-point type, each part not a number. */
+/** Set `n` samples of a floating-point type to NaN, both parts of complex ones. */
 void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to);

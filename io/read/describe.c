@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The other ranks may run on nodes that do not share this folder. */
+/* Check that this rank sees the same file: other ranks may run on nodes that do not share the folder. */
 static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
@@ -57,7 +57,7 @@ int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_
     return rc;
 }
 
-/* A dataset that was never written may have any dimensions. */
+/* A dataset that was never written may claim any dimensions, so its size may overflow. */
 static int describe_one(const struct lw_reader *reader, const char *name, struct lw_dataset_info *info, struct lw_error *err)
 {
     const int rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err);
@@ -91,7 +91,7 @@ static int append(void *context, const void *records, int64_t bytes, struct lw_e
     return lw_infos_append(context, records, bytes, err);
 }
 
-/* What the lookers have found, to all ranks: by way of rank 0. */
+/* Give the lookers' records to all ranks, by way of rank 0. */
 static int share_infos(const struct lw_reader *reader, const struct lw_infos *mine, int64_t n, int64_t n_lookers,
                        struct lw_infos *all, struct lw_error *err)
 {
@@ -113,7 +113,7 @@ static int share_infos(const struct lw_reader *reader, const struct lw_infos *mi
     return lw_comm_agree(comm, lw_infos_index(all, n, n_lookers, err), err);
 }
 
-/* Rank 0 describes the first, with which all are compared. */
+/* Rank 0 describes the first file, because all records are differences from it. */
 static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
 {
     struct lw_comm *const comm = reader->comm;
@@ -157,7 +157,7 @@ int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out,
     return rc;
 }
 
-/* The files beside behind those that are shown. */
+/* Append the files beside to those shown. */
 static int add_beside(const struct lw_reader *reader, struct lw_names *names, struct lw_error *err)
 {
     struct lw_names more;
@@ -174,11 +174,11 @@ static int add_beside(const struct lw_reader *reader, struct lw_names *names, st
     return rc;
 }
 
-/* ---- pieces: what files hold without a gap: each file, or each of the stretches that it is made of --------------------------- */
+/* ---- pieces: samples without a gap, either a whole file or one of its stretches ---------------------------------------------- */
 
 static int64_t count_pieces(const struct lw_dataset_info *info) { return lw_max64(1, info->n_stretches); }
 
-/* Of a file with several, which this rank looks at. */
+/* Find the pieces of a file with several; this rank reads it. */
 static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_piece *pieces, struct lw_error *err)
 {
     const struct lw_format *format;
@@ -192,7 +192,7 @@ static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_
     return LW_OK;
 }
 
-/* Pieces of files that are whole, and those of every size-th of the others. */
+/* Find the pieces of whole files, and of this rank's share of the files with several pieces. */
 static int find_share(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece *pieces, struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm), rank = lw_comm_rank(reader->comm);
@@ -210,7 +210,7 @@ static int find_share(const struct lw_reader *reader, const struct lw_infos *inf
     return rc;
 }
 
-/* One rank has looked at each file with several pieces: the others' are all zero. */
+/* Give the pieces of files with several to all ranks. Each file was read by one rank; the other ranks have zeros. */
 static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_piece *pieces, struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm);
@@ -233,13 +233,13 @@ static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_
     return rc;
 }
 
-/* The pieces of the reader's files, in the order of the files and of their samples. The ranks share the files with several.
+/* Find the pieces of the reader's files, in the order of files and samples. The ranks share the files with several pieces.
  * Collective. @param infos  [n_files], as the reader shows them @param out  release with lw_free */
 static int find_pieces(const struct lw_reader *reader, const struct lw_infos *infos, struct lw_piece **out, int64_t *n,
                        struct lw_error *err)
 {
     struct lw_dataset_info info;
-    int64_t most = 1;           /* that a file has */
+    int64_t most = 1;           /* most pieces of a file */
     *n = 0;
     for (int64_t f = 0; f < reader->n_files; f++) {
         const int64_t its = count_pieces(lw_infos_get(&reader->infos, f, &info));
@@ -265,7 +265,7 @@ int lw_reader_axis(const struct lw_reader_request *request, const struct lw_data
     return wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
 }
 
-/* A single file that is whole any view may take along any of its dimensions: the first stands for it. */
+/* A view of a single whole file may take any dimension as its axis; dimension 0 stands in until then. */
 static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
 {
     *axis = lw_reader_axis(&reader->request, info);
@@ -280,7 +280,7 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     return LW_OK;
 }
 
-/* The files as they are joined: without dimensions that are too many. Gaps lie in time, and only an axis may have any. */
+/* The descriptions of the files without surplus dimensions. Gaps lie in time, so a file with gaps must have time as its axis. */
 static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct lw_error *err)
 {
     struct lw_dataset_info info;
@@ -300,7 +300,7 @@ static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct l
     return rc ? rc : lw_infos_index(squeezed, reader->n_files, 1, err);
 }
 
-/* From where to where the files that are shown lie on the axis, and what is beside them up to the next gaps. */
+/* Find where the shown files lie on the axis, and how far the files beside them reach up to the next gaps. */
 static int show(struct lw_reader *reader, const struct lw_infos *infos, struct lw_error *err)
 {
     const int axis = reader->axis;
@@ -351,7 +351,7 @@ static int join(struct lw_reader *reader, struct lw_error *err)
 
 /* ---- gaps ----------------------------------------------------------------------------------------------------------------- */
 
-/* "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...": as the part behind it tells. */
+/* Write "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...". The part behind the gap gives the times. */
 static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
 {
     const struct lw_gap *const gap = &reader->sequence.gaps[g];
@@ -391,7 +391,7 @@ static void log_sequence(const struct lw_reader *reader)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
 
-/* What is said of all files together, and the type that their samples are shown in, where it is not that they are stored in. */
+/* Describe all files together, and choose the type of the samples that are shown. */
 static void describe_joined(struct lw_reader *reader)
 {
     struct lw_dataset_info *const info = &reader->info;

@@ -1,4 +1,4 @@
-/* overlap.c - samples that several files have must be the same in all of them. */
+/* overlap.c - check that samples which several files have are the same in all of them. */
 #include "io/read/state.h"
 
 #include "base/integers.h"
@@ -15,14 +15,14 @@
 struct pair {
     int axis;
     struct lw_source *earlier, *later;
-    int64_t in_earlier, in_later;       /* the first one's number in each */
-    int64_t at, count;                  /* on the axis */
-    struct lw_instant instant;          /* of the first one */
-    int64_t block;                      /* samples that are compared at a time */
+    int64_t in_earlier, in_later;       /* number of the first common sample in each file */
+    int64_t at, count;                  /* common samples on the axis */
+    struct lw_instant instant;          /* time of the first common sample */
+    int64_t block;                      /* samples compared at a time */
     char *samples[2];
 };
 
-/* A difference: where on the axis, which element of a block, and both numbers. */
+/* A difference: sample of the axis and element, both counted within the block, and the two numbers. */
 struct difference {
     int64_t sample, element;
     double values[2];
@@ -45,7 +45,7 @@ static int read_block(const struct pair *pair, const struct lw_source *source, i
     return rc ? lw_source_fail(source, first, first + count, &reason, err) : LW_OK;
 }
 
-/* Number i of a block, of which complex samples have two, or what it stands for. */
+/* Value of number i of a block, after unpacking; complex samples have two numbers each. */
 static double value_of(const struct lw_source *source, const char *samples, int64_t i)
 {
     const struct lw_type type = source->info.type;
@@ -57,7 +57,7 @@ static double value_of(const struct lw_source *source, const char *samples, int6
     return sample[i % parts];
 }
 
-/* How far apart the values of one sample may be: files that are packed differently have rounded it differently. */
+/* Largest legal difference of two values. Files that are packed differently have rounded the same sample differently. */
 static double tolerance_of(const struct pair *pair)
 {
     const struct lw_packing *const a = &pair->earlier->info.packing, *const b = &pair->later->info.packing;
@@ -67,7 +67,7 @@ static double tolerance_of(const struct pair *pair)
     return is_same ? 0 : 0.5 * (fabs(step_a) + fabs(step_b)) * (1 + 1e-6);
 }
 
-/* The first one in time, which may be any of the block's dimensions; false: there is none. */
+/* Find the first difference in time, whichever dimension time is. @return  false: there is none */
 static bool find_difference(const struct pair *pair, int64_t count, int64_t n, struct difference *out)
 {
     const struct lw_dataset_info *const info = &pair->earlier->info;
@@ -109,7 +109,7 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
                    difference->values[0], difference->values[1]);
 }
 
-/* The two files that were compared last, which stay open: those of a file with gaps have it many times. */
+/* The two files compared last stay open, because a file with gaps can have many overlaps with another. */
 struct cache {
     int64_t files[2];
     struct lw_source *sources[2];       /* NULL: none */
@@ -130,7 +130,7 @@ static int open_file(const struct lw_reader *reader, struct cache *cache, int wh
 static int compare_pair(struct pair *pair, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &pair->earlier->info;
-    int64_t row = 1;            /* elements beside each sample of the axis */
+    int64_t row = 1;            /* elements of one sample of the axis */
     for (int d = 0; d < info->n_dims; d++)
         row *= d == pair->axis ? 1 : info->dims[d];
     const int64_t bytes = row * (int64_t)lw_type_bytes(info->type);
@@ -151,7 +151,7 @@ static int compare_pair(struct pair *pair, struct lw_error *err)
     return rc;
 }
 
-/* What a file has in common may lie in several earlier ones. */
+/* The samples of an overlap may lie in several earlier files. */
 static int compare_overlap(const struct lw_reader *reader, const struct lw_overlap *overlap, struct cache *cache,
                            struct lw_error *err)
 {

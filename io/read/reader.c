@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files that are open at the same time, and host bytes for reading from all of them. Three are, whatever they take: the longest,
- * which stays open, and two others where one ends and the next begins. */
+/* Most files open at the same time, and most host bytes for reading them. At least three files are open, whatever they take: the
+ * longest, which stays open, and two more where one ends and the next begins. */
 enum { MOST_OPEN = 64, LEAST_OPEN = 3 };
 static const int64_t most_open_bytes = (int64_t)256 << 20;
 
@@ -23,7 +23,7 @@ static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int
     return lw_infos_get(&reader->infos, reader->sequence.parts[part].file, info);
 }
 
-/* Open the file of a part into a place of its own. */
+/* Open the file of a part and store its view in `opened`. */
 static int open_part(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
 {
     const struct lw_reader_request *const request = &reader->request;
@@ -99,7 +99,7 @@ void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
     lw_source_use(longest(reader), pool);
 }
 
-/* ---- what it is ----------------------------------------------------------------------------------------------------------- */
+/* ---- descriptions --------------------------------------------------------------------------------------------------------- */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader) { return &reader->info; }
 
@@ -127,10 +127,10 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
 
 /* ---- the view of a part --------------------------------------------------------------------------------------------------- */
 
-/* A file without gaps, which may have any axis that the view takes. */
+/* Whether the input is one file without gaps, whose axis may be any that the view names. */
 static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
 
-/* Samples of the axis that a part shows: those of the reader's view. @return  how many */
+/* Return the number of samples of the reader's view that a part has, and their beginning on the axis. */
 static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part, int64_t *begin)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -148,8 +148,8 @@ static bool has_gaps(const struct lw_reader *reader, int64_t part)
     return file_of(reader, part, &info)->n_stretches > 1;
 }
 
-/* The view of a file with gaps is all of it, for all of its parts. Else, of a part that the reader's view does not reach, a
- * sample. */
+/* The view of the file of a part. A file with gaps has one view of all its samples, shared by all of its parts. A part outside the
+ * reader's view shows one sample, because a view cannot be empty. */
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
@@ -172,7 +172,7 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
     return own;
 }
 
-/* A view of what is shown as one of all files. */
+/* Translate a view of the files shown into a view of all files. */
 static struct lw_view_spec on_axis(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     struct lw_view_spec own = *view;
@@ -192,7 +192,7 @@ int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *v
     return lw_view_check(&all, &own, err);
 }
 
-/* Samples that are not shown as they are stored lie there first. */
+/* Bytes of the buffer for stored samples that are converted before they are shown. */
 static int64_t scratch_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const int64_t sample = lw_view_sample_bytes(longest(reader), view);
@@ -223,7 +223,7 @@ int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_vi
     return lw_view_chunk_width(longest(reader), &own);
 }
 
-/* As if all parts were like the longest. */
+/* Every part is taken to be like the longest. */
 struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
                                           const struct lw_reads *reads)
 {
@@ -260,7 +260,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 
 /* ---- the open files ------------------------------------------------------------------------------------------------------- */
 
-/* For the read under way, if there is one. */
+/* Wait for the read under way, if there is one. */
 static int wait_for(struct lw_opened *opened, struct lw_error *err)
 {
     const int rc = opened->is_busy ? lw_view_end(opened->view, err) : LW_OK;
@@ -268,7 +268,7 @@ static int wait_for(struct lw_opened *opened, struct lw_error *err)
     return rc;
 }
 
-/* A place for one more file: a new one, or that of the file that was used the longest time ago, which is then closed. */
+/* Find a place for one more file: an empty one, or that of the least recently used file, once its read has ended. */
 static int make_place(struct lw_reader *reader, struct lw_opened **out, struct lw_error *err)
 {
     struct lw_opened *oldest = &reader->opened[1];
@@ -315,7 +315,7 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
 
 /* ---- read ----------------------------------------------------------------------------------------------------------------- */
 
-/* What the slab under way has of one part: the samples [*begin, *end) of the axis. @return  false behind its last part */
+/* Find the samples [*begin, *end) of the axis that the slab under way takes from part p. @return  false behind the last part */
 static bool is_in_slab(const struct lw_reader *reader, int64_t p, int64_t *begin, int64_t *end)
 {
     const struct lw_file_part *const part = &reader->sequence.parts[p];
@@ -335,7 +335,7 @@ static int64_t first_in_slab(const struct lw_reader *reader)
     return is_single(reader) ? 0 : lw_sequence_find(&reader->sequence, reader->view.start + reader->slab.first);
 }
 
-/* Samples [begin, end) of the axis, which are of one part, go to the slab, or to the scratch. */
+/* Begin to read samples [begin, end) of the axis, all of one part, into the slab or the scratch buffer. */
 static int begin_part(struct lw_reader *reader, int64_t part, int64_t begin, int64_t end, struct lw_error *err)
 {
     struct lw_opened *opened;
@@ -371,19 +371,19 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     return rc;
 }
 
-/* A slab is rows of channels where time is fast, else one row. */
+/* Rows of a slab: one per channel where time is fast, else a single one. */
 static int64_t count_rows(const struct lw_reader *reader)
 {
     return lw_view_is_time_slow(longest(reader), &reader->view) ? 1 : reader->slab.n_channels;
 }
 
-/* Values that such a row has for each sample of the axis. */
+/* Values of one row for each sample of the axis. */
 static int64_t values_of_sample(const struct lw_reader *reader)
 {
     return lw_view_row_length(longest(reader), &reader->view) * reader->slab.n_channels / count_rows(reader);
 }
 
-/* Samples [first, first + count) of the slab, which one file has. */
+/* Convert samples [first, first + count) of the slab, all from one file. */
 static void convert_part(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
@@ -401,7 +401,7 @@ static void convert_part(const struct lw_reader *reader, int64_t part, int64_t f
     lw_conversion_end(&conversion, reader->pool);
 }
 
-/* Samples [first, first + count) of the slab that lie in a gap. */
+/* Fill samples [first, first + count) of the slab, which lie in a gap. */
 static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
 {
     const struct lw_slab *const slab = &reader->slab;
@@ -416,7 +416,7 @@ static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
     }
 }
 
-/* What is read lies in the slab, or in the scratch; each file may be packed in its own way. */
+/* Convert the samples in the scratch buffer, file by file because each may be packed differently, and fill the gaps. */
 static void complete(const struct lw_reader *reader)
 {
     const int64_t start = reader->view.start + reader->slab.first, stop = start + reader->slab.count;

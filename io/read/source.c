@@ -34,8 +34,8 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-/* A flat file is opened without its library, which takes a hundred times as long as the system does. What was described must still
- * be there. */
+/* A flat file is opened without its format's library, which takes a hundred times as long as the system. The file may have changed
+ * since it was described, so its size is checked. */
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {
@@ -86,7 +86,7 @@ void lw_source_use(struct lw_source *source, struct lw_pool *pool)
     source->is_pooled |= source->is_by_format;
 }
 
-/* Those of the fast dimensions that follow each other in memory are a run. */
+/* The fastest dimensions that are contiguous in memory form a run. */
 int lw_source_read(const struct lw_source *source, const struct lw_target *target, struct lw_error *err)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(source->described.type);
@@ -103,12 +103,12 @@ int lw_source_read(const struct lw_source *source, const struct lw_target *targe
     return source->format->read(source->dataset, &box, err);
 }
 
-/* The reason is not cut away where names are long. */
+/* The names are cut to leave room for the reason. */
 int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason, struct lw_error *err)
 {
     struct lw_error what;
     if (reason->code == LW_EIO && lw_dataset_check_unchanged(&source->described, "", err) != LW_OK)
-        return LW_EDATA;        /* a file that was cut or written anew is bad data, whatever the read of it came to */
+        return LW_EDATA;        /* a file that was cut or rewritten is bad data, whatever error its read gave */
     const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
                              lw_dataset_name(&source->info).text);
     return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);

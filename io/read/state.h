@@ -1,55 +1,55 @@
-/* state.h - inside of a reader: the files that it was asked for, the axis that they make, and those that are open. */
+/* state.h - the inside of a reader: the requested files, the axis that they make, and the files that are open. */
 #pragma once
 
 #include "io/read/sequence.h"
 #include "io/read/view.h"
 
-/* A file that is open, ready to read its part of the view. */
+/* An open file, ready to read its part of the view. */
 struct lw_opened {
     struct lw_view *view;
     int64_t part;
-    int64_t used;               /* when, by the reader's clock */
+    int64_t used;               /* time of the last use, by the reader's clock */
     bool is_busy;               /* a read is under way */
 };
 
 struct lw_reader {
     struct lw_comm *comm;
     struct lw_pool *pool;       /* borrowed; NULL: the formats' libraries read */
-    struct lw_reader_request request;       /* its names are not looked at once the files are described */
-    struct lw_infos infos;                  /* [n_files], as the files are described, in the order of their names */
+    struct lw_reader_request request;       /* its names are unused once the files are described */
+    struct lw_infos infos;                  /* [n_files] descriptions of the files, in the order given */
     int64_t n_files;
-    int64_t n_shown;            /* the first of them; the others are beside */
+    int64_t n_shown;            /* number of files shown, which come first; the others lie beside them */
     struct lw_sequence sequence;
-    int axis;                   /* that they are joined along */
-    struct lw_dataset_info info;            /* of all that is shown */
-    int64_t lead;               /* sample 0 of what is shown, on the axis of all files */
-    bool converts;              /* samples are not shown as they are stored */
+    int axis;                   /* dimension that the files are joined along */
+    struct lw_dataset_info info;            /* description of all that is shown */
+    int64_t lead;               /* position of the first shown sample on the axis of all files */
+    bool converts;              /* samples are not shown as stored */
     struct lw_view_spec view;
 
-    struct lw_opened *opened;   /* owned; the first is of the longest part, which stands for all where bytes are counted */
+    struct lw_opened *opened;   /* owned; the first is the longest part's file, which stands for all in estimates of bytes */
     int n_opened, most_opened;
-    int64_t longest;            /* that part */
+    int64_t longest;            /* number of the longest part */
     int64_t clock;
-    char *scratch;              /* owned; a slab as it is stored; NULL: nothing is converted */
-    struct lw_slab slab;        /* under way; count 0: none */
+    char *scratch;              /* owned; one slab of stored samples; NULL: nothing is converted */
+    struct lw_slab slab;        /* the read under way; count 0: none */
 };
 
-/* ---- describe.c: from the names that a user gives to files that are described and one axis that they make ---- */
+/* ---- describe.c: from a user's names to described files and the axis that they make -------------------------- */
 
-/** Fill what the reader knows before a file is opened: files, sequence, info. Errors as for lw_reader_open_all. Collective. */
+/** Fill what the reader knows before it opens a file: files, sequence, info. Errors as for lw_reader_open_all. Collective. */
 int lw_describe(struct lw_reader *reader, struct lw_error *err);
 
-/* The ranks that look at files: all that have a guard (io/shield.h), rank 0 among them. */
+/* The lookers: ranks that may describe files, because they have a guard (io/shield.h). Rank 0 is one of them. */
 struct lw_lookers {
-    int64_t n, mine;            /* mine: this rank's number among them, -1: it is none */
+    int64_t n, mine;            /* lookers in all; this rank's number among them, -1: it is none */
 };
 
-/** Collective. */
+/** Find which ranks are lookers. Collective. */
 int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_error *err);
 
 /* ---- overlap.c ---- */
 
-/** Read what files have in common and compare it, where the later files stand behind the earlier ones; what is not a number is the
- * same as any other such. The ranks share the files; each takes memory for two times a megabyte of samples, or one row of them.
- * LW_EDATA: they differ (says both files, where and how). Not collective. */
+/** Compare the samples that files share; call only where the earlier file's samples are taken. Two NaN count as equal. The ranks
+ * share the files; each takes memory for twice a megabyte of samples, or twice one row. LW_EDATA: samples differ (the message
+ * names both files, the place and the values). Not collective. */
 int lw_overlaps_compare(const struct lw_reader *reader, struct lw_error *err);

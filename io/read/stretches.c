@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a run will show of the file that a word names. Errors say no more than that it cannot be described. */
+/* Describe the file that a word names, as a run will show it. The reason for a failure is dropped. */
 static int describe(const struct lw_reader_request *request, const char *word, struct lw_dataset_info *info)
 {
     struct lw_error ignored;
@@ -25,10 +25,10 @@ static int describe(const struct lw_reader_request *request, const char *word, s
 
 /* ---- names ----------------------------------------------------------------------------------------------------------------- */
 
-/* Texts under collection: the last one grows. */
+/* Texts collected so far; the last one grows. */
 struct collector {
     struct lw_names *out;
-    size_t room;                /* of out->memory */
+    size_t room;                /* bytes of out->memory */
 };
 
 static int add_text(struct collector *c, const char *name, bool is_new, struct lw_error *err)
@@ -51,7 +51,7 @@ static int add_text(struct collector *c, const char *name, bool is_new, struct l
     return LW_OK;
 }
 
-/* ---- how large they are ---------------------------------------------------------------------------------------------------- */
+/* ---- sizes of the groups --------------------------------------------------------------------------------------------------- */
 
 /* Bytes of one sample of the axis. */
 static double width_of(const struct lw_dataset_info *info, int axis)
@@ -88,7 +88,7 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
     rc = lw_comm_agree(comm, rc, err);
     if (rc || !bytes || (rc = lw_lookers_find(comm, &lookers, err)))
         return rc;
-    int64_t f = 0;      /* each looker looks at every n-th file */
+    int64_t f = 0;      /* each looker describes every n-th file */
     for (const char *name = lw_names_next(c->out, NULL); name; name = lw_names_next(c->out, name), f++)
         if (f % lookers.n == lookers.mine)
             (*bytes)[f] = bytes_of_file(request, name);
@@ -99,7 +99,7 @@ static int find_files(struct lw_comm *comm, const struct lw_reader_request *requ
 
 /* ---- each stretch ------------------------------------------------------------------------------------------------------------ */
 
-/* A piece that others cut in two has several parts. */
+/* Whether a part is the first of its piece: a piece that others cut in two has several parts. */
 static bool is_first_of_piece(const struct lw_sequence *sequence, int64_t part)
 {
     const struct lw_file_part *const parts = sequence->parts;
@@ -161,9 +161,9 @@ int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *requ
 
 enum { MOST_BESIDE = 64, TEXT_BYTES = MOST_BESIDE * 4 * LW_MAX_PATH };
 
-/* A file on the axis of time. Plain data. */
+/* The extent of a file in time. Plain data. */
 struct extent {
-    int64_t number;             /* among the names */
+    int64_t number;             /* index in the list of names */
     bool is_known;
     struct lw_instant begin, end;
     int64_t count;
@@ -173,14 +173,14 @@ struct lw_beside {
     struct lw_comm *comm;
     struct lw_reader_request request;
     const char **names;         /* [n], as words */
-    struct extent *order;       /* [n], those that are known in front, by their begin */
+    struct extent *order;       /* [n], files with known times first, by their begin */
     int64_t n, n_known;
 
-    /* Of find: files that are one axis, while they are taken. */
-    struct lw_dataset_info *infos;      /* [MOST_BESIDE + 2], of the file and of those that are taken */
+    /* Used by find alone: the files that are taken to be one axis. */
+    struct lw_dataset_info *infos;      /* [MOST_BESIDE + 2], the file itself, then the files taken */
     int64_t n_infos;
     int axis;
-    char *text, *end;           /* names of those that are taken */
+    char *text, *end;           /* names of the files taken */
 };
 
 static struct extent extent_of(const struct lw_beside *beside, int64_t number)
@@ -208,7 +208,7 @@ static int by_begin(const void *left, const void *right)
     return begin ? begin : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Each looker looks at every n-th file. */
+/* Each looker describes every n-th file. */
 static int look(struct lw_beside *beside, struct lw_error *err)
 {
     const int size = lw_comm_size(beside->comm);
@@ -276,7 +276,7 @@ void lw_beside_destroy(struct lw_beside *beside)
     lw_free(beside);
 }
 
-/* The first n of the infos. Gaps within a file are not looked at. */
+/* Join the first n of the infos. Gaps within files are ignored. */
 static bool join(const struct lw_beside *beside, int64_t n, struct lw_sequence *sequence)
 {
     struct lw_piece pieces[MOST_BESIDE + 2];
@@ -295,7 +295,7 @@ static bool join(const struct lw_beside *beside, int64_t n, struct lw_sequence *
     return rc == LW_OK;
 }
 
-/* Take a file if it can be one axis with those that are there. @return  whether it is */
+/* Take a file if it and the files taken before make one axis without a gap. @return  whether it was taken */
 static bool take(struct lw_beside *beside, int64_t number)
 {
     struct lw_sequence sequence;
@@ -312,7 +312,8 @@ static bool take(struct lw_beside *beside, int64_t number)
     return is_one;
 }
 
-/* Files in the order of time from number `at` on, in steps of +1 or -1. One that holds all of the file is none beside it. */
+/* Take files in the order of time from position `at` on, in steps of +1 or -1. A file that contains the whole file is not beside
+ * it. */
 static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
 {
     const struct extent *const file = &beside->order[at];
@@ -326,7 +327,7 @@ static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
     }
 }
 
-/* Rank 0 looks for them. */
+/* Rank 0 searches and broadcasts the text. */
 const char *lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach)
 {
     int64_t at = 0;

@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Assumed, for estimates: what the format's library decodes, what a pool's thread decodes, what is read in place. */
+/* Assumed rates for estimates: decoding by the format's library, decoding by one thread of the pool, and reading in place. */
 static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
 
-/* Chunks being decoded, of all threads together. One is, whatever its size. */
+/* Most bytes of chunks being decoded by all threads together; one chunk is decoded whatever its size. */
 #define DECODING_BYTES ((int64_t)128 << 20)
 
 static int check_range(const struct lw_dataset_info *info, const char *what, int64_t begin, int64_t end, int64_t length,
@@ -39,23 +39,23 @@ int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec 
     return rc ? rc : check_range(info, "channels", view->channels.begin, view->channels.end, n_channels, err);
 }
 
-/* Dimensions that are axis or channels. */
+/* Dimensions of the dataset that are axis or channels. */
 static int count_dims(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return source->info.n_dims - (view->has_rows ? 1 : 0);
 }
 
-/* Whether channels are picked out of rows of all. */
+/* Whether single channels are picked out of contiguous rows of all channels. */
 static bool picks_channels(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return lw_view_is_time_slow(source, view) && view->channels.step > 1;
 }
 
-/* Channels of the file from the first to the last of `n` of the view. */
+/* Channels of the file spanned by `n` neighbouring channels of the view. */
 static int64_t extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
 
-/* Where the samples of a slab lie, and where they go. In dimensions that are neither axis nor channels nor rows of pixels there is
- * one sample. */
+/* The place of a slab's samples in the file and in memory. Dimensions that are neither axis, channels nor pixels have one
+ * sample. */
 static struct lw_target target_of(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
 {
     const int64_t bytes = lw_view_sample_bytes(source, spec);
@@ -100,7 +100,7 @@ static int64_t columns(const struct lw_source *source, const struct lw_view_spec
     return view->has_rows ? lw_divide_up(lw_view_row_length(source, view), source->info.chunk[source->info.n_dims - 1]) : 1;
 }
 
-/* Chunks of `size` that `length` neighbours out of `all` touch at most. */
+/* Chunks of `size` elements that `length` neighbouring elements out of `all` touch at most. */
 static int64_t touched(int64_t length, int64_t size, int64_t all)
 {
     return lw_min64(lw_divide_up(length, size) + 1, lw_divide_up(all, size));
@@ -116,7 +116,7 @@ static int64_t chunks_touched(const struct lw_source *source, const struct lw_vi
     return n;
 }
 
-/* Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
+/* Whether chunks pass whole through memory of their own: all chunks to be decoded, and small ones where the view asks for it. */
 static bool takes_chunks_whole(const struct lw_source *source, const struct lw_view_spec *view)
 {
     if (source->info.is_compressed)
@@ -125,13 +125,13 @@ static bool takes_chunks_whole(const struct lw_source *source, const struct lw_v
            lw_dataset_chunk_bytes(&source->info) <= source->format->library->most_whole_bytes;
 }
 
-/* Whether a row of them stays from one read to the next. */
+/* Whether a row of chunks is kept from one read to the next. */
 static bool keeps_chunks(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return view->chunks == LW_CHUNKS_KEPT && takes_chunks_whole(source, view);
 }
 
-/* Decoders that a pool's threads use at the same time, for a view whose chunks they decode. */
+/* Decoders at work at the same time, for a view whose chunks a pool's threads decode. */
 static int count_decoders(const struct lw_source *source, const struct lw_view_spec *view)
 {
     const int64_t room = lw_max64(1, DECODING_BYTES / lw_decoder_bytes(&source->stored.filters));
@@ -140,8 +140,8 @@ static int count_decoders(const struct lw_source *source, const struct lw_view_s
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
 
-/* Pieces that a chunk falls into on average, where `all` is cut every `piece` and into chunks of `size`, the first of which
- * has lost its first `offset` to what is before: each cut adds one, but for those that fall together. */
+/* Average number of pieces that a chunk is cut into. `all` elements are cut every `piece`, and into chunks of `size`, where the
+ * first chunk begins `offset` elements early. Each cut adds a piece, unless it falls on the edge of a chunk. */
 static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t offset)
 {
     if (piece >= all)
@@ -150,7 +150,7 @@ static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t 
     return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
 }
 
-/* Threads that wait for each other's cores decode no faster. */
+/* The rate counts no more threads than cores: further threads would only wait. */
 struct lw_chunk_cost lw_view_chunk_cost(const struct lw_source *source, const struct lw_view_spec *view,
                                         const struct lw_reads *reads)
 {
@@ -180,7 +180,7 @@ int64_t lw_view_chunk_width(const struct lw_source *source, const struct lw_view
 
 /* ---- the row of chunks that is kept from one read to the next -------------------------------------------------------------- */
 
-/* As a slab of its own. */
+/* The kept row as a slab. */
 static struct lw_slab kept_slab(const struct lw_view *view)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -188,7 +188,7 @@ static struct lw_slab kept_slab(const struct lw_view *view)
                             .into = row->memory, .into_axis = row->count};
 }
 
-/* Whether it holds sample `first` of the channels of a slab. */
+/* Whether the kept row has sample `first` of the channels of a slab. */
 static bool holds(const struct lw_view *view, const struct lw_slab *slab, int64_t first)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -196,7 +196,7 @@ static bool holds(const struct lw_view *view, const struct lw_slab *slab, int64_
            row->n_channels == slab->n_channels;
 }
 
-/* To the part of a slab that is all in it, where its samples lie as they do in a slab. */
+/* Copy from the kept row to a part of a slab. The row has all of the part, and lays out its samples as a slab does. */
 static void copy_kept(const struct lw_view *view, const struct lw_slab *part)
 {
     const struct lw_chunk_row *const row = &view->row;
@@ -217,21 +217,20 @@ static int64_t kept_bytes(const struct lw_source *source, const struct lw_view_s
     return lw_min64(height(source, view), view->count) * channels * lw_view_sample_bytes(source, view);
 }
 
-/* ---- by the library, on the caller's thread ---------------------------------------------------------------------------------- */
+/* ---- reads by the library, on the caller's thread ---------------------------------------------------------------------------- */
 
-/* The library hands out any part of a chunk, but to do so it reads and decodes the chunk whole, each time anew.
+/* The library returns any part of a chunk, but reads and decodes the whole chunk for it, each time anew. Keeping a row of chunks
+ * saves this. A row is all chunks at one place of the axis, over the channels of a read.
  *
  *     axis       |       chunks       |       chunks       |       chunks       |
  *     reads       |  0  |  1  |  2  |  3  |  4  |  5  | ...
- *     row kept    decoded once for reads 0 to 3, then the next one for 3 to ..., parts copied from there
- *
- * A row of chunks is all of them at one place of the axis, over the channels of a read. */
+ *     row kept    the first is decoded once for reads 0 to 3, which copy from it, the second for 3 to ... */
 
-/* File bytes of one read where every so many channels are picked out of contiguous rows. */
+/* File bytes that one call reads where channels are picked out of contiguous rows. */
 #define PICKED_BYTES ((int64_t)32 << 20)
 
-/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer,
- * unless there is a row of chunks to pick them from: as many rows of the channels as fit; where not one does, parts of a row. */
+/* Normally one call reads a whole slab. If channels are picked out of contiguous rows and no row of chunks is kept, each call
+ * fills the bounce buffer: with as many rows as fit, or with a part of one row. */
 static struct lw_calls plan_calls(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     if (source->is_pooled || !picks_channels(source, spec) || keeps_chunks(source, spec))
@@ -255,7 +254,7 @@ static int read_part(const struct lw_view *view, const struct lw_view_spec *spec
     return lw_source_fail(view->source, spec->start + slab->first, spec->start + slab->first + slab->count, &reason, err);
 }
 
-/* Part of a view of time slow as it lies in the file: with the channels between picked ones. */
+/* Read part of a time-slow view as it lies in the file, including the channels between picked ones. */
 static int read_all_between(const struct lw_view *view, const struct lw_slab *slab, char *into, struct lw_error *err)
 {
     struct lw_view_spec spec = view->spec;
@@ -265,7 +264,7 @@ static int read_all_between(const struct lw_view *view, const struct lw_slab *sl
     return read_part(view, &spec, &all, err);
 }
 
-/* Copy every `step`-th sample of rows, as long as the channels of `part` are apart, to their place in a slab of time slow. */
+/* Copy every `step`-th sample of rows to their places in a time-slow slab. A row spans the channels of `part` in the file. */
 static void pick(const struct lw_view *view, const char *rows, const struct lw_slab *part, const struct lw_slab *slab)
 {
     const size_t bytes = (size_t)lw_view_sample_bytes(view->source, &view->spec);
@@ -298,7 +297,7 @@ static int read_slab(const struct lw_view *view, const struct lw_slab *slab, str
     return rc;
 }
 
-/* Make the row the one with sample `first` of the view, for the channels of a slab; where channels will be picked, with all those
+/* Read the row of chunks that has sample `first` of the view, for the channels of a slab; where channels are picked, with those
  * between them. */
 static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t first, struct lw_error *err)
 {
@@ -319,7 +318,7 @@ static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t fi
     return rc;
 }
 
-/* From the row that is held. */
+/* Copy a part of a slab from the kept row. */
 static void copy_row(const struct lw_view *view, const struct lw_slab *part)
 {
     const int64_t row_bytes = extent(&view->spec, part->n_channels) * lw_view_sample_bytes(view->source, &view->spec);
@@ -329,8 +328,8 @@ static void copy_row(const struct lw_view *view, const struct lw_slab *part)
         copy_kept(view, part);
 }
 
-/* The end of the part of a slab that begins at `first` and is read in one way; how. Whole rows of chunks go straight to where
- * they belong. Of the others, at both ends of a slab, a copy is kept. */
+/* Return the end of the part of a slab that begins at `first` and is read in one way; *is_straight tells which way. Whole rows of
+ * chunks are read straight into the slab. Cut rows, at both ends of a slab, are read into the kept row and copied. */
 static int64_t end_of_part(const struct lw_view *view, const struct lw_slab *slab, int64_t first, bool *is_straight)
 {
     const struct lw_view_spec *const spec = &view->spec;
@@ -362,25 +361,27 @@ static int read_by_library(struct lw_view *view, const struct lw_slab *slab, str
     return rc;
 }
 
-/* ---- by the threads of a pool (cells.h) -------------------------------------------------------------------------------------- */
+/* ---- reads by the threads of a pool (cells.h) -------------------------------------------------------------------------------- */
 
-/*   axis      |       chunks       |       chunks       |       chunks       |
- *   reads     |       0       |       1       |       2       |
- *   row       .               |kept|          .               that of read 0 goes to read 1, which decodes the second chunks
- *                                                             and keeps the rest of them for read 2
+/* The part of a chunk that a read does not need is kept for the next read.
  *
- * The main thread looks up where the chunks of a slab are, copies what is kept, and starts the batch. */
+ *  axis      |       chunks       |       chunks       |       chunks       |
+ *  reads     |       0       |       1       |       2       |
+ *  row       .               |kept|          .               kept by read 0 for read 1, which decodes the second chunks
+ *                                                            and keeps the rest of them for read 2
+ *
+ * The main thread finds the chunks of a slab, copies what is kept, and starts the batch. */
 
 #define MIB ((int64_t)1 << 20)
 
-/* What one thread reads at a time: several pieces of a read for each, as long as no storage needs them longer; where it goes
- * through a buffer, no more than a cache holds. */
+/* Bytes that one thread reads at a time. Each thread gets several pieces of a read, so that all end together, but pieces stay long
+ * enough for the storage. A piece that goes through a bounce buffer fits a cache. */
 #define LEAST_CELL_BYTES (MIB / 4)
 #define MOST_CELL_BYTES (4 * MIB)
 #define BOUNCE_BYTES MIB
 enum { PIECES_PER_THREAD = 4 };
 
-/* Whether short pieces are read, for a slab that is longer than the read. */
+/* Whether lw_cells reads in short pieces, for a slab that is longer than the read. */
 static bool needs_bounce(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     const struct lw_slab largest = {.count = spec->max_axis, .n_channels = spec->max_channels, .into_axis = spec->max_axis + 1};
@@ -394,7 +395,7 @@ static bool needs_bounce(const struct lw_source *source, const struct lw_view_sp
     return lw_bytes_box_bounces(&box);
 }
 
-/* What does not depend on the read. */
+/* The settings that are the same for all reads. */
 static struct lw_cells plan_cells(const struct lw_source *source, const struct lw_view_spec *spec)
 {
     struct lw_cells cells = {.source = source, .axis = spec->axis};
@@ -413,7 +414,7 @@ static int64_t count_tiles(const struct lw_source *source, const struct lw_view_
     return source->stored.is_chunked ? chunks_touched(source, spec) : 1;
 }
 
-/* Make the row that of what is behind the end of a slab in its last chunks; nothing, should it end where they do. */
+/* Make the kept row the rest of the slab's last chunks behind the end of the slab. It is empty if the slab ends where they do. */
 static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
 {
     const struct lw_view_spec *const spec = &view->spec;
@@ -426,7 +427,7 @@ static void keep_rest(struct lw_view *view, const struct lw_slab *slab)
         view->read.targets[view->read.n_targets++] = target_of(view->source, spec, &row);
 }
 
-/* The beginning of the slab may be in the row. */
+/* Start a read; what the kept row has of the slab's beginning is copied. */
 static int begin_pooled(struct lw_view *view, const struct lw_slab *slab, struct lw_error *err)
 {
     struct lw_slab rest = *slab;
@@ -450,7 +451,7 @@ static int begin_pooled(struct lw_view *view, const struct lw_slab *slab, struct
     return rc;
 }
 
-/* ---- in either way ----------------------------------------------------------------------------------------------------------- */
+/* ---- reads in either way ----------------------------------------------------------------------------------------------------- */
 
 int lw_view_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool, struct lw_view **out,
                  struct lw_error *err)
@@ -467,7 +468,7 @@ int lw_view_open(const struct lw_dataset_info *described, int least_dims, int mo
     return rc;
 }
 
-/* What select has made; a read under way is waited for. */
+/* Wait for a read under way, and free what lw_view_select has allocated. */
 static void release(struct lw_view *view)
 {
     if (view->read.cells)

@@ -1,12 +1,12 @@
-/* view.h - a view of one dataset of one file: which part of it is shown, as arithmetic; what reading it takes; and the reads, slab
- * by slab. A reader has a view of each file that it reads at the moment. */
+/* view.h - a view of one dataset of one file: the part shown, the cost of reading it, and reads slab by slab. A reader has one
+ * view for each file that it has open. */
 #pragma once
 
 #include "io/read/cells.h"
 #include "io/read/reader.h"
 
-/* How one read is made of calls of the format: of at most slow x fast samples of the view's two dimensions each.
- * `bounce_bytes` > 0: through the bounce buffer. */
+/* The calls of the format that make up one read. Each call reads at most slow x fast samples of the view's two dimensions.
+ * bounce_bytes > 0: each call goes through a bounce buffer of that size. */
 struct lw_calls {
     int64_t slow, fast;
     int64_t bounce_bytes;
@@ -14,35 +14,34 @@ struct lw_calls {
 
 /* Samples [first, first + count) of the view that are kept for the next read. */
 struct lw_chunk_row {
-    char *memory;               /* in the layout of a slab, from the library with the channels between picked ones; NULL: none
-                                   are kept */
+    char *memory;               /* layout of a slab; a library's rows also have the channels between picked ones; NULL: none kept */
     int64_t first, count;
     int64_t channel, n_channels;
 };
 
-/* A dataset that is open, and the view that is read of it. */
+/* An open dataset, and the view that is read of it. */
 struct lw_view {
     struct lw_source *source;   /* owned */
     struct lw_view_spec spec;
     struct lw_chunk_row row;
 
-    struct lw_calls calls;      /* where the format's library reads */
+    struct lw_calls calls;      /* used where the format's library reads */
     char *bounce;
 
-    struct lw_cells cells;      /* where the threads of a pool do */
+    struct lw_cells cells;      /* used where a pool's threads read */
     struct lw_cells_read read;
 };
 
-/** lw_reader_check, of the dataset that `info` tells of. */
+/** Implement lw_reader_check for the dataset that `info` describes. */
 int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec *view, struct lw_error *err);
 
-/* Whether there are channels, which lie side by side. */
+/* Return whether a sample's channels lie side by side in the file (time slow). */
 static inline bool lw_view_is_time_slow(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return source->info.n_dims - (view->has_rows ? 1 : 0) == 2 && view->axis == 0;
 }
 
-/* Values in one sample of the view. */
+/* Return the values in one sample of the view. */
 static inline int64_t lw_view_row_length(const struct lw_source *source, const struct lw_view_spec *view)
 {
     return view->has_rows ? source->info.dims[source->info.n_dims - 1] : 1;
@@ -53,9 +52,9 @@ static inline int64_t lw_view_sample_bytes(const struct lw_source *source, const
     return lw_view_row_length(source, view) * (int64_t)lw_type_bytes(source->info.type);
 }
 
-/* ---- open, choose, read: as the functions of io/read/reader.h that are called alike ---- */
+/* ---- open, choose, read: these implement the functions of reader.h with like names, for one file ---- */
 
-/** Open what was described. Errors are those of lw_source_open. */
+/** Open a described dataset. Errors: those of lw_source_open. */
 int lw_view_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool, struct lw_view **out,
                  struct lw_error *err);
 void lw_view_close(struct lw_view *view);                   /* waits for a read under way; NULL is legal */
