@@ -1,11 +1,12 @@
-/* One thread per scalar, neighbours in a warp: every access is coalesced. */
+/* convert.cu - the conversions of convert.h. One thread takes one scalar, neighbours in a warp take neighbours in memory: every
+ * access is coalesced, except the strided reads of thinning. A grid-stride loop covers what exceeds the largest grid. */
 #include "gpu/device/convert.h"
 
 #include "gpu/device/ptx.cuh"
 #include "gpu/device/stored.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
+static constexpr int64_t most_blocks = 1 << 20;
 
 static unsigned blocks_for(int64_t n)
 {
@@ -51,7 +52,7 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
     return cudaGetLastError();
 }
 
-/* rint rounds to nearest even; the comparisons are exact because they are made in double. */
+/* The C type's value nearest to `value`. rint rounds to nearest even; the comparisons are exact because they are in double. */
 template <typename Stored>
 __device__ inline Stored saturated(double value)
 {
@@ -64,7 +65,7 @@ __device__ inline Stored saturated(double value)
     return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
 }
 
-/* Add up what the threads of a warp have found. Few blocks find anything. */
+/* Add the counts of a warp's threads to a total: one atomic operation per warp that found anything, and few do. */
 __device__ inline void add_found(unsigned found, unsigned long long *total)
 {
     for (int other = 16; other > 0; other /= 2)
@@ -73,8 +74,7 @@ __device__ inline void add_found(unsigned found, unsigned long long *total)
         atomicAdd(total, static_cast<unsigned long long>(found));
 }
 
-/* What one thread has met; a thread meets less than 2^31 scalars: there are 2^28 threads at most, of which each has one in so
- * many. */
+/* Counts of one thread. 32 bits suffice: up to 2^28 threads share the scalars, so a thread sees fewer than 2^31. */
 struct Loss {
     unsigned n_saturated, n_nan;
 };
@@ -88,12 +88,12 @@ __device__ inline Stored stored_value(double value, Loss &loss)
     return stored;
 }
 
-/* Holds the bits of a number of LW_FLOAT16. */
+/* The bits of a LW_FLOAT16 number. */
 struct Half {
     uint16_t bits;
 };
 
-/* Infinities and NaN stay what they are. */
+/* Convert a number to a half; infinities and NaN stay what they are. */
 template <typename Real>
 __device__ inline Half half_value(Real value, double factor, Loss &loss)
 {
@@ -150,7 +150,7 @@ __global__ void thin(const Real *from, Stored *to, lw_cuda_thinning t, lw_nan_re
     report_loss<Stored>(loss, report);
 }
 
-/* A warp takes a row that is kept: its lanes take neighbouring scalars, so that what is written is whole lines. */
+/* One warp copies one kept row: its lanes take neighbouring scalars, so that stores are whole lines. */
 template <typename Real, typename Stored>
 __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, lw_nan_report *report)
 {
@@ -169,7 +169,7 @@ __global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, l
     report_loss<Stored>(loss, report);
 }
 
-/* Calls `start` with values of the computing precision and of the C type of a result's scalar, where there is something to do. */
+/* If n > 0, call `start` with a value of the computing precision and one of the C type of the result's scalar. */
 template <typename Start>
 static cudaError_t launch(int64_t n, enum lw_precision precision, enum lw_scalar scalar, Start start)
 {

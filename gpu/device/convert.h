@@ -14,34 +14,35 @@ LW_C_BEGIN
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 
-/** Convert n scalars of the computing precision. Integers and halves: multiplied with `factor`, rounded to nearest even,
- * saturated; NaN becomes 0 in integers. How many of them is added to the report.
+/** Convert n scalars of the computing precision. For integers and halves the values are multiplied by `factor`, rounded to nearest
+ * even and saturated; NaN becomes 0 in integers. The report counts saturated values and NaN.
  * @param from  float or double by precision; must not overlap `to` */
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             double factor, struct lw_nan_report *report, cudaStream_t stream);
 
-/* Rows of `row` outputs, of which every so many are kept, from output `first` on: `kept` of each row. */
+/* Which outputs to keep: of each row of `row` outputs, `kept` outputs, every `every`-th from output `first` on. */
 struct lw_cuda_thinning {
     int64_t rows, row;
-    int64_t width;                  /* scalars of an output that stay together: its parts, the channels */
+    int64_t width;                  /* scalars that make up an output (its parts, the channels) and stay together */
     int64_t first, every, kept;
-    bool squares;                   /* float64 of single precision: each is squared */
-    double factor;                  /* of integers and halves, as for lw_cuda_convert */
+    bool squares;                   /* square each value; to float64 from single precision only */
+    double factor;                  /* factor for integers and halves, as in lw_cuda_convert */
 };
 
-/** Convert some of the outputs, as lw_cuda_convert does it. */
+/** Convert the outputs that `thinning` keeps, as lw_cuda_convert does. */
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
                          const struct lw_cuda_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
-/* Images of which rows and columns are kept: every so many columns from the first on, rows from row `first` on. */
+/* Which pixels of images to keep: every `every`-th column from column 0 on, and kept_rows rows, every `every`-th from row `first`
+ * on. */
 struct lw_image_thinning {
     int64_t n_images, rows, columns;
     int parts;                      /* scalars of a pixel */
     int64_t first, every, kept_rows;
-    double factor;                  /* of integers and halves, as for lw_cuda_convert */
+    double factor;                  /* factor for integers and halves, as in lw_cuda_convert */
 };
 
-/** Convert what is kept of the images, as lw_cuda_convert does it.
+/** Convert the pixels that `thinning` keeps, as lw_cuda_convert does.
  * @param from  [n_images][rows][columns][parts]
  * @param to    [n_images][kept_rows][columns / every, rounded up][parts] */
 cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,

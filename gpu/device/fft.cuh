@@ -1,19 +1,19 @@
-/* fft.cuh - complex transforms of E * E * P points in registers and shared memory. E is the radix of the two inner stages, and
- * how many points a thread holds; P, the outer radix, is that of one more stage across P groups of threads.
+/* fft.cuh - complex transforms of N = E * E * P points in registers and shared memory. E is the radix of the two inner stages and
+ * the number of points that a thread holds. P is the radix of one outer stage across P groups of threads.
  *
- * A team of T = E P threads holds the points t + T m (m = 0 .. E - 1) of a signal in thread t, both before and after:
- * natural order, coalesced. The spectrum's order is bin(t) + T m, bin(t) = P (t mod E) + t / E.
+ * A team of T = E P threads transforms one signal. Thread t holds the points t + T m (m = 0 .. E - 1) before and after: natural
+ * order, so loads and stores are coalesced. Its coefficients of the spectrum are bin(t) + T m, bin(t) = P (t mod E) + t / E.
  *
- *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, exchange over the team's barrier, so that group
- *              r = t / E of E threads owns the bins k = r (mod P); then each group an E x E transform of its own:
- *              radix-E, exchange within the group, radix-E with weighted inputs.
- *   backward   its mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
- *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
+ *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, and an exchange over the team's barrier. Group r
+ *              = t / E of E threads then owns the bins k = r (mod P). Each group transforms its own E x E points: radix-E,
+ *              exchange within the group, radix-E with weighted inputs.
+ *   backward   the mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with exp(-2 pi i n k /
+ *              N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
  *
- * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows are
- * written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
- * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch;
- * for small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
+ * Shared memory: P regions, each E rows of PITCH complex values (8704 bytes per region for float, E = 32). A thread writes its row
+ * whole by 16-byte stores; then the threads read across rows. The pitch is E values and 16 bytes, so neither access has bank
+ * conflicts: the 16-byte words of a quarter warp start at banks 4 t mod 32. The radix-P exchange uses the same regions without
+ * pitch. For P <= 4 it moves only values that change groups: one P-th of them stays in its thread, even in its register. */
 #pragma once
 
 #include "gpu/device/ptx.cuh"
@@ -29,10 +29,10 @@ template <> struct ComplexOf<float> { using type = float2; };
 template <> struct ComplexOf<double> { using type = double2; };
 template <class Real> using Complex = typename ComplexOf<Real>::type;
 
-/* These two are called with numbers that are constants only once loops are unrolled: without recursion and loops, of which the
- * compiler for sm_100 and later would make calls, and local memory of the arrays that they index. */
+/* log2_of and reversed are called with numbers that become constants only once loops are unrolled. Both avoid recursion and loops:
+ * the compiler for sm_100 and later would turn these into calls, and put the arrays they index into local memory. */
 
-/* the whole part of the logarithm, 1 <= n < 2^16 */
+/* log2(n) rounded down, 1 <= n < 2^16 */
 __host__ __device__ constexpr int log2_of(int n)
 {
     return (n >= 2) + (n >= 4) + (n >= 8) + (n >= 16) + (n >= 32) + (n >= 64) + (n >= 128) + (n >= 256) + (n >= 512) +
@@ -59,7 +59,7 @@ template <class C> LW_DEVICE C root(int k, int n)
     return {(Real)cosine[q], (Real)-cosine[8 - q]};
 }
 
-/* the same for 0 <= k <= n / 2 */
+/* exp(-2 pi i k / n) for 0 <= k <= n / 2 */
 template <class C> LW_DEVICE C root_half(int k, int n)
 {
     if (4 * k <= n)
@@ -87,8 +87,8 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b)
     b = m;
 }
 
-/* (low, high) <- (x h + y g, x h - y g), re and im swapped: the product of a spectrum X with a filter's H, and the first
- * butterflies of the way back, in one. Values m and m + E / 2 of a thread make such a pair. */
+/* (low, high) <- (x h + y g, x h - y g), re and im swapped. This fuses two steps: the product of the spectrum (x, y) with the
+ * filter's spectrum (h, g), and the first butterfly of the backward transform. x and y are values m and m + E / 2 of a thread. */
 template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
 {
     using Real = decltype(C::x);
@@ -100,16 +100,17 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-/* What a weighted radix-R transform multiplies with in butterfly k < max(2^level / 2, 1) of each group of a level, from the
- * powers w^(2^l) */
+/* The twiddle of a weighted radix-R transform for butterfly k < max(2^level / 2, 1) in each group of a level, computed from the
+ * powers w^(2^l). */
 template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
 {
     const C first = power[log2_of(R) - 1 - level];
     return k == 0 ? first : product(first, root<C>(k, 2 << level));
 }
 
-/* The same from a table of all of them, for kernels in which they come cheap from shared memory: pairs of numbers
- * twiddle_number(level, k), `pitch` pairs apart. They are asked for in the order of their numbers. */
+/* The same twiddle from a table that holds all of them, for kernels that read it cheaply from shared memory. Twiddle number
+ * twiddle_number(level, k) is half of pair number / 2; pairs are `pitch` float4 apart. Calls must follow the order of the numbers:
+ * an even one loads the pair and keeps its second half for the odd one. */
 __host__ __device__ constexpr int twiddle_number(int level, int k) { return (1 << level) / 2 + k; }
 
 struct TwiddleTable {
@@ -128,8 +129,8 @@ template <int R> LW_DEVICE float2 twiddle(TwiddleTable &table, int level, int k)
     return {pair.x, pair.y};
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED. Butterflies that
- * share a twiddle stand next to each other, so that its register is read once.
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED. Butterflies with the
+ * same twiddle are adjacent in the code, so that its registers are read once.
  * BEGUN: each pair (v[j], v[j + R / 2]) has already been replaced by its sum and difference. */
 template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_DEVICE void dft(C (&v)[R], Weights weights)
 {
@@ -145,7 +146,7 @@ template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_D
             C u = root<C>(k, 2 * half);
             if constexpr (WEIGHTED)
                 u = twiddle<R>(weights, level, k);
-            const C rotated = {u.y, -u.x};      /* for k + half / 2: a quarter turn further */
+            const C rotated = {u.y, -u.x};      /* the twiddle of k + half / 2: a quarter turn further */
 #pragma unroll
             for (int b = 0; b < R; b += 2 * half) {
                 if (WEIGHTED || k > 0)
@@ -169,7 +170,7 @@ template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_D
         v[j] = a[j];
 }
 
-/* w, w^2, w^4 .. w^(R/2) of a weighted radix-R butterfly */
+/* The powers w, w^2, w^4 .. w^(R/2) of a weighted radix-R butterfly. */
 template <class C, int R> struct Powers {
     C p[log2_of(R) + 1];
 
@@ -180,8 +181,8 @@ template <class C, int R> struct Powers {
             p[l] = __ldg(table + l * pitch + t);
     }
 
-    /* Keeps the compiler from computing all that follows from the powers ahead of the filter loop, into more registers
-     * than there are. */
+    /* Keep the compiler from computing the products of these powers ahead of the filter loop: they would need more registers than
+     * there are. */
     LW_DEVICE void pin()
     {
 #pragma unroll
@@ -192,12 +193,12 @@ template <class C, int R> struct Powers {
     }
 };
 
-/* What a transform calls where there is nothing to call. */
+/* A callback that does nothing: the default argument of transforms. */
 struct Nothing {
     LW_DEVICE void operator()() const {}
 };
 
-/* T threads of a block that work on one segment; a block holds TEAMS of them. */
+/* T threads of a block that work on one segment; a block holds TEAMS such teams. */
 template <int T, int TEAMS> struct Team {
     LW_DEVICE static int number() { return TEAMS == 1 ? 0 : (int)threadIdx.x / T; }
     LW_DEVICE static int thread() { return TEAMS == 1 ? (int)threadIdx.x : (int)threadIdx.x % T; }
@@ -212,7 +213,7 @@ template <int T, int TEAMS> struct Team {
             barrier_of<T>(number() + 1);
     }
 
-    /* Whether `flag` holds in any thread of the team (T < 32: of the warp); a barrier. */
+    /* Return whether `flag` holds in any thread of the team (T < 32: of the warp). It is a barrier, too. */
     LW_DEVICE static bool any(bool flag)
     {
         if (T <= 32)
@@ -235,7 +236,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
     Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
     Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
 
-    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each */
+    /* table: log2(E) rows for `inner`, then log2(P) rows for `outer`, T values each */
     LW_DEVICE void load(const C *table, int t)
     {
         inner.load(table, t, T);
@@ -248,7 +249,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         outer.pin();
     }
 
-    /* E x E points inside a group of E threads; `region` is the group's own. Before: nobody else reads the region. */
+    /* Transform E x E points inside a group of E threads, first half: radix-E and the writing of rows to `region`, the group's
+     * own. The caller ensures that no thread still reads the region. */
     template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
     {
         dft<E, false, BEGUN>(v, (const C *)nullptr);
@@ -266,7 +268,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         __syncwarp();
     }
 
-    /* read: called when the thread has read the region for the last time */
+    /* The second half: reading across rows, and the weighted radix-E. `read` is called after this thread's last read of the
+     * region. */
     template <class Read = Nothing>
     LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
     {
@@ -287,7 +290,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         return w;
     }
 
-    /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; to v[r + P q], for group r */
+    /* Radix-P butterflies over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q. The value for group r goes to
+     * v[r + P q]. */
     LW_DEVICE void split(C (&v)[E]) const
     {
         C a[E];
@@ -299,7 +303,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
                 b[j] = v[q + j * Q];
             dft<P, false>(b, (const C *)nullptr);
             const Powers<C, P> w = turned(outer, q);
-            C u[P];         /* w^r from w^(2^l), by few products: rounding errors add up along a chain of them */
+            C u[P];         /* w^r from w^(2^l) by few products: rounding errors add up along a chain */
             a[P * q] = b[0];
 #pragma unroll
             for (int r = 1; r < P; ++r) {
@@ -313,7 +317,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             v[m] = a[m];
     }
 
-    /* radix-P over v[r + P q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N); to v[q + j Q] */
+    /* Weighted radix-P butterflies over v[r + P q], which came from group r. The weights are w^r, w = exp(-2 pi i (t + T q) / N);
+     * results go to v[q + j Q]. */
     LW_DEVICE void join(C (&v)[E]) const
     {
         C a[E];
@@ -334,8 +339,8 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             v[m] = a[m];
     }
 
-    /* Whether v[m] goes from group to group in the radix-P exchange. One P-th would stay where it is; from P = 8 on,
-     * finding out costs more than moving it. */
+    /* Return whether v[m] changes groups in the radix-P exchange. One P-th of the values could stay in place, but from P = 8 on
+     * the test costs more than the move. */
     LW_DEVICE static bool moves(int m, int t) { return P > 4 || m % P != t / E; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
@@ -359,21 +364,21 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         square_columns(v, region, lane);
     }
 
-    /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
+    /* v: each pair (v[m], v[m + E / 2]) already replaced by its sum and difference */
     LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
     {
         begin_backward(v, shared, t);
         end_backward(v, shared, t);
     }
 
-    /* The same in two parts, the second from the last exchange's reads on: what follows it can then be compiled
-     * together with it, so that results leave one by one. */
+    /* backward() in two parts; the second begins at the reads of the last exchange. The compiler can then interleave the second
+     * part with the code after it, so that results are stored one by one. */
     LW_DEVICE void begin_backward(C (&v)[E], C *shared, int t) const
     {
         const int lane = t % E;
         C *region = shared + t / E * REGION;
         if constexpr (P > 1)
-            Team::sync();       /* everyone has read the regions */
+            Team::sync();       /* all threads of the team have read the regions */
         square_rows<true>(v, region, lane);
         if constexpr (P > 1) {
             square_columns(v, region, lane);
@@ -401,7 +406,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
 
 /* ---- the table of twiddle powers that Transform loads ---- */
 
-/* exp(-2 pi i k / n); rounded once */
+/* exp(-2 pi i k / n), rounded once */
 template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
 {
     double s, c;
@@ -410,17 +415,18 @@ template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
     return {(Real)c, (Real)s};
 }
 
-/* An outer radix of 12 or 24 has w and w^2 of each of its radix x radix butterflies. */
+/* Return whether the table holds w and w^2 of each of its radix x radix butterflies, as it does for outer radices 12 and 24. */
 __host__ __device__ constexpr bool has_butterflies(int outer_radix) { return outer_radix % 12 == 0; }
 
-/* Values of the table of transforms of radix x radix x outer_radix points. */
+/* Values in the table for transforms of radix x radix x outer_radix points. */
 __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 {
     const int outer = has_butterflies(outer_radix) ? 2 * radix : log2_of(outer_radix) * outer_radix;
     return (log2_of(radix) * outer_radix + outer) * radix;
 }
 
-/* Rows w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage; one thread each. */
+/* Fill the table: rows w^(2^l), l < log2 E, of the E x E transform, then the rows of the radix-P stage. One thread computes each
+ * value. */
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, inner = log2_of(radix) * threads;

@@ -1,8 +1,9 @@
-/* fft_24.cuh - radix-12 butterflies, 12 = 3 x 4, in registers, and transforms of 24 x 24 x P points, P a power of two: Transform of
- * fft.cuh with E = 24, single precision. A radix-24 butterfly is three of radix 8 and eight of radix 3. See fft.cuh for the names.
+/* fft_24.cuh - radix-12 butterflies (12 = 3 x 4) in registers, and transforms of 24 x 24 x P points, P a power of two: fft.cuh's
+ * Transform with E = 24 in single precision. A radix-24 butterfly is three of radix 8 and eight of radix 3. See fft.cuh for the
+ * names.
  *
- * Groups of 24 threads do not end where warps end, so that they meet at the team's barrier. Regions are 8 values longer than their
- * rows: lanes of two groups in half a warp then read from different banks. */
+ * A group of 24 threads straddles warps, so its exchanges use the team's barrier, not __syncwarp. A region has 8 values more than
+ * its rows need: half a warp may hold lanes of two groups, and these then read different banks. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -15,7 +16,8 @@ LW_DEVICE float2 twelfth(int k)
     return {cosine[k], -sine[k]};
 }
 
-/* (a, p + q, p - q) given a, p and q <- a + p + q, a + v p + v^2 q, a + v^2 p + v q, v = exp(-2 pi i / 3) */
+/* Three-point butterfly, v = exp(-2 pi i / 3): a, p + q and p - q come in; a + p + q, a + v p + v^2 q and a + v^2 p + v q go
+ * out. */
 LW_DEVICE void finish_three(float2 &a, float2 &sum, float2 &difference)
 {
     constexpr float height = 0.86602540378443864676f;
@@ -25,7 +27,7 @@ LW_DEVICE void finish_three(float2 &a, float2 &sum, float2 &difference)
     difference = {fmaf(-height, d.y, m.x), fmaf(height, d.x, m.y)};
 }
 
-/* (a, b, c)[k] <- a + u b v^k + u2 c v^2k */
+/* Weighted three-point butterfly: output k of (a, b, c) <- a + u b v^k + u2 c v^2k, v = exp(-2 pi i / 3). */
 LW_DEVICE void weighted_three(float2 &a, float2 &b, float2 &c, float2 u, float2 u2)
 {
     const float2 p = product(u, b);
@@ -108,7 +110,7 @@ LW_DEVICE float2 root_24(int k)
     }
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 24), power: w, w^2, w^4, w^8; w = 1 unless WEIGHTED. BEGUN as for dft. */
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 24); `power` holds w, w^2, w^4, w^8; w = 1 unless WEIGHTED. BEGUN as for dft. */
 template <bool WEIGHTED, bool BEGUN = false> LW_DEVICE void dft_24(float2 (&v)[24], const float2 *power)
 {
     float2 third[3], a[3][8];
@@ -160,7 +162,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         outer.load(table + log2_of(E) * T, t, T);
     }
 
-    /* The powers of exp(-2 pi i (t + T q) / N). */
+    /* Return the powers of exp(-2 pi i (t + T q) / N). */
     LW_DEVICE Powers<C, P> turned(int q) const
     {
         Powers<C, P> w;
@@ -170,7 +172,8 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         return w;
     }
 
-    /* Radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; value r stays at v[q + r Q]. */
+    /* Radix-P butterflies over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q. The value for group r stays at
+     * v[q + r Q]. */
     LW_DEVICE void split(C (&v)[E]) const
     {
 #pragma unroll
@@ -191,7 +194,8 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         }
     }
 
-    /* Radix-P over v[q + r Q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N). */
+    /* Weighted radix-P butterflies over v[q + r Q], which came from group r. The weights are w^r, w = exp(-2 pi i (t + T q) /
+     * N). */
     LW_DEVICE void join(C (&v)[E]) const
     {
 #pragma unroll
@@ -208,11 +212,11 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         }
     }
 
-    /* E x E points of a group. Barriers of the team. */
+    /* Transform the E x E points of a group. Its exchanges are barriers of the whole team. */
     template <bool BEGUN> LW_DEVICE void square(C (&v)[E], C *region, int lane) const
     {
         dft_24<false, BEGUN>(v, nullptr);
-        Team::sync();           /* everyone has read what was there */
+        Team::sync();           /* all threads have read the previous contents */
 #pragma unroll
         for (int j = 0; j < E; j += 2)
             *(float4 *)(region + lane * PITCH + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
@@ -223,7 +227,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         dft_24<true>(v, inner.p);
     }
 
-    /* Of value q + r Q of a thread, n0 = t + T q of group r. */
+    /* Place in shared memory, less t, of a thread's value m = q + r Q: sample n0 = t + T q in the region of group r. */
     LW_DEVICE static constexpr int split_place(int m) { return m / Q * REGION + m % Q * T; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
@@ -241,7 +245,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         square<false>(v, region, t % E);
     }
 
-    /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
+    /* v: each pair (v[m], v[m + E / 2]) already replaced by its sum and difference */
     LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
     {
         C *const region = shared + t / E * REGION;

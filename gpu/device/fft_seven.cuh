@@ -36,9 +36,9 @@ LW_DEVICE void dft_seven(float2 (&v)[7])
     }
 }
 
-/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), in two parts. As 4 and 7 have no common factor, j = 7 a + 4 b (mod
- * 28) makes it one of 4 x 7 points without twiddles, of which (k mod 4, k mod 7) is frequency k (Good, 1958). The first part makes
- * the transforms of 4 points, in place: v[7 a + b] <- frequency a of those with b. */
+/* The transform of 28 points, sum_j v[j] exp(-2 pi i j k / 28), has two parts. 4 and 7 have no common factor, so j = 7 a + 4 b
+ * (mod 28) turns it into 4 x 7 points without twiddles; (k mod 4, k mod 7) is frequency k (Good, 1958). This first part transforms
+ * over a, in place, for each b: v[7 a + b] <- frequency a of the 4 points v[(7 a + 4 b) mod 28]. */
 LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
 {
     float2 part[28];
@@ -58,7 +58,7 @@ LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
         v[i] = part[i];
 }
 
-/* The second part: out <- frequencies a, a + 4, .. a + 24, of v as the first one leaves it; a < 4. */
+/* The second part: out <- frequencies a, a + 4, .. a + 24, given v as begin_twenty_eight leaves it; a < 4. */
 LW_DEVICE void end_twenty_eight(const float2 (&v)[28], int a, float2 (&out)[7])
 {
     float2 part[7];

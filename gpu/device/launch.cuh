@@ -1,6 +1,6 @@
-/* launch.cuh - launches of kernels that ask for more than a grid: as clusters, as programmatic dependents, or cooperative.
+/* launch.cuh - kernel launches with attributes beyond the grid: clusters, programmatic dependents, cooperative launches.
  *
- * The blocks of a programmatic dependent may start while the kernel before it in the stream ends, and wait for its end before they
+ * Blocks of a programmatic dependent may start while the previous kernel of the stream ends. They wait for its end before they
  * touch memory (wait_for_predecessor in gpu/device/ptx.cuh). */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-/* Whether the current device knows programmatic dependents; it knows clusters then, too. */
+/* Return whether the current device supports programmatic dependents; if so, it supports clusters, too. */
 static inline bool has_dependents()
 {
     int device, major = 0;
@@ -22,11 +22,11 @@ struct Launch {
     int64_t shared_bytes;
     cudaStream_t stream;
     int cluster_blocks = 1;
-    bool is_dependent = false;          /* on a device that knows such */
-    bool is_cooperative = false;        /* all blocks run at a time */
+    bool is_dependent = false;          /* only on a device that supports it, see has_dependents */
+    bool is_cooperative = false;        /* all blocks are resident at the same time */
 };
 
-/* What the runtime is told; the attributes are the caller's, for the launch's life. */
+/* Build the runtime's launch configuration. It points to `attributes`, which must live until the launch. */
 static inline cudaLaunchConfig_t config_of(const Launch &launch, cudaLaunchAttribute (&attributes)[3])
 {
     cudaLaunchConfig_t where = {};
@@ -58,7 +58,7 @@ cudaError_t launch_kernel(const Launch &launch, Kernel *kernel, const Arguments 
     return cudaLaunchKernelEx(&where, kernel, arguments...);
 }
 
-/* The same for a kernel that has not been allowed so much shared memory yet. */
+/* launch_kernel for a kernel that has not been granted this much shared memory yet. */
 template <class Kernel, class... Arguments>
 cudaError_t allow_and_launch(const Launch &launch, Kernel *kernel, const Arguments &...arguments)
 {

@@ -1,4 +1,4 @@
-/* post.cuh - outputs made of samples of a filtered series, in device code: see signal/post.h. */
+/* post.cuh - device code that makes outputs of the samples of a filtered series, see signal/post.h. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -10,10 +10,10 @@ LW_DEVICE int post_place(const lw_post_args &post, int64_t i)
     return i < 2 ? (int)i : i < post.n - 2 ? 2 : (int)(i - post.n) + LW_POST_PLACES;
 }
 
-/* Outputs of sample i of the axis: the last one has no phases. */
+/* Number of outputs of sample i of the axis: the last sample has only phase 0. */
 LW_DEVICE int phases_of(const lw_post_args &post, int64_t i) { return i == post.n - 1 ? 1 : post.rate; }
 
-/* Output `phase` of sample i of the axis, which is at[0]; its neighbours on the axis are `step` reals apart. */
+/* Output `phase` of sample i of the axis. The sample is at[0]; its neighbours on the axis are `step` reals apart. */
 template <class Real>
 LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step, int64_t i, int phase)
 {
@@ -25,9 +25,9 @@ LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step,
     return sum;
 }
 
-/* The weights of one phase of samples away from the axis' ends, in registers: of y[i + k - LW_POST_REACH] for FIRST <= k < END,
- * which holds all stencils there. AT_ONCE: outputs that are made side by side, since each waits for shared memory and then for
- * its sum. */
+/* The weights of one phase, in registers, for samples away from the axis' ends. They multiply y[i + k - LW_POST_REACH] for FIRST
+ * <= k < END, a range that contains all stencils there. AT_ONCE outputs are computed side by side: each waits for shared memory
+ * and then for its sum, and the others fill these waits. */
 template <class Real, int FIRST, int END> struct InnerPhase {
     Real weight[END - FIRST];
 
@@ -44,8 +44,8 @@ template <class Real, int FIRST, int END> struct InnerPhase {
 
     static constexpr int AT_ONCE = 4;
 
-    /* Both parts of COUNT outputs, of the samples at[0], at[step], ... False where a sample beyond the stencil may have spoiled
-     * one: one that is not finite, times 0. */
+    /* Compute both parts of COUNT outputs of the samples at[0], at[step], ... Return false if an output may be wrong: a sample
+     * that is not finite, although beyond the stencil (weight 0), spoils the sum. */
     template <int COUNT, class C> LW_DEVICE bool sums(const C *at, int step, C (&c)[COUNT]) const
     {
         Real spoiled = 0;
@@ -63,8 +63,8 @@ template <class Real, int FIRST, int END> struct InnerPhase {
     }
 };
 
-/* Powers, and the extremes of those that a sample which is not 0 has: they tell whether one is lost in the type that it is stored
- * as. */
+/* Makes powers and records their extremes, leaving out powers of samples that are 0. The extremes tell whether a power is lost in
+ * its stored type. */
 template <class Real> struct PowersSeen {
     Real least = HUGE_VAL, most = 0;
 
@@ -83,7 +83,7 @@ template <class Real> struct PowersSeen {
 LW_DEVICE float length_of(float re, float im) { return hypotf(re, im); }
 LW_DEVICE double length_of(double re, double im) { return hypot(re, im); }
 
-/* ---- the operations of signal/post.h: what is made of a complex sample, or of c.x alone. Where it is real, it is x alone. ---- */
+/* ---- the operations of signal/post.h on a complex sample c; where the sample is real, it is c.x, and so is the output ---- */
 
 template <bool IS_COMPLEX, class C> LW_DEVICE C make_keep(const lw_post_args &, C c, bool &) { return c; }
 

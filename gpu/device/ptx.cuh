@@ -1,20 +1,20 @@
-/* ptx.cuh - what CUDA C has no words for: inline PTX stands here only. */
+/* ptx.cuh - instructions that CUDA C cannot express. All inline PTX is in this file. */
 #pragma once
 
-/* The compiler may not assume anything about the value from here on: keeps what follows from it from being computed early,
- * into registers that are needed elsewhere. */
+/* Hide the value from the optimizer: it may assume nothing about it from here on. The compiler then cannot compute dependent
+ * values early, into registers that are needed elsewhere. */
 __device__ __forceinline__ void opaque(int &x) { asm volatile("" : "+r"(x)); }
 __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
 
-/* A place in shared memory, as the instructions for that alone name it. */
+/* The 32-bit address within shared memory that instructions for shared memory take. */
 __device__ __forceinline__ unsigned shared_address(const void *shared)
 {
     return (unsigned)__cvta_generic_to_shared(shared);
 }
 
-/* p + n step, in one instruction where it is several otherwise */
+/* Return p + n step in one instruction; plain C compiles to several. */
 __device__ __forceinline__ char *advanced(char *p, unsigned n, unsigned step)
 {
     char *at;
@@ -22,7 +22,7 @@ __device__ __forceinline__ char *advanced(char *p, unsigned n, unsigned step)
     return at;
 }
 
-/* The half nearest to x, the even one of two, in one rounding: see lw_half_of_double. */
+/* Return the half nearest to x, ties to even, in one rounding: see lw_half_of_double. */
 __device__ __forceinline__ unsigned short half_of(double x)
 {
     unsigned short half;
@@ -30,14 +30,14 @@ __device__ __forceinline__ unsigned short half_of(double x)
     return half;
 }
 
-/* So many cycles, at the least. */
+/* Wait for at least n cycles. */
 __device__ __forceinline__ void pass_cycles(unsigned n)
 {
     for (const unsigned begin = (unsigned)clock(); (unsigned)clock() - begin < n;)
         __nanosleep(100);
 }
 
-/* The larger one of a and |b|; not a number if either is not. */
+/* Return the larger of a and |b|; NaN if either is NaN. */
 __device__ __forceinline__ float largest_magnitude(float a, float b)
 {
     float largest;
@@ -46,19 +46,19 @@ __device__ __forceinline__ float largest_magnitude(float a, float b)
     return largest;
 }
 
-/* A barrier of COUNT threads of a block, a multiple of 32; number 1 .. 15 (0 is __syncthreads). */
+/* A barrier of COUNT threads of a block, COUNT a multiple of 32. `number` is 1 .. 15; 0 belongs to __syncthreads. */
 template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
 {
     asm volatile("bar.sync %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
 }
 
-/* Count as arrived at such a barrier, without waiting there. */
+/* Arrive at barrier `number` of COUNT threads without waiting for the others. */
 template <int COUNT> __device__ __forceinline__ void arrive_at(int number)
 {
     asm volatile("bar.arrive %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
 }
 
-/* The same as barrier_of; returns whether `flag` holds in any of the threads. */
+/* barrier_of that also returns whether `flag` holds in any of its threads. */
 template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, bool flag)
 {
     int result;
@@ -67,9 +67,9 @@ template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, boo
     return result != 0;
 }
 
-/* A barrier in two halves: 8 bytes of shared memory that count arrivals. What a thread has read and written before it arrives, and
- * its warp before a __syncwarp in front of that, comes before what others do after they have waited. `begin` is one thread's, ahead
- * of a barrier of the block. */
+/* A split barrier: a counter of 8 bytes of shared memory that counts `expected` arrivals. All reads and writes of a thread before
+ * it arrives are ordered before those of other threads after their wait. A __syncwarp in front of the arrival covers the whole
+ * warp. One thread calls begin_counter, before a barrier of the block. */
 __device__ __forceinline__ void begin_counter(void *counter, int expected)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(counter)), "r"(expected) : "memory");
@@ -81,14 +81,16 @@ __device__ __forceinline__ void arrive_at_counter(void *counter)
                  :: "r"(shared_address(counter)) : "memory");
 }
 
-/* Something that cannot be moved needs a mix of values: they are there, loaded or computed, before what follows. */
+/* Wait until all values in `mix` are loaded or computed. A volatile instruction consumes `mix`, so that neither the compiler nor
+ * the hardware starts what follows before them. */
 __device__ __forceinline__ void need(unsigned mix)
 {
     asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"
                  :: "r"(mix) : "memory");
 }
 
-/* Until all have arrived; `parity` is 0 for the first time, then changes each time. With 1 the first wait passes at once. */
+/* Wait until all have arrived. `parity` is 0 for the first wait and alternates from then on; a first wait with parity 1 passes at
+ * once. */
 __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
 {
     asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
@@ -101,8 +103,8 @@ __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
                  :: "r"(shared_address(counter)), "r"(parity) : "memory");
 }
 
-/* A barrier of all blocks of a cluster (of one block, where there are no clusters), after which each sees what the others have
- * written to global memory. */
+/* A barrier of all blocks of a cluster, or of one block where there are no clusters. After it each block sees what the others
+ * wrote to global memory. */
 __device__ __forceinline__ void cluster_barrier()
 {
 #if __CUDA_ARCH__ >= 900
@@ -112,8 +114,8 @@ __device__ __forceinline__ void cluster_barrier()
 #endif
 }
 
-/* The same for all blocks of a grid, which must all be running (a cooperative launch). *arrived counts blocks, from 0 on;
- * expected, by the first thread of a block: how many have come when all have come to this barrier. */
+/* A barrier of all blocks of a grid, which must all be resident (a cooperative launch). *arrived counts blocks and starts at 0.
+ * expected: the count when all blocks have reached this barrier; only the first thread of each block uses it. */
 __device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expected)
 {
     __syncthreads();
@@ -127,34 +129,35 @@ __device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expecte
     __syncthreads();
 }
 
-/* 16 bytes from global to shared memory, both aligned to that, past the registers and the L1 cache: under way until this thread
- * calls wait_for_copies; others see them after a barrier that follows. */
+/* Copy 16 bytes from global to shared memory, both aligned to 16, bypassing registers and the L1 cache. The copy is in flight
+ * until this thread calls wait_for_copies; other threads see the bytes after a barrier that follows. */
 __device__ __forceinline__ void copy_async(void *shared, const void *global)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_address(shared)), "l"(global) : "memory");
 }
 
-/* The same; without `exists` zeros are written, and nothing is read. */
+/* The same copy; if `exists` is false, it writes zeros and reads nothing. */
 __device__ __forceinline__ void copy_async_if(void *shared, const void *global, bool exists)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"(shared_address(shared)), "l"(global), "r"(exists ? 16 : 0) : "memory");
 }
 
-/* The same of 4 bytes, by way of the L1 cache; without `exists` zeros are written, and nothing is read. */
+/* The same copy for 4 bytes, through the L1 cache; if `exists` is false, it writes zeros and reads nothing. */
 __device__ __forceinline__ void copy_word_async(void *shared, const void *global, bool exists)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :: "r"(shared_address(shared)), "l"(global), "r"(exists ? 4 : 0) : "memory");
 }
 
-/* Copies asked for so far are a group; wait until no group but the latest is under way. */
+/* end_copy_group makes a group of the copies issued since the last group. wait_for_older_copies waits until only the newest group
+ * may be in flight. */
 __device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ __forceinline__ void wait_for_older_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/* A load of what nobody writes meanwhile, asked for where it stands, and not where it is needed. */
+/* Load 16 bytes that no one writes meanwhile. The load is issued where the call stands, not where its value is first used. */
 __device__ __forceinline__ float4 load_now(const float4 *global)
 {
     float4 v;
@@ -162,14 +165,14 @@ __device__ __forceinline__ float4 load_now(const float4 *global)
     return v;
 }
 
-/* Bring the line at an address of global memory to L2; a hint. */
+/* Hint: bring the cache line of a global address into L2. */
 __device__ __forceinline__ void prefetch(const void *global)
 {
     asm volatile("prefetch.global.L2 [%0];" :: "l"(global));
 }
 
-/* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
- * after this. Without effect otherwise. */
+/* Wait for the previous kernel of the stream. A block launched as a programmatic dependent may start while that kernel ends, and
+ * must not touch memory before this call. In other launches the call has no effect. */
 __device__ __forceinline__ void wait_for_predecessor()
 {
 #if __CUDA_ARCH__ >= 900
@@ -177,12 +180,13 @@ __device__ __forceinline__ void wait_for_predecessor()
 #endif
 }
 
-/* ---- blocks of a cluster that write to each other's shared memory: none before sm_90, where their kernels are empty ---- */
+/* ---- blocks of a cluster that write to each other's shared memory; before sm_90 there are none, and kernels that use them are
+ * empty ---- */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define LW_HAS_CLUSTERS 1
 
-/* What a block's shared memory is to another block of its cluster; offsets are those of the block's own. */
+/* Address of another block's shared memory within the cluster; offsets into it are those of the block's own shared memory. */
 typedef unsigned PeerMemory;
 
 __device__ __forceinline__ PeerMemory peer_memory(const void *own, int rank)
@@ -192,7 +196,8 @@ __device__ __forceinline__ PeerMemory peer_memory(const void *own, int rank)
     return peer;
 }
 
-/* 16 bytes to a peer's memory, under way until the barrier there, which expects them, has counted their bytes. */
+/* Send 16 bytes to the shared memory of a peer. They are in flight until the barrier at barrier_offset there, which expects them,
+ * has counted their bytes. */
 __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_offset, float4 v)
 {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
@@ -211,31 +216,31 @@ __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_of
                  :: "r"(peer + offset), "d"(v.x), "d"(v.y), "r"(peer + barrier_offset) : "memory");
 }
 
-/* A barrier (8 bytes of shared memory) that counts bytes; peers may use it after the next barrier of the cluster. */
+/* Begin a barrier that counts bytes: 8 bytes of shared memory. Peers may use it after the next barrier of the cluster. */
 __device__ __forceinline__ void begin_arrivals(void *barrier)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;"
                  :: "r"(shared_address(barrier)) : "memory");
 }
 
-/* Arrive at a counter of a peer. What this thread has read and written before comes before what is done there
- * after the wait. */
+/* Arrive at a counter of a peer block. All reads and writes of this thread before the call are ordered before those of the peer
+ * after its wait. */
 __device__ __forceinline__ void arrive_at_peer(PeerMemory peer, int counter_offset)
 {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(peer + counter_offset) : "memory");
 }
 
-/* Counters that this thread has begun may be used by peers after the next barrier of the cluster. */
+/* Let peers use the counters that this thread has begun; they may do so after the next barrier of the cluster. */
 __device__ __forceinline__ void show_counters_to_peers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-/* One thread arrives, and says how many bytes come before the barrier, or counter, is passed. */
+/* Arrive as one thread, and set the number of bytes that must come in before the barrier (or counter) opens. */
 __device__ __forceinline__ void expect_arrivals(void *barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
 }
 
-/* Until they are there; `parity` is 0 at first, then changes each time. What has come by `send` may be read then; to
- * see what peers wrote to global memory, too, would cost all that L1 holds. */
+/* Wait until the expected bytes have arrived; `parity` is 0 for the first wait and alternates from then on. Bytes that came by
+ * `send` may be read afterwards. What peers wrote to global memory is not covered: that would invalidate all of L1. */
 __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
 {
     asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
@@ -243,10 +248,10 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
                  :: "r"(shared_address(barrier)), "r"(parity) : "memory");
 }
 
-/* The cluster's barrier in two halves. The first says that this thread has read its inbox, and orders nothing: what was asked of
- * shared memory may still be under way, and a peer may write there before it is read. So something that cannot be moved has to
- * need the values first: `need` takes a mix of what was loaded. A barrier that releases would wait for all stores to
- * global memory as well. */
+/* The cluster's barrier in two halves. Arriving means that this thread has read its inbox, but orders nothing: its loads from
+ * shared memory may still be in flight, and a peer could overwrite the data before they are done. So call `need` with a mix of the
+ * loaded values first. A barrier with release semantics would order the loads, too, but wait for all stores to global memory as
+ * well. */
 __device__ __forceinline__ void cluster_arrive()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

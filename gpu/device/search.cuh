@@ -1,6 +1,6 @@
-/* search.cuh - single outputs of a search, in device code: see signal/search.h.
+/* search.cuh - device code for single outputs of a search, see signal/search.h.
  *
- * Outputs may be so small that their squares are lost: they are scaled with 1 / (threshold sigma) before they are squared. */
+ * The square of a small output could underflow, so outputs are scaled by 1 / (threshold sigma) before they are squared. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -37,10 +37,11 @@ template <class Value> LW_DEVICE Value not_a_number() { return value_of<Value>(C
 
 LW_DEVICE double absolute(double re, double im) { return im == 0 ? fabs(re) : hypot(re, im); }
 
-/* Below 1 by more than the rounding errors of a square: in single precision by 4e-6, in double by 1.4e-14. */
+/* Lower limit of a crossing's scaled square: below 1 by more than the rounding errors of a square. The margin is 4e-6 in single
+ * precision, 1.4e-14 in double. */
 template <class Real> LW_DEVICE Real crossing_limit() { return sizeof(Real) == 4 ? (Real)(1 - 0x1p-18) : (Real)(1 - 0x1p-46); }
 
-/* The square of |y| scale. */
+/* Return (|y| scale)^2. */
 template <class Real> LW_DEVICE Real scaled_square(Real y, Real scale)
 {
     const Real x = y * scale;
@@ -62,7 +63,7 @@ template <class Value, class Real> LW_DEVICE bool crosses(Value y, Real scale)
     return scaled_square(y, scale) >= crossing_limit<Real>();
 }
 
-/* What outputs are compared by. NaN, and what has a sigma of 0, is weaker than all others. */
+/* Return the number by which outputs are compared. NaN, and outputs with a sigma of 0, are weaker than all others. */
 template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_sign sign)
 {
     const double re = real_of(y);
@@ -70,13 +71,13 @@ template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_si
     return isnan(re) || isnan(imaginary_of(y)) || scale == 0 ? -CUDART_INF : size * scale;
 }
 
-/* lw_sign_fits */
+/* lw_sign_fits in device code. */
 LW_DEVICE bool has_sign(lw_sign sign, double re)
 {
     return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE ? re > 0 : re < 0);
 }
 
-/* The counter goes on beyond the table's end. */
+/* Append one crossing to the table. The counter continues beyond the table's end, so that the host learns the room needed. */
 template <class Value>
 __device__ inline void append_crossing(lw_crossing *rows, int64_t most_rows, unsigned long long *n_rows, int64_t index,
                                        int64_t channel, int filter, Value y)

@@ -1,8 +1,8 @@
-/* stored.cuh - stored samples in device code: the one place of the CUDA engine that knows what a stored type looks like.
+/* stored.cuh - access to stored samples in device code: the only place of the CUDA engine that knows the layouts of stored types.
  *
- * with_stored and with_sample choose a template by the type, in kernels and launchers alike; the loaders below make numbers
- * of the computing precision from what is stored. A new type is a line of LW_SCALARS (base/type.h); where its C type does
- * not convert to a number by itself, it also is an overload of `converted` here. */
+ * with_stored and with_sample choose a template by the stored type, in kernels and launchers alike. The loaders below convert
+ * stored samples to the computing precision. A new type is a line of LW_SCALARS (base/type.h). If its C type does not convert to a
+ * number by itself, the type also needs an overload of `converted` here. */
 #pragma once
 
 #include "base/type.h"
@@ -14,7 +14,7 @@
 
 /* ---- the choice of a template ------------------------------------------------------------------------------------ */
 
-/* Calls `with` with a value of the C type of `scalar`, and with `more`. Kernels pass device lambdas, launchers host lambdas. */
+/* Call `with` with a value of the C type of `scalar`, and with `more`. Kernels pass device lambdas, launchers host lambdas. */
 #pragma nv_exec_check_disable
 template <class With, class... More>
 __host__ __device__ __forceinline__ auto with_stored(enum lw_scalar scalar, With with, More... more)
@@ -27,8 +27,8 @@ __host__ __device__ __forceinline__ auto with_stored(enum lw_scalar scalar, With
     }
 }
 
-/* Calls `with` with a value of the C type of `scalar` and, as a constant type, whether two of them are a complex sample, which
- * floating-point numbers alone can be. MAY_BE_COMPLEX: false where the caller's samples never are. */
+/* Call `with` with a value of the C type of `scalar` and a constant type: whether a sample is complex, that is, two of these
+ * values. Only floating-point types can be complex. MAY_BE_COMPLEX: false where the caller's samples never are. */
 #pragma nv_exec_check_disable
 template <bool MAY_BE_COMPLEX = true, class With>
 __host__ __device__ __forceinline__ auto with_sample(enum lw_scalar scalar, bool is_complex, With with)
@@ -38,7 +38,7 @@ __host__ __device__ __forceinline__ auto with_sample(enum lw_scalar scalar, bool
     return with_stored(scalar, with, std::false_type{});
 }
 
-/* Calls `with` with a value of the computing precision. */
+/* Call `with` with a value of the computing precision. */
 template <class With> static auto with_real(enum lw_precision precision, With with)
 {
     return precision == LW_SINGLE ? with(float{}) : with(double{});
@@ -46,8 +46,8 @@ template <class With> static auto with_real(enum lw_precision precision, With wi
 
 /* ---- loaders ----------------------------------------------------------------------------------------------------- */
 
-/* A stored value in the computing precision. Short integers are widened first: the conversion of a whole register is several
- * times as fast as that of a part of one. */
+/* Convert a stored value to the computing precision. Short integers are widened first: converting a whole register is several
+ * times as fast as converting a part of one. */
 template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
 {
     if constexpr (sizeof(Stored) < 4) {
@@ -58,7 +58,7 @@ template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
         return (Real)x;
 }
 
-/* The value, or 0 for NaN and infinity; these set `met`. */
+/* Return the value, or 0 for NaN and infinity, in which case `met` is set. */
 template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
 {
     if (isfinite(x))
@@ -67,13 +67,13 @@ template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
     return 0;
 }
 
-/* The same for a value that was stored as Stored: integers always are finite. */
+/* finite_or_zero for a value that was stored as Stored: integers are always finite. */
 template <class Stored, class Real> LW_DEVICE Real finite_of(Real value, bool &met)
 {
     return std::is_integral<Stored>::value ? value : finite_or_zero(value, met);
 }
 
-/* A complex sample of which either part is not finite counts as zero. */
+/* Load complex sample i; if either part is not finite, return 0 and set `met`. */
 template <class Real, class Stored> LW_DEVICE Complex<Real> finite_complex(const Stored *x, int64_t i, bool &met)
 {
     bool bad = false;
@@ -84,7 +84,7 @@ template <class Real, class Stored> LW_DEVICE Complex<Real> finite_complex(const
     return {0, 0};
 }
 
-/* Sample i as two reals: a complex sample, or a real one and 0. */
+/* Return sample i as two reals: the parts of a complex sample, or a real sample and 0. */
 template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored_pair(const Stored *x, int64_t i)
 {
     if constexpr (!COMPLEX)
@@ -95,7 +95,7 @@ template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored
     }
 }
 
-/* The bytes of one vector as another type of the same size. */
+/* Return the bytes of a vector as another type of the same size. */
 template <class To, class From> LW_DEVICE To repacked(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From), "the same bytes");

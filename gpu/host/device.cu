@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 
-static const int architectures[] = {__CUDA_ARCH_LIST__};        /* that are compiled in, ascending: 800 for 8.0 */
+static const int architectures[] = {__CUDA_ARCH_LIST__};        /* compiled into this program, ascending; 800 means 8.0 */
 
 __global__ void any_kernel() {}
 
-/* Device count without a context; LW_ESYSTEM if the driver is missing or sees nothing. */
+/* Count devices without creating a context. LW_ESYSTEM if the driver is missing or sees no device. */
 static int count_devices(int *count, struct lw_error *err)
 {
     *count = 0;
@@ -23,12 +23,12 @@ static int count_devices(int *count, struct lw_error *err)
     return lw_cuda_check(status, "looking for CUDA devices", err);
 }
 
-/* Clusters and dependent launches, which the host asks for on devices of 9.0 and later, are left out of older kernels: these
- * would run there, and compute something else. */
+/* Refuse devices that the compiled code does not fit. Kernels compiled for less than 9.0 lack clusters and dependent launches, but
+ * the host asks for both on devices of 9.0 and later. Such kernels would run there and compute wrong results. */
 static int check_code(const struct lw_device *device, struct lw_error *err)
 {
     const int capability = device->major * 10 + device->minor, oldest = architectures[0] / 10;
-    int newest = 0;         /* of those that the device can take */
+    int newest = 0;         /* newest compiled architecture that the device can run */
     for (const int architecture : architectures)
         newest = architecture / 10 <= capability ? architecture / 10 : newest;
     if (capability < oldest)
@@ -67,7 +67,7 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     return check_code(device, err);
 }
 
-/* With --gpus-per-task Slurm shows each rank a device of its own, so that the count says nothing about sharing. */
+/* Slurm's --gpus-per-task shows each rank a device of its own, so a count of 1 does not mean that ranks share it. */
 static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struct lw_error *err)
 {
     const char *const resources = getenv("SLURM_TRES_PER_TASK");
@@ -88,7 +88,7 @@ static int find_device(const struct lw_engine_spec *spec, int *n_devices, struct
     return rc;
 }
 
-/* The context of the device, which becomes the calling thread's device; and whether it finds code for itself in this program. */
+/* Create the device's context, make it the calling thread's device, and check that this program has code for it. */
 static int start_device(const struct lw_device *device, struct lw_error *err)
 {
     char what[160];

@@ -1,4 +1,4 @@
-/* device.h - which GPU this rank drives. Creates a context on that one only. */
+/* device.h - the GPU that this rank drives, and its context. No context is created on any other device. */
 #pragma once
 
 #include "base/linkage.h"
@@ -10,12 +10,12 @@ struct lw_device {
     int index;                      /* among the visible devices */
     char name[256];
     char uuid[LW_DEVICE_ID];        /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
-    char bus[16];                   /* its place on the PCI bus: "0000:1b:00.0" */
+    char bus[16];                   /* PCI bus address: "0000:1b:00.0" */
     int major, minor;               /* compute capability */
     int n_multiprocessors;
-    int shared_bytes;               /* most that a block may use */
+    int shared_bytes;               /* largest shared memory of a block */
     int64_t memory_bytes;
-    int64_t usable_bytes;           /* what is free after the context was made; ranks that share it divide it */
+    int64_t usable_bytes;           /* free bytes once the context exists; ranks that share the device divide them */
 };
 
 struct lw_cuda_engine {
@@ -29,14 +29,16 @@ static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *
 }
 
 /** Take device `node_rank` modulo the visible devices and create its context.
- * LW_ECONFIG if more ranks are on the node than devices are visible and they may not share; LW_ESYSTEM if there is none
- * or it cannot be used by this build. */
+ * LW_ECONFIG if the node has more ranks than visible devices and they may not share. LW_ESYSTEM if there is no device, or this
+ * build cannot use it. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
-/** Make the context that lw_device_open will take, which then finds it there and reports what has failed. On any thread. */
+/** Create the context ahead of lw_device_open, which then finds it ready. Failures are left for lw_device_open to report. May run
+ * on any thread. */
 void lw_device_warm_up(const struct lw_engine_spec *spec);
 
-/** Whether lw_device_open would find a device for this rank, and which, or what is missing. Creates no context. */
+/** Return whether lw_device_open would find a device for this rank. `text` names the device, or tells what is missing. Creates no
+ * context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
 LW_C_END

@@ -1,14 +1,14 @@
-/* engine.c - the CUDA engine: one GPU, and the way of a block through it in the buffers of a slot.
+/* engine.c - the CUDA engine: it drives one GPU, and passes each block through the buffers of a slot.
  *
  *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
  *
- * The kernels on the slot's own stream; the copies in each direction on one stream for all slots. If every slot copied on
- * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards.
+ * Kernels run on the slot's own stream. Copies run on two streams that all slots share, one per direction. With copy streams per
+ * slot, the copies of two slots in one direction would share the link: both would end late, and the link would idle afterwards.
  *
- * How many rows a table has is known only when the block is done: they are copied then, on the slot's own stream.
+ * The number of rows of a table is known only when the block is done; then the rows are copied on the slot's own stream.
  *
- * A slot may be filled as soon as it is created, while its memory is still being pinned; the first submit waits for that, and
- * reports it if it fails. */
+ * A slot's input may be filled as soon as the slot is created, while its memory is still being pinned. The first submit waits for
+ * the pinning, and reports its failure. */
 #include "base/memory.h"
 #include "engine/registry.h"
 #include "gpu/device/convert.h"
@@ -32,11 +32,11 @@ struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
     cudaEvent_t begun, arrived, computed, done;
-    struct lw_pinned pinned;                /* this and the next hold everything below */
+    struct lw_pinned pinned;                /* holds the pinned buffers below */
     void *device;
     void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
     struct lw_nan_report *report, *device_report;
-    bool is_submitted;                      /* and not waited for */
+    bool is_submitted;                      /* submitted and not waited for yet */
 };
 
 static struct slot_cuda *of(struct lw_slot *slot) { return (struct slot_cuda *)slot; }
@@ -77,7 +77,7 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
     return LW_OK;
 }
 
-/* Waits for what is in flight. */
+/* Destroys the slot after all work on its streams has finished. */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
     struct slot_cuda *const s = of(slot);
@@ -119,7 +119,7 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     return LW_OK;
 }
 
-/* `stream` goes on when `event`, recorded on `before`, has come. */
+/* Make `stream` wait for `event`, which is recorded on `before` here. */
 static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t before)
 {
     const cudaError_t status = cudaEventRecord(event, before);
@@ -141,14 +141,14 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
-/* What the kernels have written of an array: packed for the outputs that the block has. None of a table. */
+/* Bytes that the kernels have written of an array: the block's outputs, packed; 0 for a table. */
 static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &op->plan.products[product];
     return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width * (int64_t)lw_type_bytes(p->type);
 }
 
-/* Samples of the other byte order, in place: the input is the slot's own until the next block arrives in it. */
+/* Swap bytes of samples in the other byte order, in place: the slot owns its input until the next block is copied in. */
 static int order_bytes(struct lw_type type, void *data, int64_t bytes, cudaStream_t stream, struct lw_error *err)
 {
     if (!type.is_swapped)
@@ -210,8 +210,8 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     return rc;
 }
 
-/* From the start of the slot's work to its end; slots overlap, so not before the end of the one before, unless that has been
- * submitted again since. */
+/* Set the seconds that the device was busy with this slot, from begun to done. Slots overlap, so time before the end of the
+ * previous slot does not count, unless that slot has been submitted again since. */
 static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
 {
     struct slot_cuda *const before = op->waited;
@@ -227,7 +227,7 @@ static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
     return status;
 }
 
-/* Rows that are not a number go: their taps touch a sample that is not. */
+/* Drop rows whose output is NaN: the filter's taps touch a sample there that is not finite. */
 static void drop_spoilt(struct lw_slot_product *table)
 {
     struct lw_crossing *const rows = table->data;
@@ -238,7 +238,7 @@ static void drop_spoilt(struct lw_slot_product *table)
     table->n_rows = kept;
 }
 
-/* The rows of the table, if there is one and it had room for all of them. */
+/* Copy the rows of the table to the host, if there is a table and it had room for all of them. */
 static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
@@ -281,7 +281,7 @@ static int slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *er
     return take_rows(op, s, err);
 }
 
-/* The report's other values stand: the host's copy of them has been read. */
+/* Only n_rows of the report is reset: the host has already read the other fields. */
 static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
 {
     struct slot_cuda *const s = of(slot);
@@ -300,7 +300,7 @@ static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *p
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-/* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
+/* Operations that work block by block. LW_OP_SFFT is absent: it has solvers of its own, and no caller plans an operation for it. */
 static const struct lw_cuda_op_ops *const operations[] = {
     [LW_OP_OLS] = &lw_cuda_op_ols,
     [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
@@ -313,7 +313,7 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
     snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
 }
 
-/* Sums of sfft's recovery are ordered by the number of blocks that run at a time. */
+/* The number of multiprocessors counts, too: it sets how many blocks run at a time, which orders the sums of sfft's recovery. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
     const struct lw_device *const device = lw_cuda_device_of(engine);
@@ -340,7 +340,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 {
     const struct lw_cuda_op_memory memory = memory_of(engine, spec, plan, count, n_channels);
     struct slot_cuda counted = {0};
-    /* What is needed only for the set-up is gone before the slots are made. */
+    /* Set-up memory is freed before the slots are allocated, so only the larger of the two counts. */
     const int64_t setup = lw_device_bytes(memory.setup_bytes), slots = lw_device_bytes(lay_out_device(&counted, &memory)) * depth;
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted * depth + memory.host_bytes, .pinned = lay_out_pinned(&counted, &memory) * depth,
@@ -361,7 +361,7 @@ static void op_destroy(struct lw_op *op)
     lw_free(op);
 }
 
-/* Run the operation's set-up and wait for that. */
+/* Run the operation's set-up and wait for its end. */
 static int set_up(struct lw_op *op, struct lw_error *err)
 {
     int rc;

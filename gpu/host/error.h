@@ -1,4 +1,4 @@
-/* error.h - the one place where a CUDA or cuFFT status becomes the program's error. */
+/* error.h - turns CUDA and cuFFT statuses into the program's errors. No other file does. */
 #pragma once
 
 #include "base/error.h"
@@ -10,21 +10,21 @@
 
 LW_C_BEGIN
 
-/** LW_OK for cudaSuccess; else LW_ESYSTEM: "what: CUDA's text (name)" and, where there is one, the remedy.
- * @param what  the step that was tried, "copying a block to the device" */
+/** Return LW_OK for cudaSuccess, else LW_ESYSTEM. The message is "what: CUDA's text (name)", and the remedy where there is one.
+ * @param what  the step that failed, e.g. "copying a block to the device" */
 int lw_cuda_check(cudaError_t status, const char *what, struct lw_error *err);
 
-/** The same for cuFFT. */
+/** lw_cuda_check for cuFFT. */
 int lw_cufft_check(cufftResult status, const char *what, struct lw_error *err);
 
-/** LW_ESYSTEM for an allocation that failed: what it was for, the bytes needed, the bytes free and the remedy.
+/** Return LW_ESYSTEM for an allocation that failed. The message has its purpose, the bytes needed, the bytes free and the remedy.
  * @param is_device  device memory, else pinned host memory */
 int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int is_device, struct lw_error *err);
 
-/** Take device memory; of 0 bytes none, and *memory stays as it is. */
+/** Allocate device memory. For 0 bytes nothing is allocated, and *memory keeps its value. */
 int lw_cuda_allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err);
 
-/** Copy host memory to the device; done at return. */
+/** Copy host memory to the device; the copy is complete at return. */
 int lw_cuda_upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, const char *what, struct lw_error *err);
 
 LW_C_END

@@ -1,4 +1,4 @@
-/* fft.h - plans of cuFFT, for batched transforms in place that work in memory of the caller. */
+/* fft.h - cuFFT plans for batched in-place transforms. The caller provides their work memory. */
 #pragma once
 
 #include "base/error.h"
@@ -15,14 +15,15 @@ struct lw_cuda_fft {
     bool is_open;               /* there is a handle to destroy */
 };
 
-/** Bytes that cuFFT works in, for `batch` transforms of `length` points. 0 where it cannot tell: lw_cuda_fft_create makes the
- * plan again, and says why it cannot. Needs the device's context. */
+/** Return the bytes of work memory for `batch` transforms of `length` points. 0 if cuFFT cannot tell; lw_cuda_fft_create then
+ * meets the same failure and reports it. Needs the device's context. */
 int64_t lw_cuda_fft_bytes(int64_t length, cufftType type, int batch);
 
-/** @param work  lw_cuda_fft_bytes of device memory, borrowed for the plan's life
- *  @param what  the step for the message of an error */
+/** Create a plan. LW_ESYSTEM.
+ * @param work  lw_cuda_fft_bytes of device memory, borrowed for the plan's life
+ * @param what  the step that an error message names */
 int lw_cuda_fft_create(struct lw_cuda_fft *fft, int64_t length, cufftType type, int batch, void *work, const char *what,
                        struct lw_error *err);
-void lw_cuda_fft_destroy(struct lw_cuda_fft *fft);      /* accepts one that was never created, all zero */
+void lw_cuda_fft_destroy(struct lw_cuda_fft *fft);      /* accepts an all-zero plan */
 
 LW_C_END

@@ -8,7 +8,7 @@ int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_
     return lw_search_is_needed(search) ? n * (precision == LW_SINGLE ? 4 : 8) : 0;
 }
 
-/* A threshold is given where crossings are wanted; where only the best filter is, all scales may have any factor. */
+/* A search for crossings has a threshold. A search for the best filter alone has none: any common factor gives the same order. */
 double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
 {
     const double sigma = search->noise ? search->noise[i] : 1;

@@ -1,4 +1,4 @@
-/* none.c - stands in for the cuda engine where lapwing was built without CUDA. */
+/* none.c - the stand-in for the CUDA engine in a lapwing built without CUDA: it tells the user so. */
 #include "engine/registry.h"
 
 #include <stdio.h>

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23          /* in Linux from 5.14 on, in the C library's headers later */
+#define MADV_POPULATE_WRITE 23          /* Linux has it since 5.14, the C library's headers since later */
 #endif
 
-/* More threads are of no use: clearing pages is bound by memory. */
+/* More threads would not help: clearing pages is bound by memory bandwidth. */
 #define MOST_THREADS 8
 
 #define PIECE_BYTES ((int64_t)8 << 20)
@@ -22,7 +22,8 @@ int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
     return lw_pool_create((int)lw_min64(lw_proc_cores(), MOST_THREADS), out, err);
 }
 
-/* A piece's pages, and the registration after the last piece. Where the kernel cannot make pages ahead, registering makes them. */
+/* Create the pages of one piece; the thread that finishes the last piece registers all memory. A kernel without
+ * MADV_POPULATE_WRITE leaves the pages to the registration. */
 static int make_pages(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_pinned *const pinned = context;
@@ -38,7 +39,8 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "a slot", pinned->bytes, 0, err);
 }
 
-/* Memory that begins at a huge page; a child process has no part in it, whose copy would take the pages from the device. */
+/* Reserve memory that starts at a huge page. A child process does not inherit it: copy-on-write after a fork would separate the
+ * pages from those that the device knows. */
 static void *reserve(int64_t bytes)
 {
     const size_t whole = (size_t)bytes + HUGE_PAGE;
