@@ -1,5 +1,5 @@
-/* Launchers of the three passes of large tiles, their tables, and the kernel's spectrum in the order of the column
- * pass. */
+/* bands.cu - launchers and tables of the three passes of large tiles, and the kernel's spectrum in the order in which the column
+ * pass reads it. */
 #include "gpu/conv2d/bands.cuh"
 
 #include "base/integers.h"
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-/* The kernels for tiles of one precision, of each length; or the three for a tile of some size. */
+/* Three lists of kernels (all lengths of one precision), or the three kernels for one tile size. */
 struct BandKernels {
     const BandKernel *row, *back, *column;
 };
@@ -63,7 +63,7 @@ static int64_t lay_out_bank(enum lw_precision precision, int rows, int columns, 
     return arena.used;
 }
 
-/* Windows of neighbours that share no line take most. */
+/* Sizes for the worst case: windows that share no lines with their neighbours. */
 static int64_t lay_out_work(enum lw_precision precision, const lw_conv2d_grid &grid, int64_t batch, void *memory, BandArgs &args)
 {
     struct lw_arena arena = {static_cast<char *>(memory), 0};
@@ -98,8 +98,8 @@ int64_t lw_conv2d_spectrum_setup_bytes(const struct lw_conv2d_grid *grid, int64_
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Which bin stands where, in rows and columns as their threads hold them: values m, m + 1 .. of a thread of the column
- * pass side by side, per_load of them, which are 16 bytes. */
+/* The bin at place i of the stored spectrum, which follows the thread order of the row and column transforms. A thread of the
+ * column pass holds per_load values m, m + 1 .. side by side, one 16-byte load. */
 struct BandOrder {
     int row_radix, row_outer, column_radix, column_outer, width, per_load;
 
@@ -155,7 +155,7 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* dependent: on the kernel before it, see gpu/device/launch.cuh. */
+/* Launch one pass. dependent: it may start while the previous kernel ends, see gpu/device/launch.cuh. */
 static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
                           const BandArgs &args, cudaStream_t stream)
 {
@@ -167,7 +167,7 @@ static unsigned blocks_of(const BandKernel *k, int64_t lines)
     return static_cast<unsigned>((lines + k->batch - 1) / k->batch);
 }
 
-/* Which transforms and lines the batch has. */
+/* Set which transforms and lines belong to the batch. */
 static void cut_batch(int64_t first, int n, BandArgs &args)
 {
     const lw_conv2d_grid &grid = args.grid;
@@ -192,8 +192,8 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     cut_batch(first, n, args);
-    /* in single precision multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes
-     * begin on */
+    /* Points before the outputs of a row. In single precision they are rounded up to a warp's width where there is room: rows of
+     * outputs are then stored from multiples of 128 bytes on. */
     const int64_t least = block->kernel_columns - 1, even = precision == LW_SINGLE ? lw_round_up(least, 32) : least;
     args.before = static_cast<int>(even + grid->hop_columns <= grid->columns ? even : least);
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);

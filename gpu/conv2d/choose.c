@@ -1,6 +1,5 @@
-/* choose.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice.
- * The numbers were measured on an H200 (`bench_conv2d_gpu methods`); they need only be right in proportion to each
- * other. */
+/* choose.c - chooses a method by a cost model with fixed numbers, so that every rank, run and memory budget makes the same choice.
+ * The numbers were measured on an H200 (`bench_conv2d_gpu methods`); only their ratios need be right. */
 #include "gpu/conv2d/prepared.h"
 
 #include "base/integers.h"
@@ -10,15 +9,15 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double memory_rate = 4.0e12;           /* bytes a second */
+static const double memory_rate = 4.0e12;           /* bytes per second */
 static const double launch_seconds = 2e-6;
-static const double direct_seconds = 5.5e-6;         /* of direct sums with any kernel, however small the image */
-static const double strips_seconds = 2e-6;           /* of sums in strips */
-static const double passes_seconds = 1e-5;          /* of those with any separable kernel */
-static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
-static const double large_seconds = 2e-6;            /* and large ones beyond that */
-static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
-static const double wanted_points = 3 << 24;         /* of the work area: fills the device, 384 MiB */
+static const double direct_seconds = 5.5e-6;         /* fixed cost of direct sums with any kernel, however small the image */
+static const double strips_seconds = 2e-6;           /* fixed cost of sums in strips */
+static const double passes_seconds = 1e-5;          /* fixed cost of sums with any separable kernel */
+static const double tile_seconds = 4.2e-6;          /* fixed cost of tiles, beyond the cost of each */
+static const double large_seconds = 2e-6;            /* additional fixed cost of large tiles */
+static const double product_rate = 29.6e12;         /* fused multiply-adds per second of the device, single precision */
+static const double wanted_points = 3 << 24;         /* points of a work area that fills the device, 384 MiB */
 enum { MULTIPROCESSORS = 132 };
 
 static bool is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || spec->conv2d.kernel_complex; }
@@ -30,7 +29,7 @@ static double n_outputs(const struct lw_op_spec *spec)
     return (double)spec->n_channels * (double)output_rows(spec) * (double)spec->conv2d.output_columns;
 }
 
-/* Bytes of a pixel read and one written, at the least. */
+/* Seconds to read a pixel and write an output: the least that any method takes. */
 static double memory_seconds(const struct lw_op_spec *spec)
 {
     const double reals = is_complex(spec) ? 2 : 1, real = spec->precision == LW_DOUBLE ? 8 : 4;
@@ -41,11 +40,12 @@ static double memory_seconds(const struct lw_op_spec *spec)
 
 enum { MOST_ROWS = 128 };
 
-static const double row_latency = 0.5e-6;      /* seconds from one row of a strip to its next, alone on a multiprocessor */
+static const double row_latency = 0.5e-6;      /* seconds from one row of a strip to its next, for a strip that is alone on a
+                                                  multiprocessor */
 
-/* Pace of a multiprocessor: how many strips it takes at a time, and seconds for a row of one of them while it is full. */
+/* Pace of a multiprocessor: how many strips it holds at a time, and seconds per row of one strip when it is full. */
 struct pace {
-    int side;                   /* of the kernel, separable from 15 on */
+    int side;                   /* side of the kernel, separable from 15 on */
     int64_t at_a_time;
     double row_seconds;
 };
@@ -60,7 +60,7 @@ static struct pace pace_of(int side)
     return paces[i];
 }
 
-/* Seconds until each of n strips of a multiprocessor has gone on by a row. */
+/* Seconds until each of the n strips on a multiprocessor has advanced by a row. */
 static double step_seconds(int64_t n, struct pace pace)
 {
     const double work = (double)n * pace.row_seconds;
@@ -73,12 +73,12 @@ struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, 
     const struct pace pace = pace_of(side);
     const double full_step = step_seconds(pace.at_a_time, pace);
     struct lw_conv2d_strips best = {.seconds = INFINITY};
-    for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in twos */
+    for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in pairs */
         const int rows = even > 0 ? even : 1;
         const int64_t each = lw_divide_up(lw_divide_up(n_rows, rows) * across, MULTIPROCESSORS);
         const double step = (double)(each / pace.at_a_time) * full_step + step_seconds(each % pace.at_a_time, pace);
         const double seconds = step * (rows + side - 1);
-        if (seconds < 0.98 * best.seconds)                      /* shorter ones for a clear gain only */
+        if (seconds < 0.98 * best.seconds)                      /* shorter strips only for a clear gain */
             best = (struct lw_conv2d_strips){rows, seconds};
     }
     return best;
@@ -86,13 +86,13 @@ struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, 
 
 /* ---- in the space domain ----------------------------------------------------------------------------------------- */
 
-/* Multiply-adds of reals for one tap and pixel; double precision has half the rate. */
+/* Real multiply-adds per tap and pixel; double precision counts twice, as it has half the rate. */
 static double products_per_tap(const struct lw_op_spec *spec)
 {
     return (is_complex(spec) ? 2 : 1) * (spec->conv2d.kernel_complex ? 2 : 1) * (spec->precision == LW_DOUBLE ? 2 : 1);
 }
 
-/* Sums in strips, seconds for each output; there must be such for the kernel. */
+/* The plan for sums in strips, with its seconds per output. The kernel must have a side for which strips exist. */
 static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_conv2d_method method, int side)
 {
     const struct lw_conv2d_strips strips =
@@ -103,7 +103,7 @@ static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_co
     };
 }
 
-/* Side of the kernel that strips have for a kernel, which is padded to it with zeros; 0: there is none. */
+/* Side of the compiled kernel that takes this one, padded with zeros; 0 if there is none. */
 static int strips_side(const struct lw_op_spec *spec, bool is_product)
 {
     const int64_t larger = lw_max64(spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
@@ -121,7 +121,7 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     const int side = strips_side(spec, false);
     if (side > 0)
         return in_strips(spec, LW_CONV2D_UNROLLED, side);
-    /* in squares */
+    /* squares of 8 x 8 taps (direct.cu) */
     const double taps = 64 * (double)lw_divide_up(c->kernel_rows, 8) * (double)lw_divide_up(c->kernel_columns, 8);
     return (struct lw_conv2d_plan){
         .method = LW_CONV2D_DIRECT,
@@ -130,11 +130,11 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     };
 }
 
-/* Of a separable kernel. */
+/* The plan for a separable kernel. */
 static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 {
     const double taps = (double)(spec->conv2d.kernel_rows + spec->conv2d.kernel_columns);
-    const double beyond = taps > 64 ? 2 : 1;        /* the columns' sums are made again for each chunk of the row */
+    const double beyond = taps > 64 ? 2 : 1;        /* the sums of the columns are repeated for each chunk of the row's taps */
     const struct lw_conv2d_plan any = {
         .method = LW_CONV2D_PASSES,
         .seconds = beyond * (taps + 90) * products_per_tap(spec) / (0.3 * product_rate) + passes_seconds / n_outputs(spec),
@@ -148,7 +148,7 @@ static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 
 /* ---- transforms -------------------------------------------------------------------------------------------------- */
 
-/* Pieces of a transform. */
+/* Set how many pieces share a transform. */
 static void pair(struct lw_conv2d_grid *grid, int rows, int columns)
 {
     grid->pair_rows = rows;
@@ -156,7 +156,7 @@ static void pair(struct lw_conv2d_grid *grid, int rows, int columns)
     grid->transforms_across = (int)lw_divide_up(grid->n_across, columns);
 }
 
-/* A grid of tiles of this size; false if the kernel leaves nothing of them. */
+/* Make a grid of tiles of this size; false if the kernel is larger than a tile. */
 static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, struct lw_conv2d_grid *grid)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
@@ -175,7 +175,7 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
     return spec->n_channels * grid->transforms_across * lw_divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
 }
 
-/* Tiles that have a multiprocessor for themselves. */
+/* Return whether a tile fills the shared memory of a multiprocessor. */
 static bool is_large(const struct lw_conv2d_grid *grid) { return grid->columns == 256; }
 
 bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan) { return plan->method == LW_CONV2D_TILES && is_large(&plan->grid); }
@@ -194,8 +194,8 @@ void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *g
     pair(grid, 1, 1);
 }
 
-/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. Large ones take longer the more
- * they store, and where pixels cannot be copied as they are while others are transformed. */
+/* Microseconds that a multiprocessor needs per tile when it holds as many as it can. A large tile takes longer the more outputs it
+ * stores, and where pixels cannot be copied unchanged while another tile is transformed. */
 static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double thousands = 1e-3 * (double)(grid->hop_rows * grid->hop_columns);
@@ -208,9 +208,11 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
+    const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* tiles of the busiest
+                                                                                              multiprocessor */
     const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
-    /* large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu */
+    /* Blocks of large tiles start one after the other, see late_cycles in tiles.cu. Those with one tile more start first, so the
+     * delay counts up to the last of them. */
     const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
     const double late = 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
     const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late : 0);
@@ -218,8 +220,8 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
     return plan;
 }
 
-/* Bytes a second of the column pass, with few long columns that fit beside each other into shared memory. The kernel's spectrum,
- * which it reads as well, does not count. */
+/* Bytes per second of the column pass. Long columns are slower: few of them fit side by side into shared memory. The kernel's
+ * spectrum, which the pass also reads, does not count as bytes. */
 static double column_rate(int64_t rows)
 {
     switch (rows) {
@@ -230,15 +232,16 @@ static double column_rate(int64_t rows)
     }
 }
 
-/* Seconds of the three passes for transforms one below the other: by rows pixels, transforms there and back, and outputs; by
- * columns transforms there and back. Rows that neighbours share are transformed once, but for two pieces one above the other. */
+/* Seconds of the three passes for one strip of transforms. The row passes move `lines` rows in and out, then down * hop rows; the
+ * column pass reads the window and writes the hop of each transform. Rows that neighbours share are transformed once, except with
+ * two pieces one above the other. */
 static double strip_seconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double row_bytes = (spec->precision == LW_DOUBLE ? 16 : 8) * (double)grid->columns;
     const double row_rate = grid->columns <= 2048 ? 4.1e12 : grid->columns < 8192 ? 3.7e12 : 3.3e12;     /* bytes a second */
     const double window = (double)grid->rows, hop = (double)grid->hop_rows, lead = (double)spec->conv2d.kernel_rows - 1;
     const int64_t each = grid->pair_rows * grid->hop_rows, rest = output_rows(spec) % each;
-    /* what the last transform has less of counts as far as its rows are touched */
+    /* The last transform may be partial: only the rows that it touches count. */
     const double touched = rest > 0 ? ((double)lw_min64(rest, grid->hop_rows) + lead) / window : 0;
     const double down = (double)(output_rows(spec) / each) + touched;
     const double lines = grid->pair_rows == 1 ? (double)(output_rows(spec) + spec->conv2d.kernel_rows - 1) : down * window;
@@ -276,8 +279,8 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
     }
 }
 
-/* Transforms of that size. Pieces are as wide as they need be, and of whole 128 bytes if they can: their rows are then written from
- * where such begin on. Those of a transform lie beside each other, or one above the other. */
+/* Consider bands of this size. Pieces are only as wide as needed, in multiples of 32 pixels if possible, so that rows of outputs
+ * start at multiples of 128 bytes. The pieces of a transform lie side by side or one above the other. */
 static void choose_band(const struct lw_device *device, const struct lw_op_spec *spec, int rows, int columns,
                         struct lw_conv2d_plan *best)
 {

@@ -1,11 +1,11 @@
-/* columns.cuh - the column pass of large tiles: a block takes WIDTH neighbouring columns of one transform, reads
- * them WIDTH values side by side (32 or 64 bytes, whole sectors), transforms, multiplies, transforms back and writes
- * the rows of outputs: elsewhere, as windows share the rows that it reads.
+/* columns.cuh - the column pass of large tiles. A block takes WIDTH neighbouring columns of one transform and reads WIDTH values
+ * side by side (32 or 64 bytes, whole sectors). It transforms the columns, multiplies by the kernel's spectrum, transforms back
+ * and writes the rows of outputs. It writes to another array, as windows share the rows that it reads.
  *
- * T = E P threads hold a column as gpu/device/fft.cuh describes; here thread i of the block holds column i % WIDTH, so that
- * neighbours work on neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column
- * c stands at j WIDTH + c, rows of E values with a pitch of E + 1: free of bank conflicts for WIDTH values of 8 bytes
- * and up to half a warp. */
+ * T = E P threads hold a column as gpu/device/fft.cuh describes. Thread i of the block holds column i % WIDTH, so that neighbours
+ * access neighbouring columns, and the exchanges use the block's barrier. Shared memory: value j of column c is at j WIDTH + c; a
+ * row of E values has a pitch of E + 1. With 8-byte values and WIDTH up to half a warp this is free of bank conflicts. The
+ * spectrum arrives in shared memory by asynchronous copies while the points are transformed. */
 #pragma once
 
 #include "gpu/conv2d/bands.cuh"
@@ -15,15 +15,15 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     using C = typename Base::C;
     static constexpr int T = Base::T, N = Base::N;
     static constexpr int WIDTH = WIDTH_, THREADS = T * WIDTH, WARPS = THREADS / 32;
-    static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* of a group r = t / E */
+    static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* region of a group r = t / E */
     static constexpr int EXCHANGE_BYTES = P * GROUP * (int)sizeof(C);
-    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* of the spectrum */
+    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* values of the spectrum */
     static constexpr int FACTOR_BYTES = N * (int)sizeof(Real);
     static constexpr int SHARED_BYTES_OF_BLOCK = EXCHANGE_BYTES + FACTOR_BYTES + WARPS * (int)sizeof(int);
 
     const C *table;
 
-    /* Powers are loaded where they are used: kept, they take registers that the points need. */
+    /* Load the powers again at each use: kept in registers, they would displace points. */
     LW_DEVICE void begin(const C *table_, int t)
     {
         table = table_;
@@ -31,8 +31,8 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         this->load(table, t);
     }
 
-    /* Places of the radix-P part's exchange: point 0 of this thread before, and after. Opaque, as else each point's is
-     * computed by several instructions and kept for the way back. */
+    /* Offset of this thread's point 0 in the radix-P exchange, before and after it. Hidden from the optimizer: it would else
+     * compute each point's place by several instructions, and keep it for the way back. */
     LW_DEVICE static int split_place(int t)
     {
         int place = t * WIDTH;
@@ -50,8 +50,8 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     LW_DEVICE static constexpr int split_step(int m) { return (m % P * E * E + T * (m / P)) * WIDTH; }
     LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
 
-    /* E x E points of group r, of which this thread holds number `lane`. `then` is called once this thread's are out of
-     * shared memory again. */
+    /* Transform the E x E points of group r; this thread is number `lane` of the group. `then` is called after this thread's last
+     * read of shared memory. */
     template <class Then> LW_DEVICE void square_in(C (&v)[E], C *group, int lane, Then then) const
     {
         dft<E, false>(v, (const C *)nullptr);
@@ -66,7 +66,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         dft<E, true>(v, this->inner.p);
     }
 
-    /* `then` is called when nobody needs the shared memory any longer. */
+    /* Forward transform; `then` is called when no thread needs the shared memory any longer. */
     template <class Then> LW_DEVICE void forward(C (&v)[E], C *shared, int t, Then then)
     {
         if constexpr (P > 1) {
@@ -92,7 +92,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     {
         if constexpr (P > 1)
             begin(table, t);
-        __syncthreads();            /* everyone has read what was there */
+        __syncthreads();            /* all threads have read the previous contents */
         square_in(v, shared + t / E * GROUP, t % E, [] {});
         if constexpr (P > 1) {
             begin(table, t);
@@ -110,7 +110,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     }
 };
 
-/* Sets factors[y] = 2^(exponent of row y - the largest), and returns the largest. A barrier. */
+/* Set factors[y] = 2^(exponent of row y - the largest), and return the largest. It is a barrier, too. */
 template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, typename F::Real *factors, int *reduce)
 {
     using Real = typename F::Real;
@@ -135,21 +135,21 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
     return e;
 }
 
-/* The rows t + T m of a column; those from n_rows on are zero. */
+/* Load the rows t + T m of a column; rows from n_rows on are zero. */
 template <class F>
 LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, int n_rows)
 {
 #pragma unroll
     for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
-        opaque(at);                 /* else each address is computed from the first one, by several instructions */
+        opaque(at);                 /* else the compiler derives each address from the first one by several instructions */
         v[m] = {0, 0};
         if (F::T * m < n_rows)
             v[m] = __ldcs(at);
     }
 }
 
-/* The spectrum is brought into shared memory, where each thread finds its own values 16 bytes at a time, while points
- * are transformed. */
+/* Start to copy the spectrum to shared memory while points are transformed. Each thread copies exactly the 16-byte words that it
+ * reads later. */
 template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, unsigned char *memory)
 {
     const float4 *const from = (const float4 *)spectrum + threadIdx.x;
@@ -159,7 +159,8 @@ template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, 
         copy_async(to + i * F::THREADS, from + i * F::THREADS);
 }
 
-/* Block (x, y): transform x of the batch, columns WIDTH y on, so that blocks which run together share the spectrum. */
+/* Block (x, y) takes transform x of the batch and the columns from WIDTH y on: blocks that run at the same time share the spectrum
+ * in L2. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_columns(const BandArgs a)
 {
     using Real = typename F::Real;
@@ -174,7 +175,7 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     const int64_t pitch = a.grid.columns, column = (int64_t)blockIdx.y * F::WIDTH + threadIdx.x % F::WIDTH;
     C v[F::E];
     load_column<F>(v, (const C *)a.lines + (at.line + t) * pitch + column, pitch, n_rows - t);
-    __syncwarp();                   /* else the compiler waits for the exponents before it asks for the points */
+    __syncwarp();                   /* else the compiler waits for the exponents before it issues the loads of the points */
     const int e = even_out<F>(a.row_exponents + at.line, n_rows, factors, (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
     if (blockIdx.y == 0 && threadIdx.x == 0)
         a.exponents[blockIdx.x] = e;

@@ -1,10 +1,10 @@
 /* conv2d.c - the operation `conv2d` of the CUDA engine: its memory, and the steps of a block:
  *
- *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> crossings
- *           -> own rows, every D-th row and column, output type -> byte order
+ *     input -> byte order -> convolution (pixels that are not finite count as zero) -> their outputs become NaN or are reweighted
+ *           -> crossings -> own rows, every D-th row and column, output type -> byte order
  *
- * Where peaks are sought, the rows before and after a block's own that their neighbours may be in are computed with them.
- * Steps that a type does not need are not launched. */
+ * A search for peaks also computes the rows before and after a block's own that neighbouring peaks may lie in. Steps that a type
+ * does not need are not launched. */
 #include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/conv2d/prepared.h"
@@ -16,9 +16,9 @@
 
 struct conv2d {
     struct lw_conv2d_prepared prepared;
-    void *memory;                   /* device, owned: what is prepared, then: */
-    void *scales;                   /* of a search, see gpu/host/noise_scales.h */
-    cudaEvent_t idle;               /* the work area, which the slots share, is free again */
+    void *memory;                   /* device, owned: the prepared kernel, then the scales */
+    void *scales;                   /* scales of a search, see gpu/host/noise_scales.h */
+    cudaEvent_t idle;               /* signals that the work area, which the slots share, is free again */
 };
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
@@ -42,13 +42,13 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Whether only some of the rows and columns that are computed are stored. */
+/* Return whether only some of the computed rows and columns are stored. */
 static bool thins_output(const struct lw_op_spec *spec)
 {
     return lw_conv2d_every(&spec->conv2d) > 1 || lw_search_is_needed(&spec->conv2d.search);
 }
 
-/* Whether outputs are not stored as they are computed. */
+/* Return whether outputs are converted between computing and storing. */
 static bool converts_output(const struct lw_op_spec *spec)
 {
     return spec->output.scalar != lw_conv2d_computed_scalar(spec) || thins_output(spec);
@@ -61,13 +61,13 @@ static int64_t computed_scalars(const struct lw_op_spec *spec, int64_t count, in
     return count * n_channels * spec->conv2d.output_columns * n_parts(spec);
 }
 
-/* Parts of a slot's work memory. */
+/* The parts of a slot's work memory. */
 struct work {
     void *computed;                 /* outputs before they are converted */
     void *flaws;
 };
 
-/* Rows of outputs from `first` to before `end`, those of them that the image has, of all images of a slot's block. */
+/* The block that makes output rows [first, end) of all images of a slot; rows beyond the image are cut off. */
 static struct lw_conv2d_block block_of(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_block *slot,
                                        int64_t first, int64_t end)
 {
@@ -88,7 +88,7 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
     return arena.used;
 }
 
-/* Memory of the device that the operation keeps. @return  bytes */
+/* Lay out the device memory that the operation keeps; return its bytes. */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct conv2d *conv2d)
 {
     struct lw_arena arena = {.base = memory};
@@ -102,7 +102,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 {
     struct lw_conv2d_plan chosen;
     if (lw_conv2d_choose(device, spec, &chosen, NULL))
-        return;                     /* cannot be: the plan was made from the same spec */
+        return;                     /* cannot happen: the plan was made from the same spec */
     struct work work;
     const int64_t rows = plan->before + memory->count + plan->after;
     const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, rows, memory->n_channels);
@@ -114,7 +114,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-/* Waits until they are there. */
+/* Upload the scales of a search, and wait until they are on the device. */
 static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_search *const search = &op->spec.conv2d.search;
@@ -130,7 +130,7 @@ static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream
     return rc;
 }
 
-/* The set-up memory is gone again afterwards. */
+/* Prepare the kernel; the set-up memory is freed before the return. */
 static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, struct conv2d *conv2d,
                    cudaStream_t stream, struct lw_error *err)
 {
@@ -174,7 +174,8 @@ static void destroy(struct lw_op *op)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* @param begin, end  rows of the axis that may have crossings */
+/* Append the crossings of a block's outputs to the slot's table.
+ * @param begin, end  rows of the axis to search */
 static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                           int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {
@@ -192,8 +193,8 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
     return lw_cuda_check(lw_conv2d_find(&search, from->stream), "looking for crossings", err);
 }
 
-/* Convert the outputs to the result's type; of a search or where they are thinned out, the block's own rows, every D-th of them and
- * of the columns. */
+/* Convert the outputs to the result's type. With a search or thinning, keep only the block's own rows, and every D-th row and
+ * column. */
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                           struct lw_error *err)
 {
@@ -214,7 +215,7 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
                                          thinning.factor, from->report, from->stream), "converting a block", err);
 }
 
-/* The finished outputs of a block or a part of it. */
+/* Compute the finished outputs of a block or of a part of it. */
 static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_conv2d_block *block, struct lw_error *err)
 {
     const struct conv2d *const conv2d = op->state;

@@ -1,10 +1,10 @@
-/* Direct sums with any kernel, real or complex, in either precision.
+/* direct.cu - direct sums with any kernel, real or complex, in either precision.
  *
- * A block of 32 x 8 threads makes 64 x 32 outputs: thread (x, y) the columns x and x + 32 of rows 4 y .. 4 y + 3. The
- * kernel goes by in squares of 8 x 8 taps, padded with zeros; for each, the pixels that it meets (39 rows of 71) and
- * the taps are brought into shared memory, 11 to 45 KB. Lanes are neighbours in a row there and in global memory:
- * coalesced, free of bank conflicts, and a tap is the same for all. Per column of taps a thread reads 22 pixels and 8
- * taps for 64 products. */
+ * A block of 32 x 8 threads makes 64 x 32 outputs: thread (x, y) makes columns x and x + 32 of rows 4 y .. 4 y + 3. The loop goes
+ * over the kernel in squares of 8 x 8 taps, padded with zeros. Each square's taps and the pixels that they meet (39 rows of 71)
+ * are loaded into shared memory, 11 to 45 KB. Lanes are neighbours in a row, in shared and in global memory: accesses are
+ * coalesced and free of bank conflicts, and each tap is a broadcast. Per column of taps a thread reads 22 pixels and 8 taps for 64
+ * products. */
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, across = 2, down = 4, square = 8;
@@ -16,7 +16,7 @@ template <class Pixel, class Tap> struct SquareMemory {
     Tap taps[square][square];
 };
 
-/* The taps from (m0, n0) on and the pixels that they meet. */
+/* Load the square of taps from (m0, n0) on, and the pixels that they meet. */
 template <class Pixel, class Tap>
 LW_DEVICE void load_square(const lw_conv2d_block &b, const Patch &p, const Tap *taps, int64_t m0, int64_t n0,
                            SquareMemory<Pixel, Tap> &memory)
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
             load_square(b, p, taps, m, n, memory);
             __syncthreads();
             Pixel more[down][across] = {};
-            add_square(memory, more);       /* by itself first: rounding errors grow with the terms of one sum */
+            add_square(memory, more);       /* a sum of its own first: rounding errors grow with the number of terms */
 #pragma unroll
             for (int i = 0; i < down; ++i)
 #pragma unroll

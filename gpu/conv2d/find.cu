@@ -1,9 +1,10 @@
-/* A warp takes a run of neighbouring pixels of a row: its lanes read neighbours, and it divides once for a run. */
+/* find.cu - finds crossings in convolved images. A warp takes a run of 1024 neighbouring pixels of a row, so its reads are
+ * coalesced and the divisions that locate a run are made once per run. A grid-stride loop covers what exceeds the largest grid. */
 #include "gpu/conv2d/launch.h"
 #include "gpu/device/search.cuh"
 
 static constexpr int block_threads = 256, warp = 32, run_columns = 1024;
-static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
+static constexpr int64_t most_blocks = 1 << 20;
 
 __host__ __device__ static inline int64_t runs_of(const lw_conv2d_search &s)
 {

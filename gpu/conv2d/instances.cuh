@@ -1,4 +1,4 @@
-/* instances.cuh - the passes of large tiles that are compiled, in groups: see gpu/ols/kernels/instances.cuh. */
+/* instances.cuh - the compiled passes of large tiles, in groups that build in parallel: see gpu/ols/kernels/instances.cuh. */
 
 #if defined(LW_INSTANCES_rows_f)
 #include "gpu/conv2d/rows.cuh"

@@ -1,10 +1,10 @@
-/* lone.cuh - overlap-save on tiles of 8 E x 256 real pixels, the largest that one multiprocessor holds: a block walks over
- * tiles, each of which stays in its shared memory from the first step to the last.
+/* lone.cuh - overlap-save on tiles of 8 E x 256 real pixels, the largest that one multiprocessor holds. A block processes tile
+ * after tile, and each stays in its shared memory from the first step to the last.
  *
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
- * By the right-angle transform (tiles.cuh) a tile is R x 256 complex points, R = 4 E, point (y, x) = p[y][x] + i p[y + R][x].
- * With rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 32 x1, kx = l1 + 8 l0:
+ * The right-angle transform (tiles.cuh) makes a tile R x 256 complex points, R = 4 E: point (y, x) = p[y][x] + i p[y + R][x]. With
+ * rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 32 x1, kx = l1 + 8 l0:
  *
  *     step   task of a thread   points              what is done
  *     1      y0, x              y1 = 0 .. E - 1     weighted radix E over y1 -> k1; two tasks, one after the other
@@ -13,21 +13,22 @@
  *            -- exchange within the warp --
  *     3      k1, (k0, l1)       x0 = 0 .. 31        weighted radix 32 over x0 -> l0; times K; and back
  *
- * and the same steps in reverse. Region k1 of shared memory, 1024 values, is a warp's own in steps 2 and 3 (there are E
- * regions and 16 warps); value (y0, x) of all regions is a thread's own in step 1 and on the way back. So there is one
- * barrier of the block before step 2 and one after it, and none between tiles. On the way back a warp has its points in
- * registers, so it asks for the next tile's pixels to the same places before it goes on: they arrive while it computes. The pixels
- * of a warp's 32 tasks are copied 16 bytes at a time, where rows allow it (lw_conv2d_align moves the tiles so that they do), real
- * parts and imaginary parts apart.
+ * and the same steps in reverse. In steps 2 and 3 each region k1 of shared memory, 1024 values, belongs to one warp (E regions, 16
+ * warps). In step 1 and its reverse, value (y0, x) of all regions belongs to one thread. So a tile needs one barrier of the block
+ * before step 2 and one after it, and none between tiles.
  *
- * Shared memory: rows of 256 values in the exchange of the block. In that of the warp a row of 32 values is written by its
- * thread 16 bytes at a time and read across; pair j of row r stands at j ^ (r % 8), which makes both free of bank
- * conflicts. 224 KB for E = 28, and the tables. While a warp transforms its points in step 3, the region holds the kernel's
- * spectrum, each value of which is read by the thread that has asked for it.
+ * Computation hides the loads. In the reverse of step 1 a warp moves its points to registers, and at once starts to copy the next
+ * tile's pixels to the places that they leave. Where rows allow, the pixels of a warp's 32 tasks are copied 16 bytes at a time,
+ * real and imaginary parts separately (lw_conv2d_align shifts the tiles to make that possible). In step 3 the points are in
+ * registers, too, and the region receives the kernel's spectrum; each thread reads only values that it copied itself.
  *
- * The pixels are first taken as they are. Only where the largest exponent of frequency 0 of step 1 tells of numbers that are not
- * finite, or so large or small that sums or products may leave the range, the tile is loaded again, and its largest pixel is
- * sought: if that is no better, the tile is loaded without such numbers, and scaled. */
+ * Shared memory: 224 KB for E = 28, and the tables. The exchange of the block uses rows of 256 values. In the exchange of the warp
+ * a thread writes its row of 32 values 16 bytes at a time, then the threads read across rows. Pair j of row r is at j ^ (r % 8),
+ * so neither has bank conflicts.
+ *
+ * Pixels are first taken unscaled. The largest exponent of frequency 0 of step 1 shows whether a number is not finite, or whether
+ * sums or products might leave the range. If so, the tile is loaded again, and its largest pixel is searched. If that confirms it,
+ * the tile is loaded once more, without such numbers and scaled. */
 #pragma once
 
 #include "gpu/conv2d/tiles.cuh"
@@ -37,12 +38,13 @@ template <int E_> struct Lone {
     using C = float2;
     static constexpr int E = E_, R = 4 * E, COLUMNS = 256, REGION = 4 * COLUMNS, T = 512, WARPS = T / 32;
     static constexpr int POINTS = E * REGION;
-    /* The tables behind the points: exp(-2 pi i l / 256), then exp(-2 pi i n (k1 + 3/4) / R) for n = 0 .. 3 of each k1. */
+    /* Tables behind the points: exp(-2 pi i l / 256), then exp(-2 pi i n (k1 + 3/4) / R) for n = 0 .. 3 of each k1. */
     static constexpr int DOWN = COLUMNS, TABLES = COLUMNS + 4 * E;
-    static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* bytes before what the warps tell each other */
+    static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* offset of the array in which the warps exchange
+                                                                               maxima, bytes */
     static constexpr int SHARED_BYTES = REDUCE + WARPS * (int)sizeof(int);
 
-    /* Bin of value i of the spectrum: two of a thread lie side by side, one 16-byte load. */
+    /* Bin of value i of the spectrum. Two values of a thread lie side by side: one 16-byte load. */
     __host__ __device__ static Bin2d bin(int64_t i)
     {
         const int k1 = (int)(i / REGION), m = (int)(i % REGION), lane = m / 2 % 32, l0 = m / 64 * 2 + m % 2;
@@ -84,7 +86,8 @@ template <int E> LW_DEVICE float2 right_angle_weight(int m)
     return E == 28 ? float2{cosine[m], -sine[m]} : float2{cosine_16[m], -sine_16[m]};
 }
 
-/* A transform of step 1 in two parts: what has to be done first, and then outputs a, a + 4, a + 8 .., for any a < 4. */
+/* A transform of step 1 in two parts: lone_columns comes first; then lone_outputs gives outputs a, a + 4, a + 8 .. for any a <
+ * 4. */
 LW_DEVICE void lone_columns(float2 (&v)[28]) { begin_twenty_eight(v); }
 LW_DEVICE void lone_columns(float2 (&v)[16]) { dft<16, false>(v, (const float2 *)nullptr); }
 
@@ -103,7 +106,7 @@ template <int E> LW_DEVICE void weigh_right_angle(float2 (&v)[E])
         v[m] = product(v[m], right_angle_weight<E>(m));
 }
 
-/* Value i of thread q becomes value q of thread i of a warp. */
+/* Exchange within a warp: value i of thread q becomes value q of thread i. */
 LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *region, int lane)
 {
     unsigned char *const memory = (unsigned char *)region;
@@ -128,7 +131,7 @@ LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *region, int lane)
     __syncwarp();
 }
 
-/* The spectrum of a region comes to its place in shared memory while the points are in registers. */
+/* Start to copy a region's spectrum into the region itself, whose points are in registers. */
 LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
 {
 #pragma unroll
@@ -136,7 +139,7 @@ LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
         copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
 }
 
-/* v = v K, swapped, and the first butterflies of the way back */
+/* Set v = v K with re and im swapped, including the first butterflies of the backward transform. */
 LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
 {
     const float4 *const pairs = (const float4 *)region + lane;
@@ -149,7 +152,7 @@ LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
     }
 }
 
-/* Steps 2, 3 and back, of one region. */
+/* Do steps 2 and 3 and their reverse for one region. */
 template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spectrum, int k1, int lane)
 {
     float2 *const region = shared + k1 * F::REGION;
@@ -186,8 +189,9 @@ template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spec
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* A warp's 32 tasks have their pixels in 256 bytes of each region: 32 real parts, then 32 imaginary ones. Asks for them four at a
- * time: half of the warp for one region, the other half for the next. Without IS_INNER those beyond the image become zeros. */
+/* Start to copy the pixels of a warp's 32 tasks, for rows that allow 16-byte copies. They occupy 256 bytes of each region: 32 real
+ * parts, then 32 imaginary parts. One copy instruction covers two regions, 16 lanes each: 8 lanes for real and 8 for imaginary
+ * parts, four pixels per lane. Without IS_INNER pixels beyond the image become zeros. */
 template <class F, bool IS_INNER>
 LW_DEVICE void lone_ask_wide(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
 {
@@ -205,7 +209,7 @@ LW_DEVICE void lone_ask_wide(const lw_conv2d_block &b, const Strand &s, float2 *
             copy_async_if(places + 4 * i * F::REGION, from, (unsigned)(first + 8 * i - s.begin) < n);
 }
 
-/* The same one by one, for a strand of each thread. */
+/* The same copies pixel by pixel, with a strand for each thread. */
 template <class F> LW_DEVICE void lone_ask(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
 {
     const float *from = (const float *)b.input + s.index + y0 * s.pitch;
@@ -218,7 +222,7 @@ template <class F> LW_DEVICE void lone_ask(const lw_conv2d_block &b, const Stran
     }
 }
 
-/* The same at once, of any type. */
+/* The same loads without asynchronous copies, for any stored type. */
 template <class F, class Stored>
 LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
 {
@@ -231,8 +235,8 @@ LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *chun
     }
 }
 
-/* How a warp gets its pixels, and the strand of each thread: of its task's column, or of every fourth column of the warp's
- * tasks. */
+/* How a warp loads its pixels, and the strand of each thread: its task's column or, if is_wide, the first of four columns that it
+ * copies together. */
 struct LoneSource {
     Strand strand;
     bool is_wide, is_inner;
@@ -250,7 +254,7 @@ LW_DEVICE LoneSource lone_source(const lw_conv2d_block &b, const lw_conv2d_grid 
     return source;
 }
 
-/* Brings the points of the warp's tasks to their places. They are there after a wait for copies. */
+/* Bring the points of the warp's tasks to their places. They have arrived after a wait for copies. */
 template <class F> LW_DEVICE void lone_fetch(const lw_conv2d_block &b, const LoneSource &source, float2 *shared, int task)
 {
     const int y0 = task / F::COLUMNS, lane = task % 32;
@@ -266,14 +270,14 @@ template <class F> LW_DEVICE void lone_fetch(const lw_conv2d_block &b, const Lon
     end_copy_group();
 }
 
-/* What is done to the pixels of a tile. */
+/* The treatment of a tile's pixels. */
 struct LoneScale {
-    int exponent;               /* they are divided by 2^exponent */
-    bool is_exact;              /* the largest of them is sought, not only told from their transform */
-    bool drops;                 /* those that are not finite become zeros */
+    int exponent;               /* the pixels are divided by 2^exponent */
+    bool is_exact;              /* the largest pixel is searched, not only estimated from the transform */
+    bool drops;                 /* pixels that are not finite become zeros */
 };
 
-/* Scales the points of a task; returns the largest of them before that, which may not be a number. */
+/* Scale the points of a task; return the largest magnitude before scaling, which may be NaN. */
 template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &scale)
 {
     float largest = 0;
@@ -286,7 +290,8 @@ template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &sca
     return largest;
 }
 
-/* Step 1, of pixels that are in place; returns the largest of the thread's, or of frequency 0 of its tasks. */
+/* Do step 1 for pixels in shared memory. Return the largest magnitude of this thread's pixels (is_exact), or of frequency 0 of its
+ * tasks. */
 template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
 {
     float largest = 0;
@@ -321,14 +326,14 @@ template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *sh
     return largest;
 }
 
-/* The largest biased exponent over the block; 0 if all pixels are. A barrier. */
+/* Return the largest biased exponent over the block; 0 if all pixels are 0. It is a barrier, too. */
 template <class F> LW_DEVICE int lone_exponent(float largest, int *reduce, int t)
 {
     const int bits = largest_of_block<F::WARPS>(magnitude_bits(largest), reduce, t);
     return bits == 0 ? 0 : max(1, biased_exponent<float>(bits));
 }
 
-/* Whether the tile goes on as it is; if not, `scale` becomes what makes it so. */
+/* Return whether the tile can go on; if not, set `scale` for the next attempt. */
 LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
 {
     constexpr int harmless = 40;
@@ -344,10 +349,11 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
     return false;
 }
 
-/* A set of the numbers 0 .. n - 1, as far as they are below 32. */
+/* The set {0 .. n - 1} as a bit mask, restricted to numbers below 32. */
 LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
 
-/* Where outputs 0 .. E - 1 of a task go, of the upper or lower half of rows: every fourth row, and which of them exist. */
+/* Addresses of outputs 0 .. E - 1 of a task in the upper or lower half of the tile: every fourth row, and a mask of rows that
+ * exist. */
 struct LoneRows {
     char *first;
     unsigned wanted, columns;
@@ -363,7 +369,7 @@ template <class F, int HALF> LW_DEVICE LoneRows lone_rows(const lw_conv2d_block 
     return rows;
 }
 
-/* Outputs a, a + 4, a + 8 .. */
+/* Store outputs a, a + 4, a + 8 .. */
 template <int N> LW_DEVICE void lone_store(const LoneRows &rows, int a, const float (&out)[N])
 {
     constexpr unsigned ALL = 0x11111111u >> (32 - 4 * N);
@@ -383,7 +389,7 @@ template <int N> LW_DEVICE void lone_store(const LoneRows &rows, int a, const fl
     }
 }
 
-/* What is left of a task on the way back: the results are weighted and stored a few at a time, so that stores need not queue. */
+/* Finish a task: the results are weighted and stored a few at a time, so that the stores do not queue up. */
 template <class F>
 LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int exponent, int y0, int x)
 {
@@ -409,7 +415,8 @@ LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, co
     }
 }
 
-/* Step 1 on the way back of tile `piece`, if it exists; the places that it leaves get the pixels of tile `next`, if that exists. */
+/* Reverse step 1 for tile `piece`, if it exists; at the same time load the pixels of tile `next`, if it exists, into the freed
+ * places. */
 template <class F>
 LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece,
                          int exponent, const Piece &next, float2 *shared, int t)
@@ -434,13 +441,14 @@ LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool
     }
 }
 
-/* What a launch has to do, and how. */
+/* The work of a launch. */
 struct LoneWork {
-    unsigned n_tiles, late_cycles;      /* how late the last block begins */
-    bool has_aligned_pixels;            /* they can be copied 16 bytes at a time */
+    unsigned n_tiles, late_cycles;      /* how much later than the first block the last one begins */
+    bool has_aligned_pixels;            /* pixels can be copied 16 bytes at a time */
 };
 
-/* bank: the tables, then the spectrum. A block's tiles are blockIdx.x, blockIdx.x + gridDim.x .. */
+/* One block per multiprocessor; a block takes the tiles blockIdx.x, blockIdx.x + gridDim.x ..
+ * bank: the tables, then the spectrum. */
 template <class F>
 __global__ void __launch_bounds__(F::T, 1)
 conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, const LoneWork work)
@@ -465,7 +473,7 @@ conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank,
         if (!lone_is_fit(lone_exponent<F>(largest, (int *)(memory + F::REDUCE), t), &scale)) {
             if (scale.drops && t == 0)
                 *b.not_finite = 1;
-            piece.n_rows = 0;           /* it has been stored; the next one is loaded again */
+            piece.n_rows = 0;           /* `piece` has been stored already; the tile `next` is loaded again */
             __syncthreads();
             continue;
         }

@@ -1,10 +1,11 @@
-/* Three steps, each with a warp per 32 neighbours in a row, whose bits make one word:
+/* nan.cu - treats outputs that touch pixels that are not finite, in three steps. In each a warp takes 32 neighbours of a row,
+ * whose bits make one word:
  *
- *   note    pixels of the window of every row of the input: which are not finite
- *   touch   output columns that have one of those among their kernel_columns
- *   treat   outputs with a touched row among their kernel_rows
+ *   note    mark the pixels in the window of every input row that are not finite
+ *   touch   mark the output columns with a noted pixel among their kernel_columns
+ *   treat   treat the outputs with a touched row among their kernel_rows
  *
- * They cost nothing where the flag is not raised, and of the order of the kernel's sides per output where it is. */
+ * The kernels return at once if the flag is not raised; otherwise the cost per output is of the order of the kernel's sides. */
 #include "gpu/conv2d/window.cuh"
 
 #include <math_constants.h>
@@ -12,7 +13,7 @@
 static constexpr int block_threads = 256, warp = 32;
 static constexpr int64_t most_blocks = 4096;
 
-/* Columns of the window of all outputs of a row, and words of their bits. */
+/* Columns of the window of all outputs of a row; words of a row's bits; rows of all windows. */
 __host__ __device__ static inline int64_t window_columns(const lw_conv2d_block &b)
 {
     return b.output_columns + b.kernel_columns - 1;
@@ -24,7 +25,7 @@ __host__ __device__ static inline int64_t lines_of(const lw_conv2d_block &b)
     return b.n_channels * (b.kernel_rows - 1 + b.count);
 }
 
-/* Call `each(line, word, lane)` for words [0, n_words) of lines [0, n_lines), by whole warps. */
+/* Call `each(line, word, lane)` for words [0, n_words) of lines [0, n_lines); a whole warp takes each word. */
 template <class Each> LW_DEVICE void for_words(int64_t n_lines, int64_t n_words, Each each)
 {
     const int64_t warps = (int64_t)gridDim.x * (block_threads / warp);
@@ -32,7 +33,7 @@ template <class Each> LW_DEVICE void for_words(int64_t n_lines, int64_t n_words,
         each(i / n_words, i % n_words, (int)(threadIdx.x % warp));
 }
 
-/* A block's own pixels, each once: where it stands in the image, not where the boundary repeats it. */
+/* Report the block's own pixels that are not finite, each once: at its place in the image, not where the boundary repeats it. */
 LW_DEVICE void report_own(const lw_conv2d_block &b, lw_nan_report *report, int64_t line, int64_t column)
 {
     const int64_t channel = line / input_rows(b), row = line % input_rows(b) - b.own_row;
@@ -62,7 +63,7 @@ template <class Pixel, class Stored> __global__ void note_bad(const lw_conv2d_bl
     });
 }
 
-/* Bits [begin, end) of a line, as a word: those from `word` on, 32 at most. */
+/* Word `word` of a line, with the bits outside [begin, end) cleared. */
 LW_DEVICE unsigned bits_within(const uint32_t *line, int64_t word, int64_t begin, int64_t end)
 {
     const int64_t first = word * warp;
@@ -90,7 +91,7 @@ static __global__ void touch_rows(const lw_conv2d_block b, const lw_conv2d_flaws
     });
 }
 
-/* The taps of a row of the kernel that meet bad pixels, for the output whose pixels begin at bit `begin`. */
+/* Sum of a kernel row's taps that meet bad pixels, for the output whose pixels begin at bit `begin`. */
 LW_DEVICE double lost_in_row(const uint32_t *line, const double *sums, int64_t begin, int64_t n)
 {
     double lost = 0;
@@ -98,7 +99,7 @@ LW_DEVICE double lost_in_row(const uint32_t *line, const double *sums, int64_t b
         unsigned bits = bits_within(line, w, begin, begin + n);
         while (bits) {
             const int first = __ffs((int)bits) - 1;
-            const unsigned above = ~(bits >> first);            /* the first 0 above the run */
+            const unsigned above = ~(bits >> first);            /* the lowest 0 bit is the end of the run */
             const int length = above ? __ffs((int)above) - 1 : warp - first;
             const int64_t at = w * warp + first - begin;
             lost += sums[at + length] - sums[at];
@@ -108,7 +109,7 @@ LW_DEVICE double lost_in_row(const uint32_t *line, const double *sums, int64_t b
     return lost;
 }
 
-/* What an output is multiplied by. */
+/* The factor that an output is multiplied by. */
 LW_DEVICE double weight_of(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, int64_t line, int64_t column)
 {
     const int64_t bad_words = words_of(window_columns(b));

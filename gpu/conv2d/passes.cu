@@ -1,18 +1,15 @@
-/* Separable kernels: both passes by one block, which keeps what lies between them in shared memory.
+/* passes.cu - separable kernels: one block makes both passes, and keeps the intermediate result in shared memory.
  *
- * A block of 32 x 8 threads makes 64 columns of 8 V rows (V = 8 for float). The taps go by in chunks, 32 of the column
- * and 32 of the row at a time, padded with zeros to multiples of 8:
+ * A block of 32 x 8 threads makes 64 columns of 8 V rows (V = 8 for float). It takes the taps in chunks, 32 of the column and 32
+ * of the row at a time, padded with zeros to multiples of 8:
  *
- *     pixels     (8 V + chunk - 1) x (64 + chunk - 1) pixels, lanes along a row
- *     columns    thread (x, y): V rows of columns x, x + 32 ..; sums stay in registers while the column's chunks go by,
- *     then
- *                -> between[column][row], with an odd pitch: lanes write without bank conflicts, and the row pass reads
- *                so
+ *     pixels     (8 V + chunk - 1) x (64 + chunk - 1) pixels are loaded with lanes along a row (coalesced)
+ *     columns    thread (x, y) sums V rows of columns x, x + 32 ..; its sums stay in registers over all of the column's chunks
+ *     between    [column][row], with an odd pitch: the column pass writes and the row pass reads it without bank conflicts
  *     rows       a thread sums neighbouring columns of one row; lanes take neighbouring rows
- *     outputs    through shared memory once more, so that lanes store along a row
+ *     outputs    pass through shared memory once more, so that lanes store along a row
  *
- * For 8 taps a thread reads V + 7 pixels and makes 8 V products in the column pass; in the row pass as many of 64 ROWS
- * / 256. */
+ * For 8 taps a thread of the column pass reads V + 7 pixels and makes 8 V products; in the row pass V is 64 ROWS / 256. */
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, threads = lanes * groups, step = 8;
@@ -21,19 +18,19 @@ template <class Pixel_, class Tap_> struct Passes {
     using Pixel = Pixel_;
     using Tap = Tap_;
     static constexpr int BYTES = (int)sizeof(Pixel);
-    static constexpr int CHUNK = BYTES <= 8 ? 32 : 16;          /* taps */
+    static constexpr int CHUNK = BYTES <= 8 ? 32 : 16;          /* taps per chunk */
     static constexpr int V = BYTES == 4 ? 8 : BYTES == 8 ? 4 : 2;
     static constexpr int ROWS = groups * V, COLUMNS = 64, H = ROWS * COLUMNS / threads;
     static constexpr int WINDOW_ROWS = ROWS + CHUNK - 1, WINDOW_COLUMNS = COLUMNS + CHUNK - 1;
     static constexpr int STRIPS = (WINDOW_COLUMNS + lanes - 1) / lanes;
     static constexpr int PITCH = STRIPS * lanes + 1, BETWEEN_PITCH = ROWS + 1;
 
-    Pixel pixels[WINDOW_ROWS * PITCH];          /* then the outputs */
+    Pixel pixels[WINDOW_ROWS * PITCH];          /* later also the outputs */
     Pixel between[STRIPS * lanes * BETWEEN_PITCH];
     Tap column[CHUNK], row[CHUNK];
 };
 
-/* Taps of a chunk in multiples of `step`. */
+/* Taps of the chunk that starts at `first`, rounded up to a multiple of `step`. */
 template <class P> LW_DEVICE int chunk_taps(int64_t n_taps, int64_t first)
 {
     const int64_t left = n_taps - first;
@@ -47,7 +44,7 @@ template <class Tap> LW_DEVICE void load_taps(const Tap *taps, int64_t n_taps, i
         to[i] = first + i < n_taps ? __ldg(taps + first + i) : Tap{};
 }
 
-/* sums[i] += taps[m] x[i + m], m < step, with x and the next ones `stride` apart */
+/* sums[i] += taps[m] x[i + m] for m < step; consecutive x are `stride` apart in memory. */
 template <int N, class Pixel, class Tap>
 LW_DEVICE void add_step(Pixel (&sums)[N], const Pixel *x, int stride, const Tap *taps)
 {
@@ -62,7 +59,7 @@ LW_DEVICE void add_step(Pixel (&sums)[N], const Pixel *x, int stride, const Tap 
             accumulate(sums[i], taps[m], values[i + m]);
 }
 
-/* The column pass over the columns that the row's taps from n on meet, n_taps of them, to memory.between. */
+/* The column pass for all columns that n_taps of the row's taps, from n on, need. Results go to memory.between. */
 template <class P>
 LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const typename P::Tap *column, int64_t n,
                             int n_taps, P &memory)

@@ -1,21 +1,21 @@
-/* piece.cuh - the pieces of a transform: where they lie, their magnitude, and powers of two to scale by.
+/* piece.cuh - the pieces of a transform: their positions, their magnitudes, and powers of two to scale them by.
  *
- * Pieces are brought to a magnitude near 1 before they are transformed and back afterwards, so that a faint one keeps
- * its digits beside a bright one in the same transform, and none leaves the range of numbers. */
+ * Pieces are scaled to a magnitude near 1 before a transform, and back afterwards. A faint piece then keeps its digits beside a
+ * bright one in the same transform, and no number leaves the range. */
 #pragma once
 
 #include "gpu/conv2d/window.cuh"
 
-/* One piece; n_rows x n_columns outputs of a channel, 0 x 0 beyond the block. */
+/* One piece: n_rows x n_columns outputs of a channel; 0 x 0 beyond the block. */
 struct Piece {
-    int64_t channel, row, column;       /* of its first output */
+    int64_t channel, row, column;       /* position of its first output */
     int n_rows, n_columns;
 };
 
 LW_DEVICE int least(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
 
-/* Where a transform stands among those of a block; fewer than 2^31, as a division of 64 bits costs as much as 30
- * products. */
+/* Position of a transform in a block. A block has fewer than 2^31 transforms, so 32-bit divisions suffice: one of 64 bits costs as
+ * much as 30 products. */
 struct Spot {
     unsigned channel, down, across;
 };
@@ -40,17 +40,17 @@ LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
     return p;
 }
 
-/* Of several numbers, the largest of these has the largest exponent. */
+/* The bits of |x| that order numbers by magnitude; the largest of several has the largest exponent. */
 LW_DEVICE int magnitude_bits(float x) { return __float_as_int(x) & 0x7fffffff; }
 LW_DEVICE int magnitude_bits(double x) { return (int)(__double_as_longlong(x) >> 32) & 0x7fffffff; }
 
-/* The biased exponent of a number, that of the next power of two not above it; infinite_exponent of what is not
- * finite. */
+/* The biased exponent of a number with these magnitude_bits, that is, of the largest power of two not above it. A number that is
+ * not finite has infinite_exponent. */
 template <class Real> LW_DEVICE int biased_exponent(int bits) { return bits >> (sizeof(Real) == 4 ? 23 : 20); }
 template <class Real> constexpr int infinite_exponent = sizeof(Real) == 4 ? 0xff : 0x7ff;
 template <class Real> constexpr int exponent_bias = sizeof(Real) == 4 ? 127 : 1023;
 
-/* The largest biased exponent of a thread's points. */
+/* The largest biased exponent among a thread's points. */
 template <class C, int E> LW_DEVICE int largest_exponent(const C (&v)[E])
 {
     int e = 0;
@@ -68,7 +68,7 @@ LW_DEVICE int largest_of_warp(int e)
     return e;
 }
 
-/* The nearest exponent whose power, and the power's inverse, are normal numbers. */
+/* The nearest exponent for which both the power of two and its inverse are normal numbers. */
 template <class Real> LW_DEVICE int usable_exponent(int biased)
 {
     return min(max(biased, 1), infinite_exponent<Real> - 2) - exponent_bias<Real>;
@@ -82,7 +82,7 @@ template <class Real> LW_DEVICE Real power_of_two(int exponent)
         return __longlong_as_double((long long)(exponent + 1023) << 52);
 }
 
-/* 2^e for any e as the product of two factors, the second of which is 1 but for e that no normal number has. */
+/* 2^e for any e, as a product of two factors. The second is 1 unless no normal number has the exponent e. */
 template <class Real> struct Power {
     Real first, second;
 
@@ -101,7 +101,7 @@ template <class C, int E> LW_DEVICE void scale_points(C (&v)[E], decltype(C::x) 
         v[m] = {v[m].x * factor, v[m].y * factor};
 }
 
-/* Undo the scaling. */
+/* Undo the scaling by 2^-exponent. */
 template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
 {
     const Power<decltype(C::x)> power(exponent);
@@ -110,7 +110,7 @@ template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
         scale_points(v, power.second);
 }
 
-/* v = v K, with re and im swapped if SWAPS; load(i): 16 bytes of K, which are for two points or for one. */
+/* v = v K, with re and im swapped if SWAPS. load(i) returns 16 bytes of K: two points in float, one in double. */
 template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(float2 (&v)[E], Load load)
 {
 #pragma unroll
@@ -131,10 +131,11 @@ template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(double2 
     }
 }
 
-/* Points are loaded 16 bytes at a time. */
+/* The 16-byte type by which points are loaded. */
 template <class C> using SixteenBytes = typename std::conditional<sizeof(C) == 8, float4, double2>::type;
 
-/* Numbers that are not finite become zeros: both parts of a complex one, or those of real pixels in pairs by themselves. */
+/* Replace numbers that are not finite by zeros. REAL: a point holds two real pixels, which are treated separately; else it is one
+ * complex pixel, of which both parts become zero. */
 template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
 {
     bool unused = false;
@@ -146,8 +147,8 @@ template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
     }
 }
 
-/* Brings points to a magnitude near 1, without those that are not finite; returns the exponent that was taken out.
- * largest(is_again): the largest biased exponent of all threads that share them. */
+/* Scale points to a magnitude near 1, and replace those that are not finite by zeros. Return the exponent taken out.
+ * largest(is_again): the largest biased exponent over all threads that share the points. */
 template <bool REAL, class C, int E, class Largest>
 LW_DEVICE int make_moderate(C (&v)[E], const lw_conv2d_block &b, int t, Largest largest)
 {

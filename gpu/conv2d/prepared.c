@@ -14,7 +14,7 @@ static int tap_parts(const struct lw_op_spec *spec) { return spec->conv2d.kernel
 
 static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kernel_rows * spec->conv2d.kernel_columns; }
 
-/* Of `n` taps in the computing precision. */
+/* Bytes of n taps in the computing precision. */
 static int64_t taps_bytes(const struct lw_op_spec *spec, int64_t n)
 {
     return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(lw_conv2d_computed_scalar(spec));
@@ -57,7 +57,7 @@ int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_
     return lay_out(spec, plan, NULL, &kept);
 }
 
-/* Parts of the memory that only preparing needs. */
+/* Parts of the memory that only the preparation needs. */
 struct setup {
     double *taps;
     void *work;
@@ -82,7 +82,7 @@ int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_con
 
 /* ---- preparing --------------------------------------------------------------------------------------------------- */
 
-/* The largest power of two not above the largest of `n` numbers, as its exponent. */
+/* Exponent of the largest power of two not above the largest of n magnitudes. */
 static int exponent_of(const double *values, int64_t n)
 {
     double largest = 0;
@@ -91,7 +91,7 @@ static int exponent_of(const double *values, int64_t n)
     return largest > 0 ? ilogb(largest) : 0;
 }
 
-/* `n` taps, last first, divided by 2^exponent, in the computing precision, to device memory. */
+/* Copy n taps to device memory: in reverse order, divided by 2^exponent, in the computing precision. */
 static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_t n, int exponent, void *to,
                        cudaStream_t stream, struct lw_error *err)
 {
@@ -120,9 +120,9 @@ static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepar
                 (float)ldexp(c->kernel[n_taps(spec) - 1 - (m * c->kernel_columns + n)], -conv2d->exponent);
 }
 
-/* A separable kernel's factors, each with its exponent. */
+/* A separable kernel's two factors, each with the exponent of its largest tap. */
 struct factors {
-    double *column, *row;           /* one piece of memory */
+    double *column, *row;           /* one allocation, which begins at `column` */
     int of_column, of_row;
 };
 
@@ -140,7 +140,7 @@ static int factor(const struct lw_op_spec *spec, struct factors *f, struct lw_er
     return LW_OK;
 }
 
-/* Both factors get a largest tap near 1. */
+/* Scale each factor so that its largest tap is near 1. */
 static int prepare_passes(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream,
                           struct lw_error *err)
 {
@@ -156,7 +156,7 @@ static int prepare_passes(const struct lw_op_spec *spec, struct lw_conv2d_prepar
     return rc ? rc : lw_cuda_check(lw_conv2d_passes_prepare(spec->precision), "preparing the passes", err);
 }
 
-/* The row gets a largest tap near 1, the column what is left of the kernel's exponent. */
+/* Scale the row so that its largest tap is near 1; the column keeps the rest of the kernel's exponent. */
 static int turn_product(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, struct lw_error *err)
 {
     const int64_t rows = spec->conv2d.kernel_rows, columns = spec->conv2d.kernel_columns;
@@ -199,7 +199,7 @@ static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p,
     const struct lw_op_spec *const spec = &p->spec;
     const bool has_transforms = lw_conv2d_has_transforms(&p->plan);
     const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = has_transforms ? 20 : 40;
-    /* in the transforms, the largest tap is near 1; direct sums and large tiles need that only where numbers leave the range */
+    /* Transforms need a largest tap near 1. Direct sums and large tiles need it only where numbers might leave the range. */
     const bool is_kept = (!has_transforms || lw_conv2d_is_large(&p->plan)) && exponent > -harmless && exponent < harmless;
     p->exponent = is_kept ? 0 : exponent;
     switch (p->plan.method) {
@@ -211,7 +211,7 @@ static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p,
     }
 }
 
-/* Sums along the rows of the turned kernel, so that what a run of pixels weighs is a difference of two. */
+/* Upload running sums along the rows of the reversed kernel: the weight of a run of pixels is a difference of two of them. */
 static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
@@ -266,7 +266,7 @@ static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw
     const int64_t n = lw_conv2d_cut(block, &grid);
     if (n == 0)
         return cudaSuccess;
-    /* a small last batch would leave the device half empty */
+    /* Batches of equal size: a small last batch would leave the device half empty. */
     const int64_t each = lw_divide_up(n, lw_divide_up(n, p->plan.batch));
     cudaError_t status = cudaSuccess;
     for (int64_t first = 0; status == cudaSuccess && first < n; first += each)

@@ -1,15 +1,15 @@
-/* rows.cuh - the row passes of large tiles: a team of threads takes a row (two, as re and im, of real pieces),
- * transforms it in registers and shared memory (see gpu/device/fft.cuh), and reads and writes global memory with lanes side by
- * side.
+/* rows.cuh - the row passes of large tiles. A team of threads takes one row, or two rows of real pieces as re and im. It
+ * transforms them in registers and shared memory (gpu/device/fft.cuh); lanes access neighbouring points of global memory
+ * (coalesced).
  *
- * Each row is brought to a magnitude near 1; the column pass evens that out between rows. Pixels that are not finite
- * show in the row's largest exponent. */
+ * Each row is scaled to a magnitude near 1; the column pass evens out the scales of the rows. Pixels that are not finite show in
+ * the row's largest exponent. */
 #pragma once
 
 #include "gpu/conv2d/bands.cuh"
 #include "gpu/device/fft_24.cuh"
 
-/* Rows of N points; TEAMS of them in a block. */
+/* A transform of rows of N points; a block takes TEAMS rows. */
 template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real, E, P, Team<E * P, TEAMS_>> {
     using Base = Transform<Real, E, P, Team<E * P, TEAMS_>>;
     static constexpr int TEAMS = TEAMS_, THREADS = TEAMS * Base::T, WARPS = Base::T / 32;
@@ -17,10 +17,10 @@ template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real,
     static_assert(Base::T % 32 == 0, "a warp works on one row");
 };
 
-/* A row of a piece's window. Its points [begin, end) are pixels [index + begin, index + end) of the input, and the
- * others `fill`; but where not `plain`: those are pixels from elsewhere in the image's row. */
+/* A row of a piece's window. If `plain`, points [begin, end) are pixels [index + begin, index + end) of the input, and the other
+ * points are `fill`. If not, the other points are pixels from elsewhere in the image's row, by the boundary. */
 template <class Real> struct Line {
-    int64_t index, row, column;     /* of point 0; of the row's first pixel in the input; of point 0 in the image */
+    int64_t index, row, column;     /* input index of point 0; input index of the row's first pixel; image column of point 0 */
     int begin, end;
     Real fill;
     bool plain;
@@ -44,13 +44,13 @@ template <class F> LW_DEVICE Line<typename F::Real> line_of(const BandArgs &a, c
     return line;
 }
 
-/* A plain line: its pixels are at constant distances from the first. */
+/* Load a plain line: its pixels are at constant distances from the first. */
 template <class F, class Pixel, class Stored, class Put>
 LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real> &line, int t, Put put)
 {
     constexpr bool may_be_complex = is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value;
     const Stored *from = (const Stored *)b.input + (line.index + t) * (may_be_complex && b.input_complex ? 2 : 1);
-    opaque(from);                   /* else each address is computed from the input's, by several instructions */
+    opaque(from);                   /* else the compiler derives each address from the input's by several instructions */
     const int before = t - line.begin;
     const unsigned n = max(line.end - line.begin, 0);
 #pragma unroll
@@ -62,7 +62,7 @@ LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real>
     }
 }
 
-/* Point x of any line. */
+/* Return point x of any line. */
 template <class Pixel, class Stored>
 LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel>> &line, int x)
 {
@@ -72,7 +72,8 @@ LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel
     return raw_pixel<Pixel>(b, (const Stored *)b.input, line.row + column);
 }
 
-/* By way of shared memory, one point after the other: few lines are not plain, and their code is to be short. */
+/* Load any line. One that is not plain goes through shared memory point by point: such lines are few, so their code should be
+ * short. */
 template <class F, bool PAIRED, class Stored>
 LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line<typename F::Real> (&lines)[2],
                          typename F::C *shared, int t)
@@ -98,13 +99,13 @@ LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, con
         v[m] = shared[t + F::T * m];
 }
 
-/* The largest e of the team. */
+/* Return the largest e of the team's threads. */
 template <class F> LW_DEVICE int largest_of_team(int e, int *reduce, int t)
 {
     e = largest_of_warp(e);
     if (F::WARPS == 1)
         return e;
-    F::Team::sync();                /* everyone has read what was there */
+    F::Team::sync();                /* all threads have read the previous contents */
     if (t % 32 == 0)
         reduce[t / 32] = e;
     F::Team::sync();
@@ -113,7 +114,7 @@ template <class F> LW_DEVICE int largest_of_team(int e, int *reduce, int t)
     return e;
 }
 
-/* Points of a row, scaled; returns the exponent that was taken out. */
+/* Load and scale the points of a row; return the exponent taken out. */
 template <class F, bool PAIRED>
 LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b,
                                const Line<typename F::Real> (&lines)[2], typename F::C *shared, int t)
@@ -128,8 +129,8 @@ template <class F> LW_DEVICE typename F::C *team_memory(unsigned char *memory)
     return (typename F::C *)(memory + F::Team::number() * (F::SHARED_BYTES_OF_BLOCK / F::TEAMS));
 }
 
-/* A line of the batch: the pieces and the row of their windows that it holds; of shared lines, all rows of the strip count as the
- * window of its first transform. */
+/* A line of the batch: its transform, and its row in the windows of that transform's pieces. Where neighbours share lines, all
+ * lines of a strip count as the window of the strip's first transform. */
 struct BandLine {
     Spot spot;
     int row;
@@ -176,7 +177,7 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
         to[F::T * m] = v[m];
 }
 
-/* One piece's outputs of a row, at constant distances from the first. */
+/* Store one piece's outputs of a row; they are at constant distances from the first. */
 template <class F, bool PAIRED, int PART>
 LW_DEVICE void store_line(const typename F::C (&v)[F::E], const BandArgs &a, const Piece &p, int i, int t)
 {
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
         return;
     const Spot spot = band_spot(a, item).spot;
     const Piece first = piece_of(a.block, a.grid, spot, 0), second = piece_of(a.block, a.grid, spot, 1);
-    if (i >= first.n_rows)          /* no other piece has more */
+    if (i >= first.n_rows)          /* the other piece has no more rows */
         return;
     F fft;
     fft.load((const C *)a.row_table, t);

@@ -1,9 +1,9 @@
-/* spectrum.cuh - spectrum of a kernel by the definition, in double precision, once per operation:
+/* spectrum.cuh - the spectrum of a kernel by the definition, in double precision, once per operation:
  *
  *     D[m][kx] = sum_n h[m][n] exp(-2 pi i (n + delay) kx / C)
- *     K[i] = sum_m D[m][kx] exp(-2 pi i m (ky + q / 4) / R) / (R C),    (ky, kx) the bin that stands at place i
+ *     K[i] = sum_m D[m][kx] exp(-2 pi i m (ky + q / 4) / R) / (R C),    (ky, kx) the bin at place i
  *
- * One thread per value; neighbours share what they read, or read side by side. */
+ * One thread computes one value; the threads of a warp read the same taps, or values side by side. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -11,13 +11,13 @@
 
 #include <cstdint>
 
-/* What lies in the memory of the set-up. */
+/* The sums' parameters, and the arrays in the set-up memory. */
 struct KernelSpectrum {
     const double *taps;             /* [kernel_rows][kernel_columns] (x 2 if complex) */
     bool is_complex;
     int64_t kernel_rows, kernel_columns;
     int rows, columns;              /* R, C */
-    int delay;                      /* columns of zeros before the kernel's */
+    int delay;                      /* columns of zeros before the kernel's first */
     int quarters;                   /* q: 0, or 3 for the right-angle transform of R complex points, 2 R real rows */
     double2 *row_roots, *column_roots;      /* exp(-2 pi i k / (4 R)), k < 4 R; exp(-2 pi i k / C), k < C */
     double2 *transformed;           /* D */
@@ -38,7 +38,7 @@ static __global__ void conv2d_roots(double2 *roots, int n)
     roots[k] = {c, s};
 }
 
-/* i + k modulo n, of numbers less than n */
+/* (i + k) mod n, for i, k < n. */
 LW_DEVICE int next_root(int i, int k, int n) { return i + k < n ? i + k : i + k - n; }
 
 static __global__ void conv2d_transform_rows(const KernelSpectrum s)
@@ -57,7 +57,7 @@ static __global__ void conv2d_transform_rows(const KernelSpectrum s)
     s.transformed[i] = sum;
 }
 
-/* order.bin(i): the bin at place i. */
+/* order.bin(i) is the bin at place i. */
 template <class Order, class C>
 __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order order, C *spectrum)
 {
@@ -77,7 +77,7 @@ __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order ord
     spectrum[i] = {(Real)(sum.x * scale), (Real)(sum.y * scale)};
 }
 
-/* The parts of the set-up's memory; returns its bytes. */
+/* Set the arrays in the set-up memory; return its bytes. */
 static inline int64_t lay_out_spectrum(KernelSpectrum &s, void *setup)
 {
     struct lw_arena arena = {static_cast<char *>(setup), 0};

@@ -13,7 +13,7 @@ template <class F_, int BLOCKS, bool REAL> struct Square {
     }
 };
 
-/* Whether four pixels at a time can be copied as they are. */
+/* Return whether pixels can be copied unchanged, four at a time. */
 static bool has_aligned_pixels(const lw_conv2d_block &b, const lw_conv2d_grid &g)
 {
     const int64_t first = b.first_column - g.spare_columns;
@@ -21,11 +21,11 @@ static bool has_aligned_pixels(const lw_conv2d_block &b, const lw_conv2d_grid &g
            reinterpret_cast<uintptr_t>(b.input) % 16 == 0;
 }
 
-/* Blocks that begin together would all load and store, and then all compute, at the same time. So they begin one after the other,
- * the last one so many cycles after the first: more, the more tiles a block has that gain by it. */
+/* Blocks that start together would all load at the same time, then all compute. So they start one after the other, the last this
+ * many cycles after the first. More tiles per block gain more from the delay, so it grows with their number. */
 static unsigned late_cycles(int64_t tiles) { return static_cast<unsigned>(4000 * (tiles < 6 ? tiles - 1 : 5)); }
 
-/* One of 8 E x 256 real pixels, which has a multiprocessor for itself. */
+/* A tile of 8 E x 256 real pixels, which has a multiprocessor to itself. */
 template <int E> struct Large {
     using F = Lone<E>;
     static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;

@@ -1,18 +1,18 @@
-/* tiles.cuh - overlap-save on tiles of S x S complex points: load, transform, multiply, transform back, store, by one
- * block.
+/* tiles.cuh - overlap-save on tiles of S x S complex points. One block loads a tile, transforms it, multiplies it by the kernel's
+ * spectrum, transforms it back and stores the outputs.
  *
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
- * A tile of complex pixels is S x S of them, by the usual transform. One of real pixels is 2 S x S, by the right-angle
- * transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. As
- * exp(-2 pi i S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows, and a product of two such
- * spectra is that of the convolution whose rows beyond 2 S come back to the first ones negated. Overlap-save drops those in either
- * case. So a real tile costs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) of each row: before the
- * transform it is part of the twiddles, after it a multiplication. Right-angle convolution is the product of polynomials modulo z^S
- * - i (Arndt, Matters Computational, 2011, on weighted convolutions).
+ * A tile of complex pixels has S x S of them, and uses the usual transform. A tile of real pixels has 2 S x S, and uses the
+ * right-angle transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. As exp(-2 pi i
+ * S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows. A product of two such spectra belongs to
+ * a convolution whose rows beyond 2 S wrap to the first ones, negated; overlap-save drops wrapped rows anyway. So a real tile
+ * needs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) for each row. Before the transform the weight is
+ * part of the twiddles, after it one multiplication. Right-angle convolution is the product of polynomials modulo z^S - i (Arndt,
+ * Matters Computational, 2011, on weighted convolutions).
  *
- * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. With rows y = y0 + 4 y1, ky = k1 + E k0 and
- * columns x = x0 + 16 x1, kx = l1 + X l0 (X = E / 4), a thread's points are
+ * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. With rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 16
+ * x1, kx = l1 + X l0 (X = E / 4), a thread's points are
  *
  *     step   thread            points              what is done
  *     1      y0, x             y1 = 0 .. E - 1     radix E over y1 -> k1 (weighted for real pixels)
@@ -21,14 +21,14 @@
  *            -- exchange within the 16 threads of k1 --
  *     3      k1, (k0, l1)      x0 = 0 .. 15        weighted radix 16 over x0 -> l0, E / 16 of them; times K; and back
  *
- * and the same steps in reverse. So a tile passes the block's barrier twice, and global memory is read and written in
- * step 1 by lanes along a row. Numbers on the way back have re and im swapped, see gpu/device/fft.cuh.
+ * and the same steps in reverse. So a tile passes the block's barrier twice. Global memory is accessed in step 1 and its reverse,
+ * by lanes along a row (coalesced). On the way back re and im are swapped, see gpu/device/fft.cuh.
  *
- * Shared memory: E regions (one for each k1) of 17 E complex values: S x 4 in natural order in the exchange of the
- * block, E rows of 16 with a pitch of 17 in that of the group; all accesses are free of bank conflicts (half-warps of
- * 16 neighbours, or of stride 17). Float: 34 KB for S = 64, 136 KB for 128. Then the roots exp(-2 pi i k / S), and the weights.
+ * Shared memory: E regions, one per k1, of 17 E complex values. In the exchange of the block a region holds S x 4 values in
+ * natural order; in that of the group, E rows of 16 with a pitch of 17. All accesses are free of bank conflicts: a half-warp takes
+ * 16 neighbours, or places 17 apart. Float: 34 KB for S = 64, 136 KB for 128. The roots exp(-2 pi i k / S) and the weights follow.
  *
- * Pixels that are not finite show in the largest exponent of the tile; only then they are made zeros. */
+ * Pixels that are not finite show in the tile's largest exponent; only then are they replaced by zeros. */
 #pragma once
 
 #include "gpu/conv2d/piece.cuh"
@@ -39,13 +39,13 @@ template <class Real_, int E_> struct Tile {
     using C = Complex<Real>;
     static constexpr int E = E_, S = 4 * E, T = 16 * E, X = E / 4, J = E / 16;
     static constexpr int PITCH = 17, REGION = E * PITCH;
-    static constexpr int ROOTS = E * REGION;            /* where they begin */
+    static constexpr int ROOTS = E * REGION;            /* index where the roots begin */
     static constexpr int WEIGHTS = ROOTS + S, TABLES = 2 * S;   /* row y0 + 4 y1 has weight E y0 + y1 */
     static constexpr int EXCHANGE_BYTES = (ROOTS + TABLES) * (int)sizeof(C), REDUCE_INTS = T / 32;
     static constexpr int SHARED_BYTES = EXCHANGE_BYTES + REDUCE_INTS * (int)sizeof(int);
     static constexpr int PER_LOAD = 16 / (int)sizeof(C);
 
-    /* Bin of value i of the spectrum: values m, m + 1 of a thread lie side by side in float (one 16-byte load). */
+    /* Bin of value i of the spectrum. In float, values m and m + 1 of a thread lie side by side: one 16-byte load. */
     __host__ __device__ static Bin2d bin(int64_t i)
     {
         const int m = (int)(i / (T * PER_LOAD)) * PER_LOAD + (int)(i % PER_LOAD), t = (int)(i / PER_LOAD % T);
@@ -53,14 +53,14 @@ template <class Real_, int E_> struct Tile {
         return {t / 16 + E * (q / X), q % X + X * (m % 16)};
     }
 
-    /* Value i of the tables. */
+    /* Value i of the tables: the roots, then the weights. */
     __device__ static double2 table(const KernelSpectrum &s, int i)
     {
         return i < S ? s.column_roots[i] : s.row_roots[3 * ((i - S) / E + (i - S) % E * 4)];
     }
 };
 
-/* w, w^2, w^4 .. for w = exp(-2 pi i k / S) */
+/* The powers w, w^2, w^4 .. of w = exp(-2 pi i k / S). */
 template <class F, int R>
 LW_DEVICE void tile_powers(const typename F::C *roots, int k, typename F::C (&power)[log2_of(R)])
 {
@@ -145,7 +145,7 @@ template <class F, bool REAL> LW_DEVICE void tile_forward(typename F::C (&v)[F::
     dft_each<16, 1, F::J, 16, true>(v, across);
 }
 
-/* In: swapped. */
+/* Reverse steps; re and im of the input are swapped. */
 template <class F, bool REAL> LW_DEVICE void tile_backward(typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     using C = typename F::C;
@@ -184,8 +184,8 @@ template <class F, bool REAL> LW_DEVICE void tile_backward(typename F::C (&v)[F:
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* A thread's column of a tile's window, ROWS high: pixels of rows [begin, end) are stored `pitch` apart from `index`
- * on; rows from there to `rows` are beyond the image. Without a column, begin = end. */
+/* A thread's column of a tile's window, ROWS high. Rows [begin, end) are pixels of the image, stored `pitch` apart from `index`
+ * on; other rows below `rows` lie beyond the image. Where the column lies beyond the image, begin = end. */
 struct Strand {
     int64_t index, pitch;
     int begin, end, rows;
@@ -204,7 +204,7 @@ template <int ROWS> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const P
     return s;
 }
 
-/* Row y of it, as the number stored. */
+/* Return row y of the strand, as stored. */
 template <class Pixel, class Stored, bool INNER>
 LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
 {
@@ -214,7 +214,7 @@ LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
     return raw_pixel<Pixel>(b, (const Stored *)b.input, s.index + y * s.pitch);
 }
 
-/* v = the points of step 1 */
+/* Load the points of step 1 into v. */
 template <class F, bool REAL, class Stored, bool INNER>
 LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int y0)
 {
@@ -229,7 +229,7 @@ LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, c
     }
 }
 
-/* INNER where the whole warp's columns lie in the image. */
+/* Load the points of step 1. INNER if all columns of the warp lie in the image. */
 template <class F, bool REAL, class Stored>
 LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int y0)
 {
@@ -240,7 +240,7 @@ LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, c
         load_points<F, REAL, Stored, true>(v, b, s, y0);
 }
 
-/* The largest e of a block of so many warps. A barrier. */
+/* Return the largest e of a block of WARPS warps. It is a barrier, too. */
 template <int WARPS> LW_DEVICE int largest_of_block(int e, int *reduce, int t)
 {
     e = largest_of_warp(e);
@@ -253,7 +253,7 @@ template <int WARPS> LW_DEVICE int largest_of_block(int e, int *reduce, int t)
     return e;
 }
 
-/* Load the points and scale them; returns the exponent that was taken out. A barrier. */
+/* Load the points and scale them; return the exponent taken out. It is a barrier, too. */
 template <class F, bool REAL>
 LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int *reduce, int t)
 {
@@ -265,7 +265,7 @@ LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, co
     });
 }
 
-/* The outputs of a tile, or of its upper or lower half of rows, which stand in re and im of v (swapped). */
+/* Store the outputs of a complex tile, or those of the upper or lower half of a real one, which are im and re of v (swapped). */
 template <class F, bool REAL, int HALF>
 LW_DEVICE void store_points(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int t)
 {
@@ -287,7 +287,8 @@ LW_DEVICE void store_points(const typename F::C (&v)[F::E], const lw_conv2d_bloc
     }
 }
 
-/* One block per tile. bank: the roots and weights, then the spectrum. */
+/* One block makes one tile.
+ * bank: the roots and weights, then the spectrum. */
 template <class F, int BLOCKS, bool REAL>
 __global__ void __launch_bounds__(F::T, BLOCKS)
 conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C *bank)

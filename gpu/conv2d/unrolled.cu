@@ -1,38 +1,39 @@
-/* Sums with a small real kernel in single precision: direct ones, or of a separable kernel along the row and then down the column.
+/* unrolled.cu - sums with a small real kernel in single precision. The sums are direct or, for a separable kernel, first along the
+ * row and then down the column.
  *
- * A warp makes a strip of 128 columns and some rows, thread t the columns 4 t .. 4 t + 3: it walks down the rows of
- * pixels, and adds what each contributes to the SIDE rows of outputs that it meets, whose sums stand in registers. A
- * row comes from global memory by loads with lanes side by side, whatever its type and alignment, two rows ahead of
- * its use; it passes through shared memory of the warp's own, from which each thread reads the pixels it needs by
- * 16-byte loads (contiguous over the warp: no bank conflicts). Warps do not wait for each other, each being a block;
- * therefore the loop over rows is to be short, or they wait for instructions. The taps are kernel parameters, so that a
- * fused multiply-add takes its tap from constant memory without an instruction of its own.
+ * A block is one warp, which makes a strip of 128 columns and some rows; thread t makes columns 4 t .. 4 t + 3. The warp walks
+ * down the rows of pixels and adds each row to the SIDE rows of outputs that it contributes to; their sums are in registers. Lanes
+ * load a row side by side from global memory (coalesced for any type and alignment), two rows ahead of its use, which hides the
+ * latency. The row then passes through shared memory, where each thread reads its pixels by 16-byte loads, contiguous over the
+ * warp: no bank conflicts. Warps never wait for each other. They run at different places of the code, so the loop over rows must
+ * be short to fit the instruction cache. The taps are kernel parameters: a fused multiply-add reads its tap from constant memory
+ * without an extra instruction.
  *
- * For SIDE = 7, each row of 128 pixels: 196 fused multiply-adds, 5 loads, 5 shared stores, 3 shared loads, 1 store. Of a separable
- * kernel with SIDE = 31, 248, 5, 5, 9 and 1: the pixels that a thread needs are summed along the row once, and what comes of it is
- * added to SIDE rows of outputs by a tap of the column each.
+ * A row of 128 pixels with SIDE = 7 takes, per thread, 196 fused multiply-adds, 5 loads, 5 shared stores, 3 shared loads and 1
+ * store. A separable kernel with SIDE = 31 takes 248, 5, 5, 9 and 1: a thread sums its pixels along the row once, and adds the
+ * result to SIDE rows of outputs with one column tap each.
  *
- * In strips of float pixels no pixel is looked at: one that is not finite makes all sums that it meets so, and the
- * strip is then made again with all pixels tested. Every output is the same sum either way. */
+ * Strips of float pixels are computed without testing any pixel. A pixel that is not finite makes all its sums not finite; the
+ * strip is then computed again with every pixel tested. Either way each output is the same sum. */
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, across = 4, strip_columns = LW_CONV2D_STRIP_COLUMNS;
 
-/* The most blocks of a warp that a multiprocessor can hold, where those are fewer than the registers allow. */
+/* The most one-warp blocks that a multiprocessor holds, where it holds fewer than the registers would allow. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870)
 static constexpr int most_blocks = 16;
 #else
 static constexpr int most_blocks = 24;
 #endif
 
-/* Tap (m, n) meets row m and column n of an output's window. */
+/* Taps of a kernel: tap (m, n) meets row m and column n of an output's window. */
 template <int SIDE_> struct SquareTaps {
-    static constexpr int SIDE = SIDE_, BLOCKS = SIDE <= 7 ? most_blocks : 16;       /* at a time on a multiprocessor */
+    static constexpr int SIDE = SIDE_, BLOCKS = SIDE <= 7 ? most_blocks : 16;       /* blocks per multiprocessor */
     static constexpr bool IS_PRODUCT = false;
     float tap[SIDE * SIDE];
 };
 
-/* Tap (m, n) is column[m] row[n]. */
+/* Taps of a separable kernel: tap (m, n) is column[m] row[n]. */
 template <int SIDE_> struct ProductTaps {
     static constexpr int SIDE = SIDE_, BLOCKS = SIDE <= 15 ? 16 : SIDE <= 23 ? 12 : 8;
     static constexpr bool IS_PRODUCT = true;
@@ -42,24 +43,25 @@ template <int SIDE_> struct ProductTaps {
 template <class Taps_> struct Strip {
     using Taps = Taps_;
     static constexpr int SIDE = Taps::SIDE;
-    static constexpr int VECTORS = (across + SIDE - 1 + 3) / 4;         /* that hold what a thread needs of a row */
-    static constexpr int SPAN = strip_columns + SIDE - 1;               /* pixels that the warp needs of it */
-    static constexpr int LOADS = (SPAN + lanes - 1) / lanes;            /* of each thread */
+    static constexpr int VECTORS = (across + SIDE - 1 + 3) / 4;         /* float4s for a thread's pixels of a row */
+    static constexpr int SPAN = strip_columns + SIDE - 1;               /* pixels that the warp needs of a row */
+    static constexpr int LOADS = (SPAN + lanes - 1) / lanes;            /* loads per thread */
     static constexpr int PITCH = strip_columns + 4 * (VECTORS - 1);
-    static constexpr int ADDED = Taps::IS_PRODUCT ? across : 4 * VECTORS;       /* values of a row that outputs are summed of */
+    static constexpr int ADDED = Taps::IS_PRODUCT ? across : 4 * VECTORS;       /* values of a row that a thread's outputs are
+                                                                                   summed of */
 };
 
 /* ---- rows of pixels ---------------------------------------------------------------------------------------------- */
 
-/* Place of a lane's load `l` in the row; lanes for which none is left repeat the last. */
+/* Place of a lane's load `l` in the row. Lanes without a pixel in the last load repeat the row's last pixel. */
 template <class S> LW_DEVICE int place_of(int l, int lane)
 {
     return l < S::LOADS - 1 ? lane + lanes * l : lanes * l + min(lane, S::SPAN - 1 - lanes * l);
 }
 
-/* Rows of a strip's window, one after the other. Of float pixels that all lie in the image: */
+/* The rows of a strip's window, one after the other, for float pixels that all lie in the image. */
 template <class S> struct InnerRows {
-    const float *at, *last;         /* this lane's pixel of the next row, and its last load */
+    const float *at, *last;         /* addresses of this lane's first and last load of the next row */
     int64_t columns;
     static constexpr bool met = false;
 
@@ -84,13 +86,13 @@ template <class S> struct InnerRows {
     }
 };
 
-/* Of any pixels; or of float pixels anywhere, which are not looked at. */
+/* The rows of a strip's window for any pixels. IS_FLOAT: float pixels, not tested for being finite. */
 template <class S, bool IS_FLOAT> struct AnyRows {
     static constexpr unsigned no_column = ~0u;
     const lw_conv2d_block &b;
-    int64_t channel, row;           /* the next */
-    unsigned columns[S::LOADS];     /* where this lane's pixels stand in a row of the image */
-    bool met;                       /* this lane has met one that is not finite */
+    int64_t channel, row;           /* the next row */
+    unsigned columns[S::LOADS];     /* columns of the image that this lane loads */
+    bool met;                       /* this lane has met a pixel that is not finite */
 
     LW_DEVICE AnyRows(const lw_conv2d_block &block, const Patch &p, int lane) :
         b(block), channel(p.channel), row(p.row), met(false)
@@ -136,7 +138,7 @@ template <class S, bool IS_FLOAT> struct AnyRows {
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* Sums along a row. */
+/* Sum pixels along a row. */
 template <int SIDE, int N> LW_DEVICE void sum_along(const float (&taps)[SIDE], const float (&x)[N], float (&sums)[across])
 {
 #pragma unroll
@@ -146,7 +148,7 @@ template <int SIDE, int N> LW_DEVICE void sum_along(const float (&taps)[SIDE], c
             sums[j] = n == 0 ? taps[0] * x[j] : fma(taps[n], x[j + n], sums[j]);
 }
 
-/* What a row of pixels adds to a row of outputs by row m of the taps: the pixels as they are, */
+/* Add a row of pixels to a row of outputs, with row m of the taps; x holds the pixels */
 template <int SIDE, int N> LW_DEVICE void add_row(const SquareTaps<SIDE> &taps, int m, const float (&x)[N], float (&sum)[across])
 {
 #pragma unroll
@@ -156,7 +158,7 @@ template <int SIDE, int N> LW_DEVICE void add_row(const SquareTaps<SIDE> &taps, 
             sum[j] = fma(taps.tap[m * SIDE + n], x[j + n], sum[j]);
 }
 
-/* or summed along the row. */
+/* or, for a separable kernel, their sums along the row. */
 template <int SIDE> LW_DEVICE void add_row(const ProductTaps<SIDE> &taps, int m, const float (&x)[across], float (&sum)[across])
 {
 #pragma unroll
@@ -164,7 +166,7 @@ template <int SIDE> LW_DEVICE void add_row(const ProductTaps<SIDE> &taps, int m,
         sum[j] = fma(taps.column[m], x[j], sum[j]);
 }
 
-/* at: of the thread's first output; n: those that exist from there on */
+/* Store a thread's outputs. at: address of the first; n: how many of them exist. */
 LW_DEVICE void store_sum(const float (&sum)[across], float *at, int64_t n, bool aligned)
 {
     if (aligned && n >= across)
@@ -176,22 +178,22 @@ LW_DEVICE void store_sum(const float (&sum)[across], float *at, int64_t n, bool 
                 at[j] = sum[j];
 }
 
-/* Part of a strip: rows of pixels that do not meet all SIDE rows of outputs, before and after those that do. */
+/* Part of a strip. The first and last rows of pixels (HEAD, TAIL) contribute to fewer than SIDE rows of outputs. */
 enum Part { HEAD, WHOLE, TAIL };
 
-/* A walk down a strip. */
+/* The walk of a warp down a strip. */
 template <class S, class Rows> struct Walk {
     const lw_conv2d_block &b;
     const typename S::Taps &taps;
     const int lane;
     Rows rows;
-    float *to;                      /* of the next row of outputs */
-    int64_t n_columns;              /* outputs that exist there from this lane's on */
+    float *to;                      /* this lane's place in the next row of outputs */
+    int64_t n_columns;              /* outputs of that row that exist from this lane's on */
     bool aligned;
-    float *put, *last, *read;       /* this lane's places in the shared memory of the first of two rows of pixels */
-    float pixels[2][S::LOADS];      /* of the next rows */
-    float sums[S::SIDE][across];    /* sums[j]: of the outputs SIDE - 1 - j rows before the row of pixels */
-    float zero;                     /* while all outputs are finite */
+    float *put, *last, *read;       /* this lane's places in the first of the two row buffers in shared memory */
+    float pixels[2][S::LOADS];      /* pixels of the next two rows */
+    float sums[S::SIDE][across];    /* sums[j]: outputs of the row SIDE - 1 - j above the row of pixels */
+    float zero;                     /* 0 while all outputs are finite, else NaN */
 
     LW_DEVICE Walk(const lw_conv2d_block &block, const typename S::Taps &taps_, const Patch &p, float *memory,
                    int lane_) :
@@ -210,7 +212,7 @@ template <class S, class Rows> struct Walk {
         }
     }
 
-    /* Outputs whose sums are complete. */
+    /* Scale and store a row of outputs whose sums are complete. */
     LW_DEVICE void finish()
     {
         if (b.exponent != 0)
@@ -233,8 +235,8 @@ template <class S, class Rows> struct Walk {
         }
     }
 
-    /* What this thread's outputs are summed of in the next row, in the memory `which`. Before, the row two rows on is asked for,
-     * if it is needed. */
+    /* Write the next row to row buffer `which`, and read this thread's share of it. In between start to load the row after the
+     * next, if needed. */
     LW_DEVICE void next_row(int which, bool is_needed, float (&added)[S::ADDED])
     {
         const int offset = which * S::PITCH;
@@ -254,7 +256,7 @@ template <class S, class Rows> struct Walk {
         }
     }
 
-    /* Row r of pixels, of n. Sums move on by one register. */
+    /* Add row r of the strip's n rows of pixels. The sums move up by one register. */
     template <Part PART> LW_DEVICE void make_row(int which, int r, int n)
     {
         constexpr int SIDE = S::SIDE;
@@ -276,7 +278,7 @@ template <class S, class Rows> struct Walk {
                 sums[j][i] = sums[j + 1][i];
     }
 
-    /* The next row is to be the first of two again. */
+    /* Swap the row buffers, so that the next row is the first of a pair again. */
     LW_DEVICE void swap_rows()
     {
         __syncwarp();
@@ -317,7 +319,7 @@ template <class S, class Rows> struct Walk {
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* Returns whether all outputs are finite. */
+/* Make a strip; return whether all outputs are finite. */
 template <class S, class Rows>
 LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps, const Patch &p, int n_rows, float *memory)
 {
@@ -328,7 +330,8 @@ LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps
     return __any_sync(0xffffffffu, walk.zero != 0) == 0;
 }
 
-/* rows: of a strip, but for the last of an image */
+/* One warp makes one strip.
+ * rows: rows of outputs in a strip; the last strip of an image may have fewer */
 template <class Taps> __global__ void __launch_bounds__(lanes, Taps::BLOCKS)
 direct_unrolled(const lw_conv2d_block b, const __grid_constant__ Taps taps, int rows)
 {

@@ -1,10 +1,10 @@
-/* window.cuh - pixels of a block's images, continued beyond their sides, in device code. */
+/* window.cuh - device code that reads pixels of a block's images, which are continued beyond their sides. */
 #pragma once
 
 #include "gpu/conv2d/launch.h"
 #include "gpu/device/stored.cuh"
 
-/* A pixel or tap is a Real or a Complex<Real>. */
+/* A pixel or a tap is a Real or a Complex<Real>. */
 template <class Pixel> struct RealPart { using type = Pixel; };
 template <> struct RealPart<float2> { using type = float; };
 template <> struct RealPart<double2> { using type = double; };
@@ -19,7 +19,7 @@ template <class Pixel> LW_DEVICE Pixel pixel_of(RealPartOf<Pixel> real)
         return real;
 }
 
-/* See lw_boundary_index. */
+/* lw_boundary_index in device code. */
 LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
 {
     if (i >= 0 && i < n)
@@ -33,7 +33,7 @@ LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n
     return at < n ? at : period - 1 - at;
 }
 
-/* Pixel i of the input, as the number stored. Only floating-point numbers are stored in pairs, as complex pixels. */
+/* Return pixel i of the input, as stored. Only floating-point numbers are stored in pairs, as complex pixels. */
 template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i)
 {
     using Real = RealPartOf<Pixel>;
@@ -43,7 +43,7 @@ template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_b
     return pixel_of<Pixel>(converted<Real>(__ldg(x + i)));
 }
 
-/* The same, or zero where it is not finite, which sets `met`. */
+/* raw_pixel, or zero if that is not finite, in which case `met` is set. */
 template <class Pixel, class Stored>
 LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i, bool &met)
 {
@@ -58,7 +58,7 @@ LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t 
     }
 }
 
-/* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */
+/* Rows per image of the block's input. */
 LW_DEVICE int64_t input_rows(const lw_conv2d_block &b) { return b.kernel_rows - 1 + b.count; }
 
 /* Index in the input of the first pixel of a row of an image. */
@@ -67,8 +67,8 @@ LW_DEVICE int64_t input_index(const lw_conv2d_block &b, int64_t channel, int64_t
     return (b.input_first + channel * b.input_pitch + row) * b.columns;
 }
 
-/* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a
- * division of 64 bits costs as much as 30 products. */
+/* Position of the rows x columns outputs that a block of threads makes. A grid has fewer than 2^31 blocks, so 32-bit divisions
+ * suffice: one of 64 bits costs as much as 30 products. */
 struct Patch {
     int64_t channel, row, column;
 };
@@ -83,7 +83,7 @@ __host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int r
     return (unsigned)((b.count + rows - 1) / rows);
 }
 
-/* Patch `number`. */
+/* Return the position of patch `number`. */
 LW_DEVICE Patch patch_of(const lw_conv2d_block &b, unsigned number, int rows, int columns)
 {
     const unsigned across = patches_across(b, columns), down = patches_down(b, rows);
@@ -91,14 +91,14 @@ LW_DEVICE Patch patch_of(const lw_conv2d_block &b, unsigned number, int rows, in
     return {channel, (int64_t)(line - channel * down) * rows, (int64_t)(number - line * across) * columns};
 }
 
-/* Blocks for it; 0: more than a grid holds. */
+/* Return the number of blocks of threads for all outputs; 0 if a grid cannot hold them. */
 inline unsigned patches_of(const lw_conv2d_block &b, int rows, int columns)
 {
     const int64_t n = (int64_t)patches_across(b, columns) * patches_down(b, rows) * b.n_channels;
     return n > INT32_MAX ? 0 : (unsigned)n;
 }
 
-/* Calls `with` with a pixel and a tap of the types that a block is computed in. */
+/* Call `with` with a pixel and a tap of the types in which a block is computed. */
 template <class With>
 static cudaError_t with_pixel(enum lw_precision precision, bool input_complex, bool kernel_complex, With with)
 {
@@ -111,12 +111,13 @@ static cudaError_t with_pixel(enum lw_precision precision, bool input_complex, b
     return input_complex ? with(double2{}, 0.0) : with(0.0, 0.0);
 }
 
-/* A part of a channel's window: its pixel (0, 0) is row `row` of the input, column `column` of the continued image. */
+/* A part of a channel's window. Its pixel (0, 0) is row `row` of the input and column `column` of the image continued beyond its
+ * sides. */
 template <class Pixel, class Stored> struct Window {
     const lw_conv2d_block &b;
     int64_t channel, row, column;
 
-    /* Any pixel. */
+    /* Return pixel (y, x), wherever it lies. */
     LW_DEVICE Pixel at(int64_t y, int64_t x, bool &met) const
     {
         using Real = RealPartOf<Pixel>;
@@ -130,7 +131,7 @@ template <class Pixel, class Stored> struct Window {
         return finite_pixel<Pixel>(b, (const Stored *)b.input, input_index(b, channel, r) + c, met);
     }
 
-    /* Whether the pixels [0, n_rows) x [0, n_columns) all lie in the image. */
+    /* Return whether the pixels [0, n_rows) x [0, n_columns) all lie in the image. */
     LW_DEVICE bool is_inner(int64_t n_rows, int64_t n_columns) const
     {
         return column >= 0 && column + n_columns <= b.columns && row + n_rows <= input_rows(b) &&
@@ -141,8 +142,8 @@ template <class Pixel, class Stored> struct Window {
     LW_DEVICE int64_t origin() const { return input_index(b, channel, row) + column; }
 };
 
-/* The pixels [0, n_rows) x [0, n_columns) of a window to shared memory, rows `pitch` apart, by threads (x, y) of LANES
- * x GROUPS. Returns whether this thread met one that is not finite. */
+/* Copy the pixels [0, n_rows) x [0, n_columns) of a window to shared memory, with rows `pitch` apart. LANES x GROUPS threads take
+ * part; lanes run along a row (coalesced). Return whether this thread met a pixel that is not finite. */
 template <int LANES, int GROUPS, bool INNER, class Pixel, class Stored>
 LW_DEVICE bool load_rows(const Window<Pixel, Stored> &window, int n_rows, int n_columns, Pixel *to, int pitch)
 {
@@ -165,13 +166,13 @@ LW_DEVICE bool load_window(const Window<Pixel, Stored> &window, int n_rows, int 
                                               : load_rows<LANES, GROUPS, false>(window, n_rows, n_columns, to, pitch);
 }
 
-/* x 2^exponent, exactly but for results that are not normal numbers */
+/* Return x 2^exponent, exact unless the result is not a normal number. */
 LW_DEVICE float times_power(float x, int exponent) { return exponent == 0 ? x : scalbnf(x, exponent); }
 LW_DEVICE double times_power(double x, int exponent) { return exponent == 0 ? x : scalbn(x, exponent); }
 LW_DEVICE float2 times_power(float2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
 LW_DEVICE double2 times_power(double2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
 
-/* The same for sums of a thread, all at once. */
+/* Multiply all sums of a thread by 2^exponent. */
 template <class Pixel, int ROWS, int COLUMNS> LW_DEVICE void scale_sums(Pixel (&sums)[ROWS][COLUMNS], int exponent)
 {
     if (exponent == 0)

@@ -48,7 +48,7 @@ struct lw_image_thinning {
 cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
                                 const struct lw_image_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
-/** to[i] = from[i]^2, which float64 holds exactly. */
+/** Write the squares to[i] = from[i]^2, which float64 holds exactly. */
 cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);
 
 LW_C_END

@@ -12,7 +12,7 @@
 
 /* The size of the largest block, and the memory that follows from it. */
 struct lw_cuda_op_memory {
-    int64_t count, n_channels;      /* of the largest block */
+    int64_t count, n_channels;      /* size of the largest block */
     struct lw_slot_bytes slot;      /* bytes of input and products, needed both on the host and on the device */
     int64_t work_bytes;             /* device memory of a slot beyond input and products */
     int64_t op_bytes;               /* device memory for the operation's life */
@@ -22,7 +22,7 @@ struct lw_cuda_op_memory {
 
 /* One submitted block on the device. All work for it is enqueued on `stream`. */
 struct lw_cuda_op_block {
-    void *input;                    /* in the layout of struct lw_slot, on the device; may be overwritten */
+    void *input;                    /* layout as in struct lw_slot, on the device; may be overwritten */
     void *products[LW_OP_PRODUCTS];
     int64_t most_rows[LW_OP_PRODUCTS];      /* rows that a table has room for */
     void *work;                     /* scratch of the slot, memory.work_bytes */
