@@ -47,8 +47,7 @@ template <class Taps_> struct Strip {
     static constexpr int SPAN = strip_columns + SIDE - 1;               /* pixels that the warp needs of a row */
     static constexpr int LOADS = (SPAN + lanes - 1) / lanes;            /* loads per thread */
     static constexpr int PITCH = strip_columns + 4 * (VECTORS - 1);
-    static constexpr int ADDED = Taps::IS_PRODUCT ? across : 4 * VECTORS;       /* values of a row that a thread's outputs are
-                                                                                   summed of */
+    static constexpr int ADDED = Taps::IS_PRODUCT ? across : 4 * VECTORS;       /* terms that a thread takes from a row */
 };
 
 /* ---- rows of pixels ---------------------------------------------------------------------------------------------- */
@@ -148,7 +147,7 @@ template <int SIDE, int N> LW_DEVICE void sum_along(const float (&taps)[SIDE], c
             sums[j] = n == 0 ? taps[0] * x[j] : fma(taps[n], x[j + n], sums[j]);
 }
 
-/* Add a row of pixels to a row of outputs, with row m of the taps; x holds the pixels */
+/* Add a row of pixels to a row of outputs, with row m of the taps. */
 template <int SIDE, int N> LW_DEVICE void add_row(const SquareTaps<SIDE> &taps, int m, const float (&x)[N], float (&sum)[across])
 {
 #pragma unroll
@@ -158,7 +157,7 @@ template <int SIDE, int N> LW_DEVICE void add_row(const SquareTaps<SIDE> &taps, 
             sum[j] = fma(taps.tap[m * SIDE + n], x[j + n], sum[j]);
 }
 
-/* or, for a separable kernel, their sums along the row. */
+/* The same for a separable kernel; x holds sums of pixels along the row. */
 template <int SIDE> LW_DEVICE void add_row(const ProductTaps<SIDE> &taps, int m, const float (&x)[across], float (&sum)[across])
 {
 #pragma unroll
