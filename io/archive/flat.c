@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers on their way to samples, on the stack of the thread that reads. */
+/* Buffer for numbers that become samples, on the stack of the reading thread. */
 enum { BUFFER_BYTES = 64 << 10 };
 
 /* ---- describe ---------------------------------------------------------------------------------------------------------- */
 
-/* -1: more than 64 bits can count. */
+/* Return the bytes of the array; -1: more than 64 bits can count. */
 static int64_t count_bytes(const struct lw_flat *flat)
 {
     int64_t bytes = lw_values_bytes(&flat->values);
@@ -53,7 +53,7 @@ int lw_flat_describe(const struct lw_flat *flat, bool is_tiled, struct lw_datase
 int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_dataset_info now = {0};
-    lw_flat_describe(flat, true, &now, err);           /* without a look at the file */
+    lw_flat_describe(flat, true, &now, err);           /* does not check the file's size */
     return lw_archive_check_same(&now, info, err);
 }
 
@@ -98,11 +98,11 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out)
 
 /* ---- read -------------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of the file that are neighbours in one dimension. */
+/* Numbers that are neighbours in the file along one dimension. */
 struct piece {
-    int64_t first, step, count;         /* numbers of the array, in the file's order */
+    int64_t first, step, count;         /* indices of the array's numbers, in the file's order */
     char *to;
-    int64_t to_step;                    /* samples */
+    int64_t to_step;                    /* distance in memory, in samples */
 };
 
 static int64_t sample_bytes(const struct lw_flat_opened *opened)
@@ -110,7 +110,8 @@ static int64_t sample_bytes(const struct lw_flat_opened *opened)
     return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
 }
 
-/* With what lies between, where numbers are picked out; one by one where that is too much. */
+/* Read one piece. With a step, the numbers between the wanted ones are read, too, as far as the buffer reaches; beyond that, the
+ * wanted numbers are read one by one. */
 static int read_piece(const struct lw_flat_opened *opened, const struct piece *piece, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];
@@ -130,7 +131,7 @@ static int read_piece(const struct lw_flat_opened *opened, const struct piece *p
     return rc;
 }
 
-/* From one element of dimension d to the next. */
+/* Return the distance of neighbours along dimension d, in numbers of the file. */
 static int64_t stride_of(const struct lw_flat *flat, int d)
 {
     int64_t stride = 1;
@@ -143,7 +144,7 @@ static int64_t stride_of(const struct lw_flat *flat, int d)
     return stride;
 }
 
-/* The number of the file that element `number`, row-major, of dimensions [from, to) of a box begins at. */
+/* Return the index, in the file's order, of element `number` of dimensions [from, to) of a box, counted row-major. */
 static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *box, int from, int to, int64_t number)
 {
     int64_t place = 0;
@@ -154,8 +155,8 @@ static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *bo
     return place;
 }
 
-/* In pieces along the dimension whose elements are neighbours in the file. Of column-major arrays these are as far apart in memory
- * as all others are long. */
+/* Read a box in pieces along the dimension whose elements are neighbours in the file. In a column-major array these neighbours lie
+ * apart in memory, by the product of all other dimensions. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct lw_flat_opened *const opened = dataset;
@@ -163,7 +164,7 @@ int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
     const bool by_columns = flat->is_column_major, is_packed = box->n_runs == 1 || box->pitch == box->run;
     int inner = by_columns ? 0 : flat->n_dims - 1, rc = LW_OK;
     struct piece piece = {.step = box->step[inner], .count = box->count[inner], .to_step = 1};
-    /* Rows that are taken whole make one piece with their neighbours, as far as they stand side by side in memory, too. */
+    /* Join rows that are taken whole to one piece with their neighbours, as far as they are neighbours in memory, too. */
     while (!by_columns && inner > 0 && box->count[inner] == flat->dims[inner] && box->step[inner - 1] == 1 &&
            box->run % (piece.count * box->count[inner - 1]) == 0) {
         piece.count *= box->count[--inner];

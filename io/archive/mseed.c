@@ -1,8 +1,8 @@
-/* mseed.c - miniSEED as one of the formats of archive files.
+/* mseed.c - read miniSEED files.
  *
- * A channel is a dataset, /NET.STA.LOC.CHA, [time]. A file without a path stands for all its channels, [channel x time], in the
- * times that all of them have. With #2 behind it a path stands for one stretch, without a gap, counted from 0. Records are unpacked
- * when they are read, by several threads at a time. */
+ * A channel is a dataset /NET.STA.LOC.CHA, [time]. A file without a path is a dataset of all its channels, [channel x time], at the
+ * times that all of them have. A path that ends with #2 is the stretch with number 2, counted from 0, which has no gap. Records are
+ * unpacked when they are read, by several threads at a time. */
 #include "io/format.h"
 
 #include "base/integers.h"
@@ -34,7 +34,7 @@ struct choice {
     enum lw_scalar scalar;
     struct lw_file_stretch *stretches;       /* owned */
     int64_t n_stretches;
-    int64_t *from;                      /* owned; [n_stretches x n]: the sample of each channel that a stretch begins with */
+    int64_t *from;                      /* owned; [n_stretches x n]: sample of each channel with which a stretch begins */
 };
 
 static void release(struct choice *choice)
@@ -44,7 +44,7 @@ static void release(struct choice *choice)
     *choice = (struct choice){0};
 }
 
-/* "A, B, C and 5 more" */
+/* Write a list of names like "A, B, C and 5 more". */
 static const char *names_text(const struct lw_mseed_channel *channels, int64_t n, char *text, size_t size)
 {
     const size_t room_for_count = 32;
@@ -100,7 +100,7 @@ static int find_type(struct choice *choice, const char *file, struct lw_error *e
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------- */
 
-/* What follows the record in its stretch, with it. */
+/* Return the samples from the beginning of a record to the end of its stretch. */
 static int64_t count_from(const struct lw_mseed_channel *channel, int64_t record)
 {
     int64_t end = record + 1;
@@ -109,7 +109,7 @@ static int64_t count_from(const struct lw_mseed_channel *channel, int64_t record
     return (end < channel->n_records ? channel->records[end].first : channel->n_samples) - channel->records[record].first;
 }
 
-/* The stretches of a channel as it has them, also where they overlap. */
+/* Find the stretches of a single channel as they are, even if they overlap. */
 static int find_own(struct choice *choice, struct lw_error *err)
 {
     const struct lw_mseed_channel *const channel = &choice->channels[0];
@@ -129,17 +129,17 @@ static int find_own(struct choice *choice, struct lw_error *err)
     return LW_OK;
 }
 
-/* A walk through the stretches of a channel, on a grid of samples that begins at some time. */
+/* A walk through the stretches of a channel, on a grid of samples that all channels share. */
 struct walk {
     const struct lw_mseed_channel *channel;
-    struct lw_instant start;            /* of the grid */
-    int64_t record;                     /* that begins the stretch */
-    int64_t begin, end;                 /* on the grid */
-    int64_t first;                      /* sample of the channel, at `begin` */
+    struct lw_instant start;            /* time of the grid's sample 0 */
+    int64_t record;                     /* first record of the stretch */
+    int64_t begin, end;                 /* grid samples [begin, end) of the stretch */
+    int64_t first;                      /* the channel's sample at `begin` */
 };
 
-/* Go to the stretch that begins with the record, or a later one. Their places are rounded: one may not begin within the one
- * before. */
+/* Go to the stretch that begins with a record, or to the next one. Its place on the grid is rounded: it is moved if it would begin
+ * within the stretch before it. Returns false after the last stretch. */
 static bool go_to(struct walk *walk, int64_t record)
 {
     const struct lw_mseed_channel *const channel = walk->channel;
@@ -172,8 +172,8 @@ static int check_channels(const struct choice *choice, const char *file, struct 
     return LW_OK;
 }
 
-/* The times that all channels have, on the grid: stretches that no channel has a gap in. They are filled, one behind the other,
- * once there is memory for them. @return  how many there are */
+/* Find the stretches of time that all channels have, on the grid. They are counted, and stored one after the other if
+ * choice->stretches is allocated. @return  their number */
 static int64_t intersect(struct choice *choice, struct lw_instant start, struct walk *walks)
 {
     bool are_there = true;
@@ -203,7 +203,7 @@ static int64_t intersect(struct choice *choice, struct lw_instant start, struct 
     return kept;
 }
 
-/* The grid is that of the channel that begins last. */
+/* Find the common stretches, on the grid of the channel that begins last. */
 static int find_common(struct choice *choice, const char *file, struct lw_error *err)
 {
     struct lw_instant start;
@@ -240,7 +240,7 @@ static int keep_stretch(struct choice *choice, const char *file, int64_t number,
     return LW_OK;
 }
 
-/* What a path stands for, which may have the number of a stretch behind it. @param choice  to be released, whatever the outcome */
+/* Choose what a path names; a path may end with the number of a stretch. @param choice  to be released, also after an error */
 static int choose(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                   struct lw_error *err)
 {
@@ -258,13 +258,13 @@ static int choose(const struct lw_mseed_index *index, const char *file, const ch
     return rc;
 }
 
-/* A file with its index, and what is chosen of it. */
+/* An open file with its index, and the channels chosen from it. */
 struct opened {
     struct lw_mseed_index index;
     struct choice choice;
 };
 
-/* @param opened  to be closed, whatever the outcome */
+/* @param opened  to be closed, also after an error */
 static int open_choice(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
     *opened = (struct opened){0};
@@ -305,7 +305,7 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
                     names_text(choice->channels, choice->n, names, sizeof names));
 }
 
-/* As numbers, the same types. */
+/* Describe a dataset. Its type is the same when it is read for its numbers. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened opened;
@@ -380,7 +380,7 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* Short integers come as long ones; into long ones they may go. */
+/* Copy samples of a record. int16 samples are unpacked as int32; they may be copied to int16 or to int32. */
 static void copy_samples(enum lw_scalar scalar, const void *from, int64_t first, int64_t step, int64_t n, char *into)
 {
     const int64_t bytes = (int64_t)lw_scalar_bytes(scalar);
@@ -397,7 +397,7 @@ static void copy_samples(enum lw_scalar scalar, const void *from, int64_t first,
     }
 }
 
-/* Samples of channel c, a record at a time. */
+/* Read samples of channel c, record by record. */
 static int read_row(const struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, const struct lw_box_rows *rows,
                     char *into, struct lw_error *err)
 {
@@ -440,7 +440,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* What tells the channels apart: their names, in order. */
+/* Visit the names of the channels, in order: without them rows of the dataset could not be told apart. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     enum { MOST_TEXT = 32 << 10 };

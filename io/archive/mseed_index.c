@@ -17,22 +17,21 @@
 
 enum { HEADER_BYTES = 48, FRAME_BYTES = 64, MOST_IN_FRAME = 105, FIRST_RECORDS = 256, WINDOW_BYTES = 256 << 10, WHAT = 120 };
 
-/* Blockettes lie in the first HEAD bytes of a record, of which no more is looked at, lest a damaged one keep libmseed busy. Behind
- * what there is of a record in memory there are SLACK bytes that may be read: libmseed copies a blockette of type 2000 by the
- * length that it claims. */
+/* Blockettes are looked for in the first HEAD bytes of a record only, so that a damaged record cannot keep libmseed busy. SLACK
+ * bytes after a record in memory may be read, since libmseed copies a blockette 2000 by the length that the blockette claims. */
 enum { HEAD = 4096, SLACK = 1 << 16 };
 
 #define MICROSECONDS ((int64_t)1000000)
 
 struct lw_mseed_unpacker {
-    MSRecord *unpacked;         /* libmseed's, with the memory of its samples */
+    MSRecord *unpacked;         /* libmseed's record, with the memory of its samples */
     char record[];
 };
 
 /* ---- encodings ----------------------------------------------------------------------------------------------------------- */
 
-/* @param bytes  of a sample as it is stored; 0: Steim's frames
- * @param kind  libmseed's, of what it makes */
+/* @param bytes  size of a stored sample; 0: the encoding is one of Steim's
+ * @param kind   libmseed's letter for the unpacked type */
 static const struct encoding {
     int code;
     const char *text;
@@ -64,7 +63,8 @@ static void say_nothing(char *message)
     (void)message;
 }
 
-/* The first call of msr_unpack reads environment variables into globals that are only read from then on. */
+/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals, which are only read from then
+ * on. */
 void lw_mseed_make_ready(void)
 {
     static const char header[HEADER_BYTES] = "000001D AAAAA  AAAAA\x07\xd0\0\1\0\0\0\0\0\0\0\0\0\1\0\1";
@@ -93,7 +93,7 @@ void lw_mseed_unpacker_destroy(struct lw_mseed_unpacker *unpacker)
 
 /* ---- the header ---------------------------------------------------------------------------------------------------------- */
 
-/* A sequence number, a letter for the quality, a blank, and a time that exists. */
+/* A record begins with a sequence number, a letter for the quality, a blank, and a time that exists. */
 bool lw_mseed_begins(const char *at)
 {
     const unsigned char *const date = (const unsigned char *)at + 20;
@@ -103,7 +103,7 @@ bool lw_mseed_begins(const char *at)
     return false;
 }
 
-/* NET.STA.LOC.CHA; false: there is something in it that no name has. */
+/* Form the name NET.STA.LOC.CHA. Returns false if it has a character that names cannot have. */
 static bool find_name(const MSRecord *header, char name[LW_MSEED_NAME])
 {
     const char *const parts[] = {header->network, header->station, header->location, header->channel};
@@ -120,7 +120,7 @@ static bool find_name(const MSRecord *header, char name[LW_MSEED_NAME])
     return true;
 }
 
-/* The shortest decimal number that is the same float32: of 99.999, not of 99.9990005493. */
+/* Return the shortest decimal number with the same float32: 99.999, not 99.9990005493. */
 static double shortest(float rate)
 {
     char text[32];
@@ -144,7 +144,7 @@ static bool find_period(const MSRecord *header, struct lw_period *out)
     return lw_period_make((f < 0 ? -f : 1) * (m < 0 ? -m : 1), (f > 0 ? f : 1) * (m > 0 ? m : 1), out);
 }
 
-/* libmseed stops at a blockette that cannot be, or that is behind the bytes it was given. */
+/* Return whether libmseed has read all blockettes. It stops at an impossible one, and at one outside the bytes it was given. */
 static bool has_all_blockettes(const MSRecord *header)
 {
     const BlktLink *last = header->blkts;
@@ -180,8 +180,8 @@ static int take_header(const MSRecord *header, struct lw_mseed_record *record, c
     return LW_EDATA;
 }
 
-/* Read a header. record->bytes is 0 if the file ends within the record, n_samples if it is empty or a text. LW_EDATA: it is
- * damaged, or not read; `what` says what is wrong with it, and there is no other message.
+/* Read a header. Sets record->bytes to 0 if the file ends within the record, and n_samples to 0 if the record is empty or a text.
+ * LW_EDATA: the header is damaged or of an unsupported kind; the reason goes to `what`, not to a lw_error.
  * @param at         the record's first HEAD bytes, or as many as are available
  * @param available  bytes of the file from there on */
 static int read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t available, struct lw_mseed_record *record,
@@ -218,7 +218,7 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     const int rc = lw_bytes_read(fd, unpacker->record, record->offset, record->bytes, err);
     if (rc)
         return rc;
-    /* What libmseed is told was checked when the records were found. */
+    /* What was checked when the records were found must still hold for libmseed. */
     if (read_header(unpacker, unpacker->record, record->bytes, &now, what) || now.bytes != record->bytes ||
         now.n_samples != record->n_samples || now.data_offset != record->data_offset || now.encoding != record->encoding)
         return lw_fail(err, LW_EDATA, "the file changed while it was read");
@@ -230,7 +230,7 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     *samples = unpacked->datasamples;
     if (encoding->bytes)
         return LW_OK;
-    /* Steim's first frame says what the last sample is. */
+    /* Steim's first frame holds the value of the last sample. */
     const unsigned char *const frame = (const unsigned char *)unpacked->record + record->data_offset;
     const int64_t last = lw_field_signed(frame + 8, 4, unpacked->byteorder != 0);
     const int32_t found = ((const int32_t *)unpacked->datasamples)[record->n_samples - 1];
@@ -268,7 +268,7 @@ static int add_record(struct lw_mseed_index *index, const struct lw_mseed_record
     return LW_OK;
 }
 
-/* The records one after another, read in a window that moves on when less than a record's head is left in it. */
+/* Find the records one after the other. The window moves on when it holds less than the next record's HEAD bytes. */
 static int scan(struct lw_mseed_index *index, const char *name, struct lw_mseed_unpacker *unpacker, char *window,
                 struct lw_error *err)
 {
@@ -307,7 +307,7 @@ static int compare_records(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Samples between a record and the one before, to within half a sample; negative: they overlap. */
+/* Return the number of samples missing between the record before and this one, rounded; negative: the two overlap. */
 static int64_t missing_before(const struct lw_mseed_channel *channel, const struct lw_mseed_record *record)
 {
     const struct lw_mseed_record *const before = record - 1;
@@ -323,7 +323,7 @@ static int add_to_channel(const char *name, struct lw_mseed_channel *channel, st
 {
     const enum lw_scalar scalar = find_encoding(record->encoding)->scalar;
     const bool are_integers = lw_scalar_is_integer(scalar) && lw_scalar_is_integer(channel->scalar);
-    /* Rates that were measured may differ from record to record, each by much less than a sample of that record. */
+    /* Measured rates may differ from record to record, by much less than a sample over the whole record. */
     if (!(fabs(lw_period_seconds(record->period) / lw_period_seconds(channel->period) - 1) < 1e-4))
         return lw_fail(err, LW_EDATA, "'%.500s' has records of channel %s with %.9g Hz and, at byte %" PRId64 ", with %.9g Hz: "
                        "split it", name, channel->name, lw_period_rate(channel->period), record->offset,
@@ -336,7 +336,7 @@ static int add_to_channel(const char *name, struct lw_mseed_channel *channel, st
                        name, channel->name, one, record->offset, other);
     }
     if (scalar != channel->scalar)
-        channel->scalar = LW_INT32;         /* short integers fit long ones */
+        channel->scalar = LW_INT32;         /* int16 samples fit int32 */
     const int64_t missing = channel->n_records > 0 ? missing_before(channel, record) : 0;
     record->begins_stretch = channel->n_records == 0 || missing != 0;
     channel->n_stretches += record->begins_stretch;

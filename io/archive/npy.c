@@ -1,9 +1,9 @@
-/* npy.c - arrays as numpy.save writes them (numpy.lib.format: "NPY format", versions 1 to 3).
+/* npy.c - read arrays that numpy.save has written (numpy.lib.format: "NPY format", versions 1 to 3).
  *
- *     \x93NUMPY, version (2 bytes), length of the header (2 bytes, from version 2 on 4, little endian), header, numbers
+ *     \x93NUMPY, version (2 bytes), length of the header (2 bytes; 4 from version 2 on; little endian), header, numbers
  *
- * The header is a dictionary of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Dimensions are numpy's, in
- * Fortran's order, too; booleans are uint8. */
+ * The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Dimensions keep NumPy's order,
+ * also with fortran_order True. Booleans are read as uint8. */
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 
@@ -36,7 +36,7 @@ static int fail_header(const struct lw_dataset_info *info, const char *what, str
     return lw_fail(err, LW_EDATA, "'%s': its NumPy header %s", info->file, what);
 }
 
-/* The dictionary, as a text. @param flat  gets the offset of what follows it */
+/* Read the dictionary as a text. @param flat  offset is set to the byte after the header */
 static int read_header(int fd, const struct lw_dataset_info *info, char text[MOST_HEADER + 1], struct lw_flat *flat,
                        struct lw_error *err)
 {
@@ -58,7 +58,7 @@ static int read_header(int fd, const struct lw_dataset_info *info, char text[MOS
     return LW_OK;
 }
 
-/* What stands behind 'name': in the dictionary; NULL: no such entry. */
+/* Return the text after 'name': in the dictionary; NULL: there is no such entry. */
 static const char *find_entry(const char *header, const char *name)
 {
     char quoted[32];
@@ -74,7 +74,7 @@ static const char *find_entry(const char *header, const char *name)
     return at + strspn(at, " ");
 }
 
-/* '<f4' and the like: byte order, kind, bytes. */
+/* Parse a type like '<f4': byte order, kind, bytes. */
 static bool parse_type(const char *at, struct lw_values *values)
 {
     static const struct {
@@ -113,7 +113,7 @@ static int find_type(const struct lw_dataset_info *info, const char *header, str
                    info->file, (int)lw_min64(40, (int64_t)strcspn(at, "}")), at);
 }
 
-/* (3, 4), (5,) or (): single numbers. */
+/* Parse a shape like (3, 4) or (5,). A single number has the shape (). */
 static bool parse_shape(const char *at, struct lw_flat *flat)
 {
     if (*at++ != '(')

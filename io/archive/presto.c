@@ -1,9 +1,10 @@
-/* presto.c - time series of PRESTO: float32 numbers in NAME.dat, in this machine's order, and what they are in the text NAME.inf.
+/* presto.c - read time series of PRESTO: float32 numbers in NAME.dat, in this machine's byte order, described by the text NAME.inf.
  *
  *      Epoch of observation (MJD)             =  58543.330387241345000
  *
- * Nothing in NAME.dat tells what it is; the first line of the text does. Bins that PRESTO has filled up ("breaks", and up to a
- * length that is good to transform) are taken as they lie, as PRESTO does. (src/ioinf.c of PRESTO writes and reads the text.) */
+ * A NAME.dat file has no mark of its own; its format is recognised by the first line of NAME.inf. PRESTO fills bins in gaps
+ * ("breaks"), and at the end to reach a length that is good to transform. These bins are read like all others, as PRESTO does.
+ * Source: src/ioinf.c of PRESTO, which writes and reads the text. */
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 #include "io/notes/recorder.h"
@@ -27,7 +28,7 @@ static const char first_key[] = "Data file name without suffix";
 
 /* ---- the text -------------------------------------------------------------------------------------------------------- */
 
-/* "NAME.inf" of "NAME.dat". False: the name ends otherwise. */
+/* Turn "NAME.dat" into "NAME.inf". Returns false if the name has another ending. */
 static bool name_text(const char *file, char name[LW_MAX_PATH])
 {
     const size_t length = strlen(file), ending = strlen(".dat");
@@ -37,7 +38,7 @@ static bool name_text(const char *file, char name[LW_MAX_PATH])
     return true;
 }
 
-/* @param text  set; to be freed; NULL on failure */
+/* Read the text of a series. @param text  set to a text that the caller frees; NULL on failure */
 static int read_text(const char *file, char **text, struct lw_error *err)
 {
     char name[LW_MAX_PATH], why[96];
@@ -58,7 +59,7 @@ static int read_text(const char *file, char **text, struct lw_error *err)
     return rc;
 }
 
-/* The value behind "=", which stands in column 40, or is the last one of the line. False: it has none. */
+/* Copy the value after the "=" in column 40, or else after the last "=" of the line. Returns false if there is no value. */
 static bool take_value(const char *line, size_t length, char value[VALUE])
 {
     size_t at = EQUALS;
@@ -77,7 +78,7 @@ static bool take_value(const char *line, size_t length, char value[VALUE])
     return true;
 }
 
-/* The value of the line that begins with a key, blanks before it left aside. */
+/* Find the line that begins with a key, after any blanks, and copy its value. */
 static bool find(const char *text, const char *key, char value[VALUE])
 {
     for (const char *line = text; *line; ) {
@@ -95,7 +96,7 @@ static bool find_real(const char *text, const char *key, double *out)
     return find(text, key, value) && lw_parse_real(value, out) == LW_PARSE_OK && isfinite(*out);
 }
 
-/* The beginning of the text is looked at. */
+/* Recognise the format by the beginning of the text. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     char name[LW_MAX_PATH], start[sizeof first_key + 8] = "";
@@ -123,7 +124,7 @@ static int find_length(const char *text, const struct lw_dataset_info *info, int
                    *n, there);
 }
 
-/* Day and fraction are each exact: together they have more digits than float64. */
+/* Parse an epoch. Its day and its fraction are each taken exactly: together they have more digits than a float64. */
 static bool parse_epoch(const char *value, struct lw_instant *out)
 {
     __extension__ typedef __int128 wide;
@@ -219,7 +220,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
     return LW_OK;
 }
 
-/* Names as SIGPROC has them, where it has. */
+/* Visit the attributes, under SIGPROC's names where SIGPROC has the keyword. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {

@@ -1,10 +1,10 @@
-/* psrfits.c - PSRFITS in search mode: spectra [time x channel] of one polarisation, or the sum of two.
+/* psrfits.c - read PSRFITS files in search mode: spectra [time x channel] of one polarisation, or the sum of two.
  *
- *     /AA, /BB, /CR, /CI, /I, ..       a polarisation, named as POL_TYPE has it, by its number where that does not say
- *     /AA+BB                           the sum of two; of AA and BB it is the total power, which is what a file without path gives
+ *     /AA, /BB, /CR, /CI, /I, ..       a polarisation by its name in POL_TYPE, or by its number if POL_TYPE does not name it
+ *     /AA+BB                           the sum of two polarisations; AA+BB is the total power, and the default without a path
  *
- * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
- * tells, are not a number. */
+ * Values are integers if no row scales, shifts or weights its channels, else float32. Missing rows, found by OFFS_SUB, are filled
+ * with not a number. */
 #include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
@@ -21,17 +21,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME = 24 };           /* of a polarisation */
+enum { NAME = 24 };           /* room for a polarisation's name */
 
 /* A file open for reading samples. */
 struct opened {
     struct lw_dataset_info info;
     struct lw_psrfits table;
     struct lw_spectra spectra;
-    int64_t *slots;             /* [rows] where each would be if none were missing; NULL: none is */
+    int64_t *slots;             /* [rows] index that each row would have if none were missing; NULL: none is missing */
 };
 
-/* The keyword stands near the beginning of the first header. */
+/* Recognise the format by a keyword near the beginning of the first header. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     enum { CARD = 80, CARDS = 36 };
@@ -47,7 +47,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- which polarisations ---------------------------------------------------------------------------------------------- */
 
-/* As POL_TYPE has it, or its number where that does not tell. */
+/* Find the name of a polarisation in POL_TYPE; its number is its name if POL_TYPE does not have one for each. */
 static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME])
 {
     const char *const type = table->pol_type;
@@ -59,7 +59,7 @@ static void name_pol(const struct lw_psrfits *table, int64_t pol, char name[NAME
         snprintf(name, NAME, "%.*s", letters, type + pol * letters);
 }
 
-/* Polarisation of that name, -1: none. */
+/* Return the index of the polarisation with a name; -1: there is none. */
 static int64_t find_pol(const struct lw_psrfits *table, const char *text, size_t length)
 {
     char name[NAME];
@@ -71,7 +71,8 @@ static int64_t find_pol(const struct lw_psrfits *table, const char *text, size_t
     return -1;
 }
 
-/* A name of POL_TYPE may have a plus itself: AA+BB of a file with one. */
+/* Parse a path. The whole name is tried before its parts, since a name in POL_TYPE may contain a plus ("AA+BB" with one
+ * polarisation). */
 static bool parse_path(const char *path, const struct lw_psrfits *table, struct lw_spectra *out)
 {
     const char *const name = path + 1;
@@ -88,7 +89,7 @@ static bool parse_path(const char *path, const struct lw_psrfits *table, struct 
     return out->summed[0] >= 0 && out->summed[1] >= 0 && out->summed[0] != out->summed[1];
 }
 
-/* The path of the total power. False: names do not tell which polarisations it is in. */
+/* Find the path of the total power. Returns false if the names do not show which polarisations form it. */
 static bool find_power(const struct lw_psrfits *table, char *path, size_t size)
 {
     char name[NAME];
@@ -102,7 +103,7 @@ static bool find_power(const struct lw_psrfits *table, char *path, size_t size)
     return true;
 }
 
-/* Set which polarisations are summed, from info->path, and that to the path of the total power where none is given. */
+/* Set the polarisations to be summed, by info->path. An empty path is set to the path of the total power. */
 static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *out, struct lw_error *err)
 {
     char paths[160], name[NAME];
@@ -124,7 +125,7 @@ static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, 
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
-/* @param opened  to be released, whatever the outcome */
+/* @param opened  to be closed, also after an error */
 static int open_headers(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
     int rc;
@@ -145,7 +146,7 @@ static void close_file(void *dataset)
 
 static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
 
-/* `count` float32 of a row, in this machine's byte order. */
+/* Read `count` float32 numbers of a row into this machine's byte order. */
 static int read_floats(int fd, int64_t offset, int64_t count, float *values, struct lw_error *err)
 {
     const int rc = lw_bytes_read(fd, values, offset, count * (int64_t)sizeof *values, err);
@@ -154,7 +155,7 @@ static int read_floats(int fd, int64_t offset, int64_t count, float *values, str
     return rc;
 }
 
-/* Whether all numbers of a column are that one, in one row. */
+/* Check whether all numbers of a column have one value, in one row. */
 static int check_floats(int fd, int64_t offset, int64_t count, float wanted, bool *are_so, struct lw_error *err)
 {
     float values[LW_PATCH_CHANNELS];
@@ -168,7 +169,7 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
     return rc;
 }
 
-/* Whether stored numbers are the values: rows are looked at until one says otherwise. */
+/* Find whether stored numbers are the values. Rows are checked up to the first with another scale, offset or weight. */
 static int find_plain(const struct opened *opened, bool *is_plain, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -188,7 +189,7 @@ static int find_plain(const struct opened *opened, bool *is_plain, struct lw_err
     return rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", opened->info.file, reason.message) : LW_OK;
 }
 
-/* The middle of a row, 0 where no column tells. */
+/* Read the time of the middle of a row, in seconds; 0 if there is no column of times. */
 static int read_time(const struct opened *opened, int64_t row, double *seconds, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -203,10 +204,11 @@ static int read_time(const struct opened *opened, int64_t row, double *seconds, 
     return rc;
 }
 
-/* Where rows would be if none were missing, from the times of their middles. Some programs leave OFFS_SUB at 0: then none are.
- * A row may not begin where none can: half a row late, before the one before it, or a day later.
- * @param slots  of each row; may be NULL
- * @param n      set to the number of rows with the missing ones */
+/* Find the index that each row would have if none were missing, from the times of the rows' middles. Programs that leave OFFS_SUB
+ * at 0 have no missing rows. LW_EDATA: a row does not begin a whole number of rows after the row before it, or begins more than a
+ * day later.
+ * @param slots  set to each row's index; may be NULL
+ * @param n      set to the number of rows, with missing ones */
 static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -237,7 +239,8 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* The first row may not be the observation's first: its middle tells when it began, or else the number of rows before. */
+/* Describe the time axis. The first row may not be the first of its observation: the time of its middle gives its start, or else
+ * the number of rows before it. */
 static int describe_time(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -275,7 +278,8 @@ static int read_frequency(const struct opened *opened, int64_t channel, double *
     return rc;
 }
 
-/* DAT_FREQ of the first row; where it is a step as CHAN_BW says it, rounding left aside, that is the step. */
+/* Describe the frequencies by DAT_FREQ of the first row. They are regular if they follow a step; CHAN_BW is the step if it agrees
+ * but for rounding. */
 static int describe_frequency(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -302,7 +306,7 @@ static int describe_frequency(struct opened *opened, struct lw_error *err)
     return rc;
 }
 
-/* Types of stored samples and of what is made of them; gaps have room for what is not a number in float32 alone. */
+/* Set the types of samples. Float32 is also the type of data with missing rows, since only it has not a number. */
 static void settle_types(const struct lw_psrfits *table, bool is_plain, struct lw_spectra *out)
 {
     out->bits = (int)table->bits;
@@ -314,7 +318,7 @@ static void settle_types(const struct lw_psrfits *table, bool is_plain, struct l
         out->given = (struct lw_type){.scalar = LW_FLOAT32};
 }
 
-/* What rows say, once the headers are known. */
+/* Fill `info` from the rows, after the headers. */
 static int examine_rows(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -366,7 +370,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
         snprintf(info.path, sizeof info.path, "/%s", p < table.n_pols ? name : power + 1);
         if ((rc = describe(&info, err)))
             return rc;
-        /* Of rows that are there, which the file has room for. */
+        /* The size counts stored rows, not missing ones. */
         lw_archive_list(&info, storage, table.n_rows * (table.n_per_row * table.n_channels * table.bits / 8), visit, context);
     }
     return LW_OK;
@@ -374,7 +378,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* The type that was described tells whether rows are scaled, its shape whether rows are missing. */
+/* Open a described dataset. Its type shows whether rows are scaled, its shape whether rows are missing. */
 static int open_described(void *dataset, const struct lw_dataset_info *info, struct lw_error *err)
 {
     struct opened *const opened = dataset;
@@ -393,7 +397,7 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
     return find_slots(opened, opened->slots, &n, err);
 }
 
-/* @param neutral  what stands for numbers that there are none of */
+/* @param neutral  value of all numbers if there is no such column */
 static int read_column(const struct opened *opened, int64_t row, int64_t place, float neutral, int64_t channel, int64_t n,
                        float *values, struct lw_error *err)
 {
@@ -405,7 +409,7 @@ static int read_column(const struct opened *opened, int64_t row, int64_t place, 
     return LW_OK;
 }
 
-/* Scales, offsets and weights of a row, for the channels of a patch. */
+/* Read the scales, offsets and weights of a row, for the channels of a patch. */
 static int read_levels(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct lw_levels *out,
                        struct lw_error *err)
 {

@@ -1,12 +1,12 @@
-/* raw.c - numbers without a header, described by --format raw=TYPE,CHANNELS,ORDER,OFFSET.
+/* raw.c - read numbers without a header, described by --format raw=TYPE,CHANNELS,ORDER,OFFSET.
  *
- *     TYPE      int8 .. uint64, float16, float32, float64, with "be" or "le" behind it where the byte order is not this machine's,
- *               and "complex-" before it for pairs (re, im)
- *     CHANNELS  numbers side by side, 1 if left out
+ *     TYPE      int8 .. uint64, float16, float32, float64; then "be" or "le" where the byte order is not this machine's;
+ *               "complex-" before it for pairs (re, im)
+ *     CHANNELS  numbers at each time; 1 if left out
  *     ORDER     time-slow: all channels of a time, then the next time; time-fast: all times of a channel, then the next channel
- *     OFFSET    bytes before the first number, 0 if left out
+ *     OFFSET    bytes before the first number; 0 if left out
  *
- * What is left over at the end of the file, less than one number of each channel, is not read. */
+ * The end of the file is not read if it is shorter than one number of each channel. */
 #include "io/archive/flat.h"
 #include "io/archive/shared.h"
 
@@ -38,7 +38,7 @@ static bool parse_type(const char *text, struct lw_values *values)
     return lw_number_parse(name, &values->number);
 }
 
-/* The parts between commas, of which all but the first may be left out or empty. */
+/* Parse the parts between commas. All but the first may be left out or empty. */
 static bool parse_parts(const char *raw, struct description *out)
 {
     char text[64], *rest = text;
@@ -56,7 +56,7 @@ static bool parse_parts(const char *raw, struct description *out)
     return !offset || !*offset || (lw_parse_int(offset, &out->offset) == LW_PARSE_OK && out->offset >= 0);
 }
 
-/* One channel has one dimension. */
+/* Parse the description and find the array's shape. A single channel gives one dimension. */
 static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
 {
     const char *const raw = info->hints.raw;
@@ -96,7 +96,7 @@ static int describe(struct lw_dataset_info *info, struct lw_error *err)
 
 LW_FLAT_OPERATIONS(parse)
 
-/* Never asked: nothing in a file tells that it is raw. */
+/* Never called: no content of a file shows that the file is raw. */
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     (void)visit;

@@ -1,12 +1,12 @@
-/* segy.c - SEG-Y as one of the formats of archive files: traces of one length, [channel x time], or [time] of a single one.
+/* segy.c - read SEG-Y files: traces of one length as [channel x time], a single trace as [time].
  *
  *     | text [3200] | binary header [400] | more texts [3200 each] | trace header [240] | samples | trace header | samples ...
  *
- * No library reads it: the headers are a few numbers in fixed places, which are checked here one by one, and samples are read by
- * byte offset, by several threads at a time.
+ * No library is used: the headers are a few numbers in fixed places, each of which is checked here. Samples are read by byte
+ * offset, from several threads at a time.
  *
- * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and what revisions 0 and 1 have otherwise. The
- * standard counts bytes of the binary header from 3201, and those of a trace header from 1, as is done here. */
+ * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and the differences of revisions 0 and 1. As in the
+ * standard, bytes of the binary header are counted from 3201, and bytes of a trace header from 1. */
 #include "base/file.h"
 #include "base/integers.h"
 #include "io/archive/segy_codes.h"
@@ -22,22 +22,22 @@
 
 enum { TEXT_BYTES = LW_SEGY_TEXT_BYTES, BINARY_BYTES = 400, TRACE_BYTES = 240 };
 
-/* A file open for reading, and its headers. */
+/* An open file, and its headers. */
 struct segy {
     int fd;
     int64_t bytes;
     bool is_big;
     int revision;               /* 0, 1 or 2 */
     const struct lw_segy_format *format;
-    int64_t first_byte;         /* of the first trace's header */
-    int64_t header_bytes;       /* of every trace */
+    int64_t first_byte;         /* first byte of the first trace's header */
+    int64_t header_bytes;       /* bytes of each trace's headers */
     int64_t pitch;              /* bytes from one trace to the next */
     int64_t n_samples, n_traces;
     unsigned char text[TEXT_BYTES], binary[BINARY_BYTES];
-    unsigned char trace[TRACE_BYTES];       /* header of the first one */
+    unsigned char trace[TRACE_BYTES];       /* header of the first trace */
 };
 
-/* Traces whose headers are looked at. One that has another length moves all that follow, so that the last ones tell. */
+/* Most traces whose headers are checked. A trace of another length would move all later headers; the last ones show this. */
 #define MOST_LOOKED_AT ((int64_t)1 << 16)
 
 static const unsigned char *field_at(const struct segy *file, int byte)
@@ -45,7 +45,7 @@ static const unsigned char *field_at(const struct segy *file, int byte)
     return byte > TEXT_BYTES ? file->binary + byte - TEXT_BYTES - 1 : file->trace + byte - 1;
 }
 
-/* A field of the binary header, or of the first trace's header: a number in two's complement. */
+/* Return a field of the binary header or of the first trace's header, a number in two's complement. */
 static int64_t number_at(const struct segy *file, int byte, int bytes)
 {
     return lw_field_signed(field_at(file, byte), bytes, file->is_big);
@@ -58,7 +58,7 @@ static int64_t count_field(const struct segy *file, int byte)
 
 /* ---- byte order and revision ---------------------------------------------------------------------------------------------- */
 
-/* Revision 2 has a number that tells; otherwise the code of the format is a small number in one order only. */
+/* Find the byte order. Revision 2 has a number for it; otherwise the code of the sample format is a known one in one order only. */
 static int find_order(struct segy *file, const char *name, struct lw_error *err)
 {
     enum { IN_ORDER = 0x01020304, REVERSED = 0x04030201, IN_PAIRS = 0x02010403 };
@@ -123,8 +123,8 @@ static int find_pitch(struct segy *file, const char *name, struct lw_error *err)
     return LW_OK;
 }
 
-/* Revision 2 may say how many traces there are and that more texts follow them. Without that, what is behind the last whole trace
- * is none. */
+/* Find the number of traces. Revision 2 may give it, and may add texts behind the last trace. Otherwise bytes behind the last whole
+ * trace are ignored. */
 static int find_count(struct segy *file, const char *name, struct lw_error *err)
 {
     const int64_t claimed = file->revision == 2 ? number_at(file, 3513, 8) : 0;
@@ -140,7 +140,7 @@ static int find_count(struct segy *file, const char *name, struct lw_error *err)
     return LW_OK;
 }
 
-/* Take traces to have so many samples. LW_EDATA: there is none that is whole. */
+/* Set the length of traces. LW_EDATA: the file has no whole trace of this length. */
 static int set_length(struct segy *file, const char *name, int64_t n_samples, struct lw_error *err)
 {
     file->n_samples = n_samples;
@@ -160,7 +160,7 @@ static int read_headers(struct segy *file, const char *name, struct lw_error *er
         (rc = lw_bytes_read_file(file->fd, name, file->binary, TEXT_BYTES, BINARY_BYTES, err)) ||
         (rc = find_order(file, name, err)))
         return rc;
-    /* Revision 0 left the bytes free for anything. */
+    /* Revision 0 has no revision number: these bytes may be anything. */
     const int major = *field_at(file, 3501), minor = *field_at(file, 3502);
     file->revision = major == 0 && minor == 1 && !file->is_big ? 1 : major <= 2 ? major : 0;
     (void)((rc = find_first(file, name, err)) || (rc = find_length(file, name, err)) || (rc = find_pitch(file, name, err)) ||
@@ -175,8 +175,8 @@ static void close_file(void *dataset)
         close(file->fd);
 }
 
-/* LW_EDATA: headers do not agree with each other or with the file's size, or are of a kind that is not read.
- * @param out  to be closed, whatever the outcome */
+/* Open a file and check its headers. LW_EDATA: headers contradict each other or the file's size, or are of an unsupported kind.
+ * @param out  to be closed, also after an error */
 static int open_file(const char *name, struct segy *out, struct lw_error *err)
 {
     *out = (struct segy){0};
@@ -186,20 +186,20 @@ static int open_file(const char *name, struct segy *out, struct lw_error *err)
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------------- */
 
-/* In microseconds, of revision 2; 0: not said. */
+/* Return the interval of samples in microseconds, from revision 2's field; 0: not given. */
 static double extended_interval(const struct segy *file)
 {
     return file->revision == 2 ? lw_field_float64(field_at(file, 3273), file->is_big) : 0;
 }
 
-/* In microseconds, of the binary header or else the first trace; 0: not said. */
+/* Return the interval of samples in microseconds, from the binary header or else the first trace; 0: not given. */
 static int64_t usual_interval(const struct segy *file)
 {
     const int64_t usual = count_field(file, 3217);
     return usual > 0 ? usual : count_field(file, 117);
 }
 
-/* Years of two digits and times of an unknown zone tell no instant. */
+/* Find the time of the first sample. A year of two digits, or a time in an unknown zone, gives none. */
 static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
 {
     enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
@@ -217,13 +217,13 @@ static void find_start(const struct segy *file, struct lw_axis_metadata *axis)
     axis->scale = basis == GPS ? LW_TIME_GPS : LW_TIME_UTC;
 }
 
-/* A rate that a user gives stands instead of the file's. */
+/* Find sampling, start and unit. A rate given by the user replaces the file's. */
 static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
 {
     static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
     const int64_t unit = number_at(file, 203, 2);
     const double extended = extended_interval(file);
-    struct lw_period period;            /* in microseconds, which need not be whole */
+    struct lw_period period;            /* microseconds, not always whole */
     int64_t denominator;
     find_start(file, &info->axis);
     if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
@@ -237,14 +237,14 @@ static void find_sampling(const struct segy *file, struct lw_dataset_info *info)
 
 /* ---- traces ---------------------------------------------------------------------------------------------------------------- */
 
-/* Where a trace was recorded, in the units of the header. */
+/* Coordinates of a trace, in the units of the header. */
 enum { OFFSET, X, Y, N_PLACES };
 
 struct places {
     int64_t at[N_PLACES], scalar, unit;
 };
 
-/* How far the places are from even ones between the first trace's and the last one's. */
+/* Largest distances of places from evenly spaced ones between the first trace and the last. */
 struct spacing {
     struct places first, last;
     double off[N_PLACES];
@@ -269,9 +269,9 @@ static int read_trace_header(const struct segy *file, const char *name, int64_t 
     return LW_OK;
 }
 
-/* What headers of traces say that the file's does not. */
+/* Trace headers that contradict the file's headers. */
 struct dissent {
-    int64_t n, trace, said;     /* how many do; the first one's number and value */
+    int64_t n, trace, said;     /* number of traces; the first one's index and value */
 };
 
 static void note_dissent(struct dissent *dissent, int64_t trace, int64_t said)
@@ -287,8 +287,9 @@ static int64_t said_by(const struct segy *file, const unsigned char *trace, int 
     return (int64_t)lw_field_unsigned(trace + byte - 1, 2, file->is_big);
 }
 
-/* Whether traces that are as long as the first one says fill the file, and all say so: some are looked at.
- * @param other  set to the file with such traces */
+/* Return whether traces as long as the first trace's header has it would fill the file, and the headers of the last such traces
+ * agree.
+ * @param other  set to the file with traces of this length */
 static bool is_of_first_length(const struct segy *file, const char *name, struct segy *other)
 {
     enum { LOOKED_AT = 1024 };
@@ -303,7 +304,7 @@ static bool is_of_first_length(const struct segy *file, const char *name, struct
     return are_all;
 }
 
-/* Numbers that were rounded to whole ones are off by less than one. */
+/* Return whether places are evenly spaced. Numbers rounded to whole ones may be off by less than one. */
 static bool is_even(double off, double step)
 {
     return off == 0 || (off <= 1 && fabs(step) >= 2);
@@ -334,7 +335,7 @@ static void find_distance(const struct segy *file, const struct spacing *spacing
     snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
 }
 
-/* What n traces, spread evenly, say. @param lengths, intervals  what of that is not what the file says */
+/* Check n trace headers, spread evenly. @param lengths, intervals  set to contradictions with the file's headers */
 static int look_at_traces(const struct segy *file, const char *name, int64_t n, struct spacing *spacing,
                           struct dissent *lengths, struct dissent *intervals, struct lw_error *err)
 {
@@ -350,7 +351,7 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
         const double part = last > 0 ? (double)number / (double)last : 0;
         if ((rc = read_trace_header(file, name, number, trace, err)))
             return rc;
-        /* A header has 16 bits for the number of samples, and some have 0 there. */
+        /* A header has only 16 bits for the number of samples, and some programs write 0 there. */
         const int64_t length = said_by(file, trace, 115), interval = said_by(file, trace, 117);
         if (length != 0 && length != file->n_samples && file->n_samples <= UINT16_MAX)
             note_dissent(lengths, number, length);
@@ -366,10 +367,10 @@ static int look_at_traces(const struct segy *file, const char *name, int64_t n, 
     return rc;
 }
 
-/* Look at the headers of traces, of very many at some spread evenly. LW_EDATA where one says another length than the file, unless a
- * user names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another
- * interval, unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not
- * evenly spaced. */
+/* Check trace headers, at most MOST_LOOKED_AT of them, spread evenly. LW_EDATA: a length contradicts the file's headers, unless the
+ * user names the format; the length is then the traces' own if they agree and fit the file's size, else that of the binary header.
+ * LW_EDATA: an interval contradicts the file's, unless the user gives the rate.
+ * @param where  set to the distance along the traces, or to their number if they are not evenly spaced */
 static int check_traces(struct segy *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
 {
     struct dissent lengths = {0}, intervals = {0};
@@ -408,8 +409,8 @@ static int check_traces(struct segy *file, const struct lw_dataset_info *info, s
 
 /* ---- the format ------------------------------------------------------------------------------------------------------------ */
 
-/* The text is text and the headers agree: no number in the file says that it is SEG-Y. Programs that write no cards mostly write
- * the length of each trace. */
+/* Recognise the format by its text and by headers that agree, since SEG-Y has no magic number. Programs that write no cards in the
+ * text mostly write the length into each trace header. */
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
 {
     struct segy segy;
@@ -452,7 +453,7 @@ static int describe_open(struct segy *file, struct lw_dataset_info *info, struct
     return LW_OK;
 }
 
-/* All its formats that are read are among LW_SCALARS, or are given as one of them. */
+/* Describe the file's only dataset. Each supported format is read as one of LW_SCALARS. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct segy file;
@@ -492,12 +493,12 @@ static int open_described(void *dataset, const struct lw_dataset_info *info, str
         return rc;
     const int64_t length = info->dims[info->n_dims - 1];
     if (file->n_samples != length)
-        set_length(file, info->file, length, NULL);        /* what the traces say was taken */
+        set_length(file, info->file, length, NULL);        /* the length that check_traces took from the trace headers */
     set_shape(file, &now);
     return lw_archive_check_same(&now, info, err);
 }
 
-/* Samples to be converted are read to the end of their row in memory first. */
+/* Read a box. Samples to be converted are first read to the end of their row in memory. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct segy *const file = dataset;
@@ -520,7 +521,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* Names as segyio has them, where it has; of a trace, the first one's. */
+/* Visit header fields, under segyio's names where it has them; trace fields are those of the first trace. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     static const struct {

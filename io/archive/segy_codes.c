@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-/* Hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), of 1, 24 and 7 bits. The 24
- * bits fit a float32, and so the value is exact as long as its exponent fits, too: beyond that it becomes infinite, or is rounded
- * to what is there near 0. */
+/* Convert hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), with 1, 24 and 7 bits.
+ * The 24 bits fit a float32, so that a value is exact if its exponent fits, too. Larger values become infinite, smaller ones are
+ * rounded to subnormal numbers or 0. */
 static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)
 {
     for (int64_t i = 0; i < n; i++) {
         const uint32_t bits = (uint32_t)lw_field_unsigned(from + 4 * i, 4, is_big);
         const int exponent = 4 * ((int)(bits >> 24 & 0x7f) - 64) - 24;
-        const uint64_t power_bits = (uint64_t)(exponent + 1023) << 52;      /* of 2^exponent, a normal number */
+        const uint64_t power_bits = (uint64_t)(exponent + 1023) << 52;      /* bits of the double 2^exponent, a normal number */
         double power;
         memcpy(&power, &power_bits, sizeof power);
         const double size = (double)(int32_t)(bits & 0xffffff) * power;
@@ -76,14 +76,14 @@ const struct lw_segy_format *lw_segy_format_find(int code)
 
 /* ---- the text -------------------------------------------------------------------------------------------------------------- */
 
-/* Code page 37; what ASCII has not is a blank. */
+/* Code page 37; characters that ASCII lacks become blanks. */
 static const char from_ebcdic[] =
     "                                                                "
     "           .<(+|&         !$*); -/         ,%_>?         `:#@'=\""
     " abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    "
     "{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
 
-/* Blanks are the most common letter by far. */
+/* Decide by the blanks of either code: blanks are the most common character by far. */
 static bool is_ebcdic(const unsigned char *text)
 {
     int balance = 0;
@@ -92,7 +92,7 @@ static bool is_ebcdic(const unsigned char *text)
     return balance > 0;
 }
 
-/* Letters, blanks, ends of lines and tabs; a few bytes may be anything. Bytes of value 0 fill what text leaves, and are none. */
+/* A text has letters, blanks, ends of lines and tabs; a few other bytes are allowed. Zeros may fill a text with cards. */
 bool lw_segy_is_text(const unsigned char text[LW_SEGY_TEXT_BYTES], bool *has_cards)
 {
     enum { MOST_OTHERS = 32 };

@@ -1,4 +1,13 @@
-/* shared.h - what formats of archive files share: how they are recognised, described and listed, and numbers in their headers. */
+/* shared.h - help that the formats of archive files share: recognise, describe and list files, and read numbers in their headers.
+ *
+ * io/archive reads files that other programs have written. Each format is a table of functions (io/format.h) in its own file:
+ *
+ *     file -> recognise -> describe: shape, type, times -> open -> read (box by box, from any thread) -> samples in memory
+ *
+ *     flat.h       one contiguous array: raw.c, npy.c, presto.c, images in fits/
+ *     spectra.h    radio spectra of 1 to 32 bits: sigproc.c, psrfits.c (psrfits.h: their table)
+ *     mseed.c, segy.c     seismograms: records (mseed_index.h) and traces (segy_codes.h)
+ *     values.h     numbers as stored -> samples */
 #pragma once
 
 #include "io/format.h"
@@ -8,49 +17,49 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Read the first bytes of a file, if it has as many. LW_EIO: it cannot be opened. @param is_there  set */
+/** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to whether the file has so many bytes */
 int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err);
 
-/** Forget the path "/" of a file that holds one dataset, without a name. LW_EDATA: another path is given.
- * @param what  "a SEG-Y file" */
+/** Clear the path "/" in `info`, for a file with one dataset that has no name. LW_EDATA: there is another path.
+ * @param what  kind of file for the message, like "a SEG-Y file" */
 int lw_archive_take_no_path(struct lw_dataset_info *info, const char *what, struct lw_error *err);
 
-/** LW_EDATA: the file is no longer as it was described. */
+/** Return LW_EDATA with the message that the file changed while it was read. */
 int lw_archive_fail_changed(const char *file, struct lw_error *err);
 
-/** The same where shape or type of what the file holds now are not those that were described. */
+/** Check that shape and type of the file's dataset are still those that were described. LW_EDATA: they are not. */
 int lw_archive_check_same(const struct lw_dataset_info *now, const struct lw_dataset_info *described, struct lw_error *err);
 
-/** The dimension's name: "time". */
+/** Set the name of a dimension, like "time". */
 void lw_archive_name(struct lw_dataset_info *info, int dimension, const char *name);
 
-/** Call `visit` with what was described. @param storage  how samples lie: "1 bit, low bits first" */
+/** Call `visit` with a description of the dataset. @param storage  how its samples are stored, like "1 bit, low bits first" */
 void lw_archive_list(const struct lw_dataset_info *info, const char *storage, int64_t stored_bytes, lw_list_fn *visit,
                      void *context);
 
-/** Write row->shape: "[3 x 500]". */
+/** Write a shape like "[3 x 500]" into row->shape. */
 void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
-/** Begin an `info` to be listed: the name and size of its file. LW_EIO. */
+/** Start the `info` of a file that is to be listed: set name and size of the file. LW_EIO. */
 int lw_archive_info(const char *file, struct lw_dataset_info *info, struct lw_error *err);
 
-/* A box of one or two dimensions as rows of samples. */
+/* A box of one or two dimensions, seen as rows of samples. */
 struct lw_box_rows {
-    int64_t row, row_step, n;           /* rows of the dataset; 0 alone where it has one dimension */
-    int64_t first, step, count;         /* samples of each */
-    int64_t pitch;                      /* samples in memory, from one row to the next */
+    int64_t row, row_step, n;           /* rows: first, step, number; just row 0 in a dataset of one dimension */
+    int64_t first, step, count;         /* samples of each row: first one, step, number */
+    int64_t pitch;                      /* distance of rows in memory, in samples */
 };
 
-/** @param box  whose runs are one row each, or all of them in one */
+/** Return a box as rows. @param box  its runs are one row each, or one run holds all rows */
 struct lw_box_rows lw_archive_rows(const struct lw_box *box, int n_dims);
 
-/** The last of n numbers, in order, that is not above `value`; 0 if all are.
- * @param numbers  the first of them, `step` bytes apart */
+/** Return the index of the last of n ascending numbers that is not above `value`; 0 if all are above.
+ * @param numbers  the first number; the others follow at a distance of `step` bytes */
 int64_t lw_archive_find_last(const int64_t *numbers, size_t step, int64_t n, int64_t value);
 
-/* ---- numbers in the headers of files, of either byte order ---- */
+/* ---- numbers in the headers of files, in either byte order ---- */
 
-/** An unsigned number of 1 to 8 bytes. */
+/** Return an unsigned number of 1 to 8 bytes. */
 static inline uint64_t lw_field_unsigned(const unsigned char *at, int bytes, bool is_big)
 {
     uint64_t value = 0;
@@ -59,7 +68,7 @@ static inline uint64_t lw_field_unsigned(const unsigned char *at, int bytes, boo
     return value;
 }
 
-/** A number in two's complement of 1 to 8 bytes. */
+/** Return a number of 1 to 8 bytes in two's complement. */
 static inline int64_t lw_field_signed(const unsigned char *at, int bytes, bool is_big)
 {
     const int unused = 64 - 8 * bytes;
@@ -82,7 +91,7 @@ static inline double lw_field_float64(const unsigned char *at, bool is_big)
     return value;
 }
 
-/** Whether numbers of that byte order must be swapped on this machine. */
+/** Return whether numbers in this byte order must be swapped on this machine. */
 static inline bool lw_field_is_swapped(bool is_big)
 {
     return is_big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);

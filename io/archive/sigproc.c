@@ -1,11 +1,11 @@
-/* sigproc.c - SIGPROC's filterbank (.fil) and time series (.tim) files, as PRESTO and its kin read and write them.
+/* sigproc.c - read SIGPROC's filterbank (.fil) and time series (.tim) files, as PRESTO and similar programs read and write them.
  *
- *     /if/0, /if/1, ..     one IF (polarisation) each, [time x channel]; [time] where there is one channel
- *     /if/0+1              the sum of two
+ *     /if/0, /if/1, ..     one IF (polarisation) each, [time x channel]; [time] if there is one channel
+ *     /if/0+1              the sum of two IFs
  *
- * Nothing in the file says what its IFs are: with more than one, one must be named. Samples go on without gaps, low bits first. The
- * header is keywords between HEADER_START and HEADER_END, each a counted text with a value behind it whose kind the keyword implies
- * (SIGPROC's user guide, and what its users have added). */
+ * The file does not tell which polarisation an IF is, so that a file with several IFs needs a path. Samples are stored without
+ * gaps, low bits first. The header has keywords between HEADER_START and HEADER_END: each is a counted text, followed by a value
+ * whose kind the keyword implies. Source: SIGPROC's user guide, and keywords that users of SIGPROC have added. */
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
 
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some hundred bytes are usual. A table of frequencies takes 20 for each channel. */
+/* A header usually has some hundred bytes. A table of frequencies takes 20 bytes for each channel. */
 #define USUAL_HEADER_BYTES ((int64_t)4 << 10)
 #define MOST_HEADER_BYTES ((int64_t)4 << 20)
 
@@ -34,30 +34,30 @@ static const char first_name[] = "HEADER_START", last_name[] = "HEADER_END";
 enum kind { INTEGER, LONG, REAL, LETTER, TEXT, NOTHING };
 
 struct header {
-    bool is_swapped;            /* written on a machine of the other byte order: the samples are, too */
-    int64_t bytes;              /* of the header: where the samples begin */
+    bool is_swapped;            /* written on a machine of the other byte order, samples included */
+    int64_t bytes;              /* size of the header: samples begin there */
     int64_t bits, n_ifs, n_channels;
-    int64_t n_spectra;          /* nsamples, which few programs write; 0: it does not say */
-    int64_t sign;               /* 0: samples are not signed */
-    int64_t barycentric;        /* 1: times are those at the barycentre of the solar system */
+    int64_t n_spectra;          /* nsamples, which few programs write; 0: not known */
+    int64_t sign;               /* 0: samples are unsigned */
+    int64_t barycentric;        /* 1: times are at the barycentre of the solar system */
     double start_mjd;           /* 0: not known */
     double period_s;
-    double first_mhz, step_mhz; /* of the channels; step 0: not known */
-    double ra, dec;             /* as hhmmss.s and ddmmss.s: where the telescope points; both 0: not known */
-    double dispersion;          /* refdm: of a time series, that its channels were delayed for */
-    int64_t telescope, machine, beam;       /* numbers that SIGPROC gives; 0: not known */
+    double first_mhz, step_mhz; /* frequencies of the channels; step 0: not known */
+    double ra, dec;             /* pointing, as hhmmss.s and ddmmss.s; both 0: not known */
+    double dispersion;          /* refdm: dispersion measure that a time series was corrected for */
+    int64_t telescope, machine, beam;       /* numbers assigned by SIGPROC; 0: not known */
     char telescope_name[TEXT_ROOM];
-    int64_t n_listed;           /* frequencies, where they are listed one by one */
+    int64_t n_listed;           /* frequencies that are listed one by one */
 };
 
-/* Keywords, the kinds of their values, and where those that shape, type, time and frequency are made of go. What is carried says
- * more than that. */
+/* Keywords and the kinds of their values. Keywords that define shape, type, time or frequency have a place in struct header.
+ * Keywords with other information are carried over to a result (is_carried). */
 #define AT(member) offsetof(struct header, member)
 static const struct keyword {
     const char *name;
     enum kind kind;
     bool is_carried;
-    size_t place;               /* in the header; 0: none */
+    size_t place;               /* offset in struct header; 0: none */
 } keywords[] = {
     {"rawdatafile", TEXT, true, 0}, {"source_name", TEXT, true, 0}, {"telescope", TEXT, true, AT(telescope_name)},
     {"obs_date", TEXT, true, 0}, {"obs_time", TEXT, true, 0}, {"filename", TEXT, false, 0},
@@ -77,7 +77,7 @@ static const struct keyword {
 };
 #undef AT
 
-/* One keyword with its value. */
+/* A keyword with its value. */
 struct item {
     const struct keyword *keyword;
     int64_t integer;
@@ -85,9 +85,9 @@ struct item {
     char text[TEXT_ROOM];
 };
 
-/* The beginning of a file, and how far it is read. */
+/* The beginning of a file, and the position of the parser. */
 struct bytes {
-    const char *file;           /* for messages */
+    const char *file;           /* file name, for messages */
     unsigned char *all;
     int64_t n, at;
     bool is_big;
@@ -95,7 +95,7 @@ struct bytes {
 
 /* ---- keywords -------------------------------------------------------------------------------------------------------- */
 
-/* So many bytes. NULL: the header ends before them. */
+/* Take n bytes. Returns NULL where the header ends before them. */
 static const unsigned char *take(struct bytes *bytes, int64_t n, struct lw_error *err)
 {
     if (n <= bytes->n - bytes->at) {
@@ -111,7 +111,7 @@ static const unsigned char *take(struct bytes *bytes, int64_t n, struct lw_error
     return NULL;
 }
 
-/* A counted text; `room` includes its end. */
+/* Take a counted text. @param room  size of `text`, with its final zero */
 static int take_text(struct bytes *bytes, const char *what, char *text, int room, struct lw_error *err)
 {
     const int64_t begin = bytes->at;
@@ -145,7 +145,7 @@ static int take_value(struct bytes *bytes, struct item *item, struct lw_error *e
     return LW_OK;
 }
 
-/* The next keyword, from behind HEADER_START on; NULL behind HEADER_END. */
+/* Take the next keyword and its value, after HEADER_START. item->keyword is NULL at HEADER_END. */
 static int next_item(struct bytes *bytes, struct item *item, struct lw_error *err)
 {
     char name[NAME_ROOM];
@@ -166,7 +166,7 @@ static int next_item(struct bytes *bytes, struct item *item, struct lw_error *er
 
 /* ---- the beginning of a file ------------------------------------------------------------------------------------------ */
 
-/* The count before the first keyword tells the byte order. */
+/* Find the byte order by the length before HEADER_START. */
 static bool begins(struct bytes *bytes)
 {
     const size_t length = sizeof first_name - 1;
@@ -186,7 +186,7 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
     return rc;
 }
 
-/* So many bytes from the beginning of a file. */
+/* Read the first n bytes of a file. */
 static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_error *err)
 {
     lw_free(bytes->all);
@@ -197,7 +197,7 @@ static int read_beginning(int fd, struct bytes *bytes, int64_t n, struct lw_erro
     return lw_bytes_read_file(fd, bytes->file, bytes->all, 0, n, err);
 }
 
-/* The beginning of a file as far as its header may reach. @param bytes  whose `all` is to be freed on success */
+/* Read the beginning of a file, as far as its header may reach. @param bytes  on success, the caller frees `all` */
 static int open_header(const char *file, struct bytes *bytes, struct lw_error *err)
 {
     int fd, rc = lw_file_open_input(file, &fd, err);
@@ -216,9 +216,9 @@ static int open_header(const char *file, struct bytes *bytes, struct lw_error *e
     return rc;
 }
 
-/* ---- what is taken from it -------------------------------------------------------------------------------------------- */
+/* ---- values of the header --------------------------------------------------------------------------------------------- */
 
-/* Frequencies one by one are a first one and a step, if they are regular. */
+/* Store an item in the header. A list of frequencies becomes a first one and a step, which is NAN if they are not regular. */
 static void note(const struct item *item, struct header *header)
 {
     void *const place = (char *)header + item->keyword->place;
@@ -258,7 +258,7 @@ static int check(const char *file, const struct header *header, struct lw_error 
     return LW_OK;
 }
 
-/* LW_EDATA: the header does not end, has a keyword that nobody knows, or values that no file can have. */
+/* Read the header. LW_EDATA: the header has no end, an unknown keyword, or impossible values. */
 static int read_header(const char *file, struct header *out, struct lw_error *err)
 {
     struct bytes bytes;
@@ -275,7 +275,7 @@ static int read_header(const char *file, struct header *out, struct lw_error *er
     return rc ? rc : check(file, out, err);
 }
 
-/* What the header says beside shape, type, time and frequency, in its order. */
+/* Visit the keywords that do not define shape, type, time or frequency, in the header's order. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     struct bytes bytes;
@@ -297,7 +297,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 
 /* ---- which IF -------------------------------------------------------------------------------------------------------- */
 
-/* "3" of "/if/3", or "0" and "1" of "/if/0+1". */
+/* Parse "3" of "/if/3", or "0" and "1" of "/if/0+1". */
 static bool parse_path(const char *path, const struct header *header, struct lw_spectra *out)
 {
     static const char prefix[] = "/if/";
@@ -336,7 +336,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct header *header,
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* Spectra that are there as a whole; what follows the last one is left out. */
+/* Count the whole spectra of the file; bytes behind the last one are ignored. */
 static int count_spectra(const struct lw_dataset_info *info, const struct header *header, int64_t *out, struct lw_error *err)
 {
     int64_t spectrum_bits, bits;
@@ -371,7 +371,7 @@ static void describe_time(const struct header *header, struct lw_axis_metadata *
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric ? "barycentric " : "");
 }
 
-/* Of hhmmss.s or ddmmss.s the hours or degrees. */
+/* Return the hours or degrees of a number hhmmss.s or ddmmss.s. */
 static double from_sexagesimal(double value)
 {
     const double size = fabs(value), whole = floor(size / 1e4), minutes = floor(size / 100 - whole * 100);
@@ -397,7 +397,7 @@ static void describe_recorder(const struct header *header, struct lw_dataset_inf
     lw_recorder_point(recorder, 15 * from_sexagesimal(header->ra), from_sexagesimal(header->dec));
 }
 
-/* @param spectra  of a file that is not open */
+/* Read the header, and set shape and type. @param spectra  set, for a file that is not open */
 static int examine(struct lw_dataset_info *info, struct header *header, struct lw_spectra *spectra, struct lw_error *err)
 {
     int64_t n_spectra = 0;
@@ -503,7 +503,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return lw_patches_read(box, opened->info.n_dims, (int64_t)lw_type_bytes(opened->info.type), read_patch, opened, err);
 }
 
-/* One IF in whole bytes lies in the file as it is. */
+/* Samples of a single IF, in whole bytes, can be located in the file. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     const struct opened *const opened = dataset;

@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-/* Of the file, read at a time; and samples picked out of more, at a time. Both are on the stack of an I/O thread. */
+/* Bytes of the file that are read at a time, and samples from which some are picked at a time. Both are on an I/O thread's
+ * stack. */
 enum { RAW_BYTES = 64 << 10, PICKED_BYTES = 64 << 10 };
 
-/* Spectra are read with what lies between the wanted samples of two, where that is little. */
+/* Gap between the wanted samples of two spectra up to which they are read together. */
 enum { NEAR_BYTES = 4096 };
 
 static struct lw_type type_of(int bits, bool is_signed, int n_summed)
@@ -40,14 +41,14 @@ void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapp
 
 /* ---- stored samples -------------------------------------------------------------------------------------------------- */
 
-/* Whole bytes; `per` samples in each is a constant where this is called. */
+/* Unpack whole bytes. Each call has a constant `per`, the samples per byte. */
 static inline void unpack_bytes(const uint8_t unpacked[256][8], const uint8_t *raw, int64_t n_bytes, size_t per, uint8_t *out)
 {
     for (int64_t b = 0; b < n_bytes; b++)
         memcpy(out + b * (int64_t)per, unpacked[raw[b]], per);
 }
 
-/* n samples from number `skip` of the first byte on. */
+/* Unpack n samples, beginning with sample `skip` of the first byte. */
 static void unpack(const struct lw_spectra *spectra, const uint8_t *raw, int64_t skip, int64_t n, uint8_t *out)
 {
     const int64_t per = 8 / spectra->bits, head = skip > 0 ? lw_min64(per - skip, n) : 0;
@@ -66,10 +67,9 @@ static void unpack(const struct lw_spectra *spectra, const uint8_t *raw, int64_t
         memcpy(out + n_bytes * per, spectra->unpacked[raw[n_bytes]], (size_t)tail);
 }
 
-/* Bytes of the file from `offset` on that hold what a patch wants of one IF: a bit more at either end, where samples share
- * bytes. */
+/* Bytes of the file that hold one IF of a patch. Where samples share bytes, both ends may have further samples. */
 struct raw {
-    int64_t first_bit;                  /* of the first byte */
+    int64_t first_bit;                  /* first wanted bit in the first byte */
     uint8_t bytes[RAW_BYTES];
 };
 
@@ -85,7 +85,7 @@ static int read_raw(const struct lw_spectra *spectra, int64_t offset, const stru
     return lw_bytes_read(spectra->fd, raw->bytes, offset + first / 8, lw_divide_up(end, 8) - first / 8, err);
 }
 
-/* Samples of spectrum t of the patch, as they are stored. @param line  room for them, where they share bytes */
+/* Return the stored samples of spectrum t of the patch. @param line  room for the samples, used where they share bytes */
 static const void *raw_line(const struct lw_spectra *spectra, const struct lw_patch *patch, const struct raw *raw, int64_t t,
                             uint8_t *line)
 {
@@ -144,7 +144,7 @@ static void from_values(struct lw_type type, const double *values, int64_t n, vo
     }
 }
 
-/* One spectrum of the patch, from what was read of each IF. */
+/* Compute one spectrum of the patch from the raw bytes of each IF. */
 static void compute_line(const struct lw_spectra *spectra, const struct lw_patch *patch, const struct raw *raw,
                          const struct lw_levels *levels, int64_t t)
 {
@@ -171,7 +171,7 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
         spectra->n_summed == 1 && !levels && given.scalar == stored.scalar && given.is_swapped == stored.is_swapped;
     struct raw raw[LW_MAX_SUMMED];
     struct lw_patch part = *patch;
-    /* Spectra whose bytes, with those between them, fit what is read at a time. */
+    /* Number of spectra whose bytes, with the bytes between them, fit the buffer. */
     const int64_t stride = spectrum_samples(spectra) * spectra->bits, width = patch->n_channels * spectra->bits;
     const int64_t at_once = (stride - width) / 8 > NEAR_BYTES ? 1 : (8 * (RAW_BYTES - 2) - width) / stride + 1;
     for (int64_t rest = patch->n_times; rest > 0; rest -= part.n_times) {
@@ -195,7 +195,7 @@ int lw_spectra_read(const struct lw_spectra *spectra, int64_t offset, const stru
     return LW_OK;
 }
 
-/* Read the channels between as well, and take every step-th. */
+/* Read every step-th channel, by reading the channels between them, too. */
 static int read_picked(lw_patch_fn *read, const void *dataset, struct lw_patch patch, int64_t step, int64_t bytes,
                        struct lw_error *err)
 {

@@ -42,7 +42,7 @@ int64_t lw_values_bytes(const struct lw_values *values)
 
 /* ---- the type of the samples ------------------------------------------------------------------------------------------ */
 
-/* The scalar that is the number; false: none of LW_SCALARS is. */
+/* Find the scalar type that equals a stored type. Returns false if LW_SCALARS has none. */
 static bool find_same(enum lw_number number, enum lw_scalar *scalar)
 {
     return lw_scalar_parse(table[number].text, scalar) && *scalar < LW_N_SCALARS;
@@ -77,10 +77,10 @@ struct lw_type lw_values_type(const struct lw_values *values)
 
 /* ---- conversion ------------------------------------------------------------------------------------------------------- */
 
-/* Numbers that are converted at a time, in a cache. */
+/* Numbers that are converted at a time, few enough for a cache. */
 enum { BLOCK = 512 };
 
-/* The n x parts numbers of some values as float64, blanks as NaN. */
+/* Load n values as float64, complex ones as pairs; blanks become NaN. */
 static void load(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, double *numbers)
 {
     const int64_t parts = values->is_complex ? 2 : 1, bytes = lw_number_bytes(values->number);
@@ -137,7 +137,7 @@ static void convert_by_float64(const struct lw_values *values, const char *from,
     }
 }
 
-/* Adding half of the range is flipping the highest bit. */
+/* Convert by flipping the highest bit, which adds half of the range. */
 static void convert_about_middle(const struct lw_values *values, const char *from, int64_t from_step, int64_t n, char *to,
                                  int64_t to_step)
 {

@@ -13,7 +13,7 @@ enum { LW_MOST_MISSING = 4, LW_PACKING_TEXT = 240 };
 struct lw_packing {
     bool is_on;                 /* false: stored numbers are the values; the members below do not count */
     bool has_other_sign;        /* signed integers are to be read as unsigned, and unsigned as signed */
-    double scale, offset;       /* of complex numbers, only the real part gets the offset */
+    double scale, offset;       /* a complex number gets the offset in its real part only */
     double low, high;           /* valid range of real numbers; infinite: no limit */
     int n_missing;
     double missing[LW_MOST_MISSING];

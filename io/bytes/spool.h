@@ -17,7 +17,7 @@
 enum { LW_MERGE_MOST = 128 };       /* runs that are merged at a time */
 
 struct lw_row_type {
-    int64_t bytes;                  /* of one row */
+    int64_t bytes;                  /* size of a row */
     int (*compare)(const void *a, const void *b);       /* order of rows, as for qsort */
 };
 

@@ -150,7 +150,7 @@ struct lw_store {
     size_t reserved_bytes;
     char *file;                 /* mapping of the whole file, aligned for huge pages; NULL: the file is not mapped */
     atomic_int n_refusals;      /* refused huge pages since the last one that was made */
-    atomic_bool is_huge[];      /* for each part: a huge page has been made of it */
+    atomic_bool is_huge[];      /* [parts] whether a huge page has been made of the part */
 };
 
 /* Put one huge page in the place of 512 pages. The kernel enters each page of a file under the file's lock. On a RAM disk, this

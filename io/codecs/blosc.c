@@ -24,7 +24,7 @@ static int64_t decode(void *state, const char *from, int64_t bytes, char *to, in
 
 const struct lw_codec lw_codec_blosc = {
     .failure = "Blosc finds its data damaged",
-    .state_bytes = 4 << 20,             /* for each call: three of Blosc's blocks, each up to 1 MiB where Blosc chose the size */
+    .state_bytes = 4 << 20,             /* three of Blosc's blocks for each call, each up to 1 MiB where Blosc chose the size */
     .decode = decode,
     .claim = claim,
 };

@@ -18,9 +18,9 @@ enum lw_filter_id {
 
 struct lw_filter {
     enum lw_filter_id kind;
-    enum lw_codec_id codec;             /* for LW_FILTER_CODEC and later kinds */
-    int64_t element_bytes;              /* for shuffle and bitshuffle */
-    int64_t block_bytes;                /* for bitshuffle (a multiple of eight elements) and for LZ4's blocks; else 0 */
+    enum lw_codec_id codec;             /* library of LW_FILTER_CODEC and the kinds after it */
+    int64_t element_bytes;              /* shuffle and bitshuffle: bytes of an element */
+    int64_t block_bytes;                /* bitshuffle: a multiple of eight elements; LZ4's blocks: their size; else 0 */
 };
 
 /** Return whether this build can undo the filter. */
