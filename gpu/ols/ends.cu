@@ -1,5 +1,9 @@
-/* One block per filter, channel and end: its threads share the taps, and add up in a tree, so that the sum is always the same.
- * Little work, however long the axis. */
+/* ends.cu - kernel for the first and the last output of the axis of a folded derivative.
+ *
+ * One thread block computes one output: one filter, one channel, one end. Thread t sums the products of taps t, t + 256, .., so
+ * that a warp reads neighbouring taps and, time fast, neighbouring samples: coalesced. A tree in shared memory (256 complex
+ * doubles, 4 KB) then adds the threads' sums in a fixed order, so that the same input always gives the same bits. The work does not
+ * grow with the axis, so nothing hides the latency of its loads. */
 #include "gpu/ols/ends.h"
 
 #include "gpu/device/stored.cuh"
@@ -13,7 +17,7 @@ struct Sum {
     bool bad;
 };
 
-/* Thread t's taps t, t + 256, ... of the output whose newest sample is `newest`. */
+/* Return thread t's sum over the taps t, t + 256, .. of the output whose newest sample is `newest`. */
 template <typename Real, typename Stored>
 __device__ static Sum sum_taps(const lw_ends &e, const double *taps, int64_t channel, int64_t newest)
 {

@@ -1,4 +1,4 @@
-/* ends.h - the first and the last output of the axis of a derivative that is folded into the filters, see signal/post.h. C. */
+/* ends.h - first and last output of the axis for a derivative that is folded into the filters (signal/post.h). C. */
 #pragma once
 
 #include "base/linkage.h"
@@ -8,28 +8,28 @@
 
 LW_C_BEGIN
 
-/* One block, on the device. */
+/* One block; all pointers are device memory. */
 struct lw_ends {
-    const void *input;              /* as in struct lw_slot, in this machine's byte order */
-    void *output;                   /* likewise, float or double by `precision` */
-    const double *taps;             /* [n_filters x n_taps (x 2 if complex)]: h * [1, -1], D samples apart */
+    const void *input;              /* samples as in struct lw_slot, in this machine's byte order */
+    void *output;                   /* outputs as in struct lw_slot, float or double by `precision` */
+    const double *taps;             /* [n_filters x n_taps (x 2 if complex)]: h * [1, -1], the 1 and the -1 D samples apart */
     struct lw_type input_type;
-    enum lw_precision precision;    /* of the outputs; decides what is finite */
+    enum lw_precision precision;    /* precision of the outputs; also decides which samples are finite */
     enum lw_layout layout;
     enum lw_nan nan;
     bool taps_complex, output_complex;
     int n_filters;
-    int64_t n_taps;                 /* M + D */
-    int64_t halo;                   /* M - 1 + 2 D: of the block */
-    int64_t count, n_channels;      /* of the block */
-    int64_t every;                  /* D: of these outputs only every D-th is kept in the end */
-    int64_t last;                   /* which output of the block is the last one of the axis that is kept */
-    int64_t row, last_place;        /* outputs of a channel that there are of the block; which of them that is */
-    bool has_first, has_last;       /* whether the axis begins with the block, and has its last output in it */
+    int64_t n_taps;                 /* taps of one of these filters, M + D */
+    int64_t halo;                   /* halo samples of the block, M - 1 + 2 D */
+    int64_t count, n_channels;      /* samples and channels of the block */
+    int64_t every;                  /* D: only every D-th output of the axis is kept in the end */
+    int64_t last;                   /* number of the axis' last kept output, counted in outputs of the block at the full rate */
+    int64_t row, last_place;        /* outputs of a channel in `output`; place of the axis' last kept output among them */
+    bool has_first, has_last;       /* whether the axis begins with this block; whether its last kept output is in this block */
 };
 
-/** Overwrite these outputs, of all filters and channels; each is a sum in double, and NaN if it touches a sample that is not
- * finite. Launches nothing for a block without them. */
+/** Enqueue the computation of the first and the last output of the axis, if the block has them, for all filters and channels. Each
+ * is a sum in double; it is NaN if one of its samples is not finite. Launches nothing for a block that has neither. */
 cudaError_t lw_cuda_ols_ends(const struct lw_ends *ends, cudaStream_t stream);
 
 LW_C_END

@@ -1,10 +1,14 @@
-/* One thread per output, neighbours in a warp: every access is coalesced. The blocks' sums are described there. */
+/* find.cu - kernels that search a filtered series in device memory.
+ *
+ * find_crossings has one thread per output of a filter; find_best has one per output, which loops over the filters. Neighbouring
+ * threads take neighbouring outputs in memory, so every access is coalesced. There is no shared memory; other warps of the SM hide
+ * the latency of the loads. find_blocks is described above its code. */
 #include "gpu/ols/find.h"
 
 #include "gpu/device/search.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
+static constexpr int64_t most_blocks = 1 << 20;         /* a grid-stride loop takes what is beyond */
 
 static unsigned blocks_for(int64_t n, int64_t each)
 {
@@ -12,7 +16,7 @@ static unsigned blocks_for(int64_t n, int64_t each)
     return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
 }
 
-/* Calls `start` with a value of the type of the outputs. */
+/* Call `start` with a value of the outputs' type. */
 template <typename Start> static cudaError_t launch(const lw_series &s, Start start)
 {
     if (s.precision == LW_SINGLE)
@@ -27,7 +31,7 @@ template <typename Value> __device__ static const Value *values_of(const lw_seri
     return static_cast<const Value *>(s.values);
 }
 
-/* First scale of a channel, at an output of the axis. */
+/* Return the scale of filter 0 for a channel at output `index` of the axis. */
 template <typename Value> __device__ static auto scales_of(const lw_series &s, int64_t channel, int64_t index)
 {
     const int64_t number = s.stretch > 0 && index > s.first_stretch ? (index - s.first_stretch) / s.stretch : 0;
@@ -35,7 +39,7 @@ template <typename Value> __device__ static auto scales_of(const lw_series &s, i
     return static_cast<const RealPart<Value> *>(s.scales) + (row + s.channel + channel) * s.n_filters;
 }
 
-/* Output o of a channel, in a plane of `count` outputs of each. */
+/* Return the place of a channel's output o in a plane that has `count` outputs per channel. */
 __device__ static int64_t place_of(const lw_series &s, int64_t channel, int64_t o, int64_t count)
 {
     return s.layout == LW_TIME_SLOW ? o * s.n_channels + channel : channel * count + o;
@@ -116,10 +120,14 @@ cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int
 
 /* ---- blocks --------------------------------------------------------------------------------------------------------
  *
- * A team of threads adds up a block: each every team-th output, then in a tree. The team's size follows from the layout and from
- * D. Time fast, the members of a team are neighbours, time slow the teams of adjacent channels are. */
+ * A team of 1, 32 or 256 threads adds up one block of one channel and filter: each member takes every team-th output, then a tree
+ * in shared memory adds the members' sums. The layout and D decide the team's size, so that the order of additions depends on the
+ * block alone. Time fast, the members of a team are neighbouring threads, which read neighbouring outputs: coalesced, except for
+ * teams of one thread (D < 32), whose reads the caches serve. Time slow, neighbouring threads belong to teams of adjacent channels,
+ * whose outputs are neighbours: coalesced. Shared memory: 256 sums, 10 KB (float outputs) or 14 KB (double). A block has few sums
+ * to exchange; other blocks of the SM hide its barriers. */
 
-/* A sum of |y|^2. The squares of float neither over- nor underflow in double. */
+/* Sum of |y|^2. Squares of floats neither overflow nor underflow in double. */
 template <typename Real> struct Squares {
     double sum;
 
@@ -128,7 +136,8 @@ template <typename Real> struct Squares {
     __device__ double root(double scale) const { return sqrt(sum * scale); }
 };
 
-/* Those of double might: large and small ones have sums of their own, of squares divided by 2^1200 and multiplied with it. */
+/* Squares of doubles might overflow or underflow. Large and small ones therefore have their own sums, of squares divided by 2^1200
+ * and multiplied by 2^1200. */
 template <> struct Squares<double> {
     double sum, large, small;
 
@@ -194,11 +203,11 @@ __device__ static void put_statistics(const lw_statistics &b, int64_t i, const S
         static_cast<Real *>(b.rms)[i] = static_cast<Real>(sums.squares.root(scale));
 }
 
-/* Who works on what. */
+/* The work of a thread. */
 struct Place {
-    int64_t item;                   /* a block of a channel and filter: its place in the arrays */
-    int lane;                       /* of the team */
-    int step;                       /* threads from one member of a team to the next */
+    int64_t item;                   /* number of its block in the arrays of results, over filters, channels and blocks */
+    int lane;                       /* number of the thread in its team */
+    int step;                       /* distance in threads between neighbouring members of a team */
 };
 
 template <int TEAM> __device__ static Place team_place(const lw_series &s)

@@ -1,12 +1,12 @@
-/* ols.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
+/* ols.c - the operation `ols` of the CUDA engine: the choice of a path, its memory, and the steps of a block:
  *
- *     input -> NaN to zero -> filter (segments, direct or long), and what is made of the series
+ *     input -> NaN to zero -> filter (segments, direct or long), and --post
  *           -> output type -> NaN marked -> ends of a derivative -> output
  *
- * What is sought in the series is found beside that (gpu/ols/search.c), where the series is not wanted, instead of it.
- * Steps that a type does not need are not launched. Where every D-th output is wanted, the filter stores only these if there
- * is a kernel for it; else they are picked when the output type is made. A derivative that is not interpolated is folded into
- * the taps and needs no kernel of its own but for the axis' two ends. */
+ * Steps that a type does not need are not launched. A search (gpu/ols/search.c) runs beside these steps, or in their place if the
+ * series itself is not wanted. Where only every D-th output is wanted, the filter stores only these if there is a kernel for that;
+ * else they are picked during the conversion to the output type. A derivative that is not interpolated is folded into the taps, and
+ * needs a kernel of its own only for the two ends of the axis. */
 #include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/device/convert.h"
@@ -22,13 +22,13 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* A folded derivative is part of the filters. */
+/* Return the taps that the kernels see: a derivative that is folded into the filters makes them longer. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
 }
 
-/* What the kernels see. Where something is sought beside, all of the series is computed, and thinned out later. */
+/* Return the spec that the kernels see. A search needs the whole series, so thinning out is then left to a later step. */
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
     const struct lw_post post = spec->ols.post;
@@ -42,8 +42,8 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     };
 }
 
-/* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. Where neither is
- * asked for and both can do it, what costs less. */
+/* Choose the path: a kernel if one holds the filter in the wanted segment, else the long path, which takes any segment. Where no
+ * segment was asked for and both can do it, the cheaper one is taken. */
 static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out, struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
@@ -123,7 +123,7 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
-/* What is kept for the operation's life. */
+/* Lay out the device memory that lives as long as the operation. Returns its bytes. */
 static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
 {
     struct lw_arena arena = {.base = ols->memory};
@@ -135,7 +135,7 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     return arena.used;
 }
 
-/* Device memory during create: the taps in double, and what the long path needs to transform them. */
+/* Device memory needed only during create: the taps in double, and work memory of the long path to transform them. */
 struct setup {
     void *taps, *work;
 };
@@ -154,10 +154,10 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-/* Whether a kernel stores only what is kept of the series. */
+/* Return whether the kernel stores only those outputs of the series that are kept. */
 static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
 
-/* Numbers of the series of all filters, for so many outputs. */
+/* Return the reals of the series of all filters, for `count` outputs of n_channels channels. */
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
 {
     return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
@@ -168,13 +168,13 @@ int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_
     return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
 }
 
-/* Whether the series is thinned out after it is computed. */
+/* Return whether the series is thinned out after it has been computed. */
 static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
     return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
 }
 
-/* Or thins it out. */
+/* Return whether the computed outputs need another pass: to convert them or to thin them out. */
 static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
     return spec->output.scalar != computed_scalar(spec) || thins_output(spec, resolved);
@@ -184,7 +184,7 @@ static bool wants_series(const struct lw_op_spec *spec) { return lw_search_produ
 
 /* Parts of a slot's work memory. */
 struct parts {
-    void *computed;                 /* outputs before they are converted */
+    void *computed;                 /* outputs in the computing precision, before conversion */
     void *search;
 };
 
@@ -214,7 +214,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 {
     struct lw_ols_resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
-        return;                     /* cannot be: the plan was made from the same spec */
+        return;                     /* cannot happen: the plan was made from the same spec */
     struct setup setup;
     struct lw_ols_state counted = {0};
     memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
@@ -226,7 +226,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
 
-/* What is made on the host for the device; the copies on the host must live until the stream is done. */
+/* An array that the host fills for the device. The host's copy must live until the work on the stream has finished. */
 struct array {
     void *host, *device;
     int64_t bytes;
@@ -266,7 +266,7 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct setup *set
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
-/* Everything that needs the set-up memory, which is gone again afterwards. */
+/* Do everything that needs the set-up memory, and free that memory again. */
 static int prepare(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_op_spec *const spec = &op->spec;
@@ -335,7 +335,7 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_
 
 static bool is_slow(const struct lw_op *op) { return op->spec.layout == LW_TIME_SLOW; }
 
-/* The piece's channels in the block's input, from sample `skip` of its row on. */
+/* Return the place of the piece's channels in the block's input, from sample `skip` of their rows on. */
 static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, int64_t skip)
 {
     const int64_t row = op->plan.halo + work->block.count;
@@ -388,13 +388,13 @@ static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
     return &((const struct lw_ols_state *)op->state)->resolved;
 }
 
-/* Outputs as they are computed; where the result is of another type, they are converted in the end. */
+/* Return where outputs are computed to: work memory if a later pass converts them, else the product itself. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return converts_output(&op->spec, resolved_of(op)) ? parts_of(op, work).computed : work->products[0];
 }
 
-/* The block's own outputs. */
+/* Return the piece that holds the block's own outputs. */
 static struct lw_ols_piece own_piece(const struct lw_op *op, const struct lw_block *block)
 {
     return (struct lw_ols_piece){
@@ -402,7 +402,7 @@ static struct lw_ols_piece own_piece(const struct lw_op *op, const struct lw_blo
     };
 }
 
-/* Every D-th output of the axis, converted. */
+/* Enqueue the copy of every D-th output of the axis to the product, converted. */
 static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
@@ -452,7 +452,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
 }
 
-/* The search, if there is one, reports what is not a number. */
+/* A search, if there is one, reports the samples that are not finite, so this step is then silent. */
 static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_ols_piece piece = own_piece(op, &work->block);

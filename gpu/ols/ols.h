@@ -1,12 +1,20 @@
-/* ols.h - what the operation `ols` keeps, and the steps of a block that the series (ols.c) and what is sought in it (search.c)
- * share. C. */
+/* ols.h - state of the operation `ols` of the CUDA engine. C.
+ *
+ * A block of samples passes through this folder so:
+ *
+ *     input -> filter (kernels/, direct/ or long/) -> series -> marked, thinned out, converted (ols.c) -> result
+ *                                                 \-> crossings, best filter, blocks (search.c, find.cu)
+ *
+ * This header holds what the two sources share: the state of the operation, a piece of a block, and the steps for a piece.
+ * kernels/kernels.h is the door to the kernels, long/long.h to filters that no kernel holds. repair_nan.h deals with samples
+ * that are not finite, ends.h with the two ends of a derivative. */
 #pragma once
 
 #include "gpu/host/op.h"
 #include "gpu/ols/long/method.h"
 #include "gpu/ols/repair_nan.h"
 
-/* One of the two plans is in use. */
+/* The path that computes an operation: `long_plan` is used if is_long, else `kernel`. */
 struct lw_ols_resolved {
     bool is_long;
     struct lw_cuda_ols_plan kernel;
@@ -15,63 +23,67 @@ struct lw_ols_resolved {
 
 struct lw_ols_state {
     struct lw_ols_resolved resolved;
-    void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
-    void *weights;                  /* of interpolation */
-    void *ends;                     /* filters for the ends of a derivative that is folded in */
-    void *scales, *strengths;       /* of a search */
+    void *memory;                   /* device: bank of the kernel or memory of the long path; the next four pointers lead into it */
+    void *weights;                  /* weights of the interpolation */
+    void *ends;                     /* filters for both ends of the axis, with a derivative that is folded into the filters */
+    void *scales, *strengths;       /* scales of a search, see lw_ols_scales and lw_ols_strengths */
     struct lw_post_args post;
-    struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
+    struct lw_long_ols *long_ols;   /* NULL if a kernel does the filtering */
 };
 
-/* Outputs of the series that are computed together: whole units on the axis, but where the axis ends. */
+/* Outputs of the series that are computed together: whole units of the grid, except at the end of the axis. */
 struct lw_ols_piece {
-    int64_t first, count;           /* on the axis */
-    int64_t channel, n_channels;    /* of the block */
-    int64_t skip;                   /* samples of a channel of the block's input before the first that is needed */
-    int64_t more, pitch;            /* of a search, see struct lw_cuda_ols_block */
+    int64_t first, count;           /* range of outputs on the axis */
+    int64_t channel, n_channels;    /* first channel, counted from the block's first; number of channels */
+    int64_t skip;                   /* samples per channel of the block's input that come before the first one needed */
+    int64_t more, pitch;            /* search only: see more and best_pitch of struct lw_cuda_ols_block */
 };
 
-/** Bytes of the series of all filters as it is computed, for so many outputs. */
+/** Return the bytes of the series of all filters in the computing precision, for `count` outputs of n_channels channels. */
 int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
 
-/** Enqueue the filtering of a piece, for its series or for what is sought in it (see struct lw_cuda_ols_search).
- * @param output  packed as struct lw_slot says, with the piece's count and channels
- * @param search  NULL, or instead of `output` */
+/** Enqueue the filtering of a piece: store its series, or search it (struct lw_cuda_ols_search).
+ * @param output  device, packed as struct lw_slot describes, with the piece's count and channels
+ * @param search  NULL to store the series; else the search, and `output` is not used */
 int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                   const struct lw_cuda_ols_search *search, struct lw_error *err);
 
-/** What marks those of a piece's outputs whose taps touch what is not a number. */
+/** Return the repair (repair_nan.h) of those outputs of a piece whose taps touch a sample that is not finite. */
 struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                                void *output);
 
-/** Enqueue the marking of a piece's outputs whose taps touch what is not a number; none with lw_op_spec.nan ZERO.
- * @param is_silent  such samples are not reported */
+/** Enqueue the marking (as NaN) of those outputs of a piece whose taps touch a sample that is not finite. Does nothing if
+ * lw_op_spec.nan is ZERO.
+ * @param is_silent  do not report these samples */
 int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                 bool is_silent, struct lw_error *err);
 
 /* ---- search.c ---- */
 
-/** Bytes of the scales that are kept, [stretches][n_channels][n_filters] reals of the computing precision: 1 / (threshold sigma),
- * and 0 where sigma is 0. */
+/** Return the bytes of the scales, [stretches][n_channels][n_filters] reals of the computing precision. A scale is 1 / (threshold
+ * sigma), and 0 where sigma is 0. */
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 
-/** Make them. @param scales  host */
+/** Compute the scales. @param scales  host */
 void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
 
-/** The same for the best filter: 1 / sigma with a factor for each channel, so that the strongest output of a signal of size 1 is of
- * that size; negative where outputs of the negative sign are sought, NaN where sigma is 0. No bytes where it is not wanted. */
+/** Bytes and values of the scales for the best filter. A scale is 1 / sigma, times a factor for each channel that makes the
+ * strongest output of a signal of size 1 have size 1. It is negative where outputs of the negative sign are sought, and NaN where
+ * sigma is 0. There are 0 bytes if the best filter is not wanted. */
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
 void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths);
 
-/** Whether a kernel may find what is wanted. Statistics of blocks need the series. */
+/** Return whether a kernel may do the search itself. Statistics of blocks need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);
 
-/** Bytes of a slot's work memory, where the series is needed, for blocks of at most so many outputs and channels. */
+/** Return the bytes of a slot's work memory for a search in the stored series of blocks of at most `count` outputs and n_channels
+ * channels. */
 int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
 
-/** Enqueue the search in one block. @param memory  lw_ols_search_bytes of the slot's work memory, where the series is needed */
+/** Enqueue the search in one block.
+ * @param memory  part of the slot's work memory, lw_ols_search_bytes long; not used if the kernel does the search itself */
 int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err);
 
-/** Enqueue the search for the crossings of a part of it, whose input is still there. */
+/** Enqueue the search for the crossings of a part of a block whose input is still on the device. */
 int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, void *memory,
                         struct lw_error *err);

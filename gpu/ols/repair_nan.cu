@@ -1,6 +1,10 @@
-/* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs
- * from its own position to `span` positions on, but only as far as the next such sample, which takes over: so every
- * spoilt output is written once, and the whole search is linear in the block however many samples are bad. */
+/* repair_nan.cu - kernels that find samples that are not finite and overwrite the outputs they spoil.
+ *
+ * A warp takes 32 consecutive samples of the axis of one channel at a time, one sample a thread: coalesced time fast, strided by
+ * the channels time slow. A bad sample spoils the outputs from its own position to `span` positions later. The warp overwrites them
+ * only up to the next bad sample, which takes over from there. So every spoilt output is written once, and the work is linear in
+ * the block's size however many samples are bad. There is no shared memory. Without a bad sample the kernel ends after reading one
+ * flag. */
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"
@@ -12,19 +16,19 @@ static constexpr int block_threads = 256;
 static constexpr int warp = 32;
 static constexpr int most_blocks = 1024;
 
-/* Sample i of channel c of the block's input. */
+/* Return the place of sample i of a channel in the block's input. */
 __device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64_t i)
 {
     return r.layout == LW_TIME_SLOW ? i * r.input_channels + channel : channel * (r.halo + r.count) + i;
 }
 
-/* Those of a channel's first n outputs that are kept. */
+/* Return how many of a channel's first n outputs are kept. */
 __device__ static int64_t kept_before(const lw_repair &r, int64_t n)
 {
     return (r.post.first + n + r.every - 1) / r.every - (r.post.first + r.every - 1) / r.every;
 }
 
-/* Outputs of a channel. */
+/* Return the outputs of a channel in the output array. */
 __device__ static int64_t output_row(const lw_repair &r)
 {
     if (r.every > 1)
@@ -75,7 +79,7 @@ __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
         r.filters[output_index(r, 0, channel, o)] = -1;
 }
 
-/* Output o at rate 1, if it is kept. */
+/* Overwrite output o, counted at the full rate, if it is kept. */
 __device__ static void spoil_at(const lw_repair &r, int64_t channel, int64_t o)
 {
     if (r.every == 1)
@@ -84,7 +88,7 @@ __device__ static void spoil_at(const lw_repair &r, int64_t channel, int64_t o)
         spoil(r, channel, kept_before(r, o));
 }
 
-/* Outputs of sample i of the block whose stencils hold sample s. */
+/* Overwrite those outputs of the block's sample i whose stencils hold sample s. */
 __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t i, int64_t s)
 {
     const int64_t axis = r.post.first + i;
@@ -96,8 +100,8 @@ __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t
             spoil(r, channel, i * r.post.rate + phase);
 }
 
-/* One warp: likewise what is interpolated from the samples of the series that bad sample p answers for, up to the next bad one.
- * Sample s of the block's series is made of the samples of the input up to s + M - 1 + before. */
+/* Overwrite, with one warp, the interpolated outputs that depend on bad input sample p, up to the next bad one. Sample s of the
+ * block's series depends on the input samples up to s + M - 1 + before. */
 template <typename Real, typename Stored>
 __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
 {
@@ -116,13 +120,13 @@ __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, i
     }
 }
 
-/* One warp: the outputs that bad sample p answers for. */
+/* Overwrite, with one warp, the outputs that depend on bad sample p, up to the next bad one. */
 template <typename Real, typename Stored>
 __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
 {
     const int lane = threadIdx.x % warp;
     const int64_t length = r.halo + r.count;
-    const int64_t newest = r.skip + r.span;         /* sample that touches output 0 */
+    const int64_t newest = r.skip + r.span;         /* the newest sample that output 0 depends on */
     const int64_t end = p + r.span + 1 < length ? p + r.span + 1 : length;
     for (int64_t q0 = p; q0 < end; q0 += warp) {
         const int64_t q = q0 + lane;
@@ -144,7 +148,8 @@ __device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
         spoil_after<Real, Stored>(r, channel, p);
 }
 
-/* Call `found(channel, i, bad)` for every sample, by whole warps with 32 neighbours on the axis; bad = false past the end. */
+/* Call `found(channel, i, bad)` for every sample. A whole warp calls it together, for 32 neighbours on the axis; past the end of
+ * the axis bad is false. */
 template <typename Real, typename Stored, typename Found>
 __device__ static void for_samples(const lw_repair &r, Found found)
 {
@@ -159,7 +164,7 @@ __device__ static void for_samples(const lw_repair &r, Found found)
     }
 }
 
-/* The halo's are reported by the block that owns them. */
+/* Report a bad sample. Those of the halo are reported by the block that owns them. */
 __device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
 {
     if (i < r.halo || r.is_silent)
@@ -196,7 +201,7 @@ __global__ void zero_nan(lw_repair r)
     });
 }
 
-/* A warp takes one row at a time. */
+/* Each warp takes one row of the table at a time, and its lanes share the row's samples. */
 template <typename Real, typename Stored>
 __global__ void spoil_crossings(lw_repair r, lw_crossings table, int64_t first, int64_t channel)
 {
@@ -222,8 +227,8 @@ static unsigned blocks_for(const lw_repair &repair)
     return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
 }
 
-/* Calls `start` with a value of the computing precision and one of the stored type, unless there is nothing to find: integers
- * are finite. */
+/* Call `start` with a value of the computing precision and one of the stored type. Integers are always finite, so that nothing is
+ * launched for them. */
 template <typename Start> static cudaError_t launch(const lw_repair &repair, Start start)
 {
     if (repair.count == 0 || repair.n_channels == 0 || lw_scalar_is_integer(repair.input_type.scalar))

@@ -1,9 +1,9 @@
-/* search.c - what is sought in the series of a block (signal/search.h): memory and steps.
+/* search.c - the search in the series of a block (signal/search.h): its memory and its steps.
  *
- * Where a kernel finds crossings and the best filter itself (lw_cuda_ols_plan.finds), it is launched for the former, for the
- * latter, and for the series. Elsewhere the series of the block's own outputs and of those before and after it that are needed is
- * computed to work memory, at its full rate, and the kernels of gpu/ols/find.h look through it. Outputs beyond the axis are not
- * computed. */
+ * If the kernel finds crossings and the best filter itself (lw_cuda_ols_plan.finds), it is launched separately for the crossings,
+ * for the best filter, and for the series. Otherwise the series of the block's own outputs, and of those before and after that the
+ * search needs, is computed to work memory at its full rate, and the kernels of gpu/ols/find.h look through it. Outputs beyond the
+ * axis are not computed. */
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
@@ -14,7 +14,7 @@
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* Channels that have scales of their own, in each stretch of the axis. */
+/* Return the rows of scales: one for each channel in each stretch of the axis. */
 static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
 static int64_t n_scales(const struct lw_op_spec *spec) { return n_rows(spec) * spec->ols.n_filters; }
@@ -61,7 +61,7 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
     }
 }
 
-/* ---- in the series ------------------------------------------------------------------------------------------------- */
+/* ---- search in the stored series ------------------------------------------------------------------------------------- */
 
 bool lw_ols_may_find(const struct lw_op_spec *spec)
 {
@@ -75,7 +75,7 @@ int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     return lw_ols_series_bytes(spec, lw_min64(plan->before + count + plan->after, plan->n_outputs), n_channels);
 }
 
-/* Outputs first .. end - 1, those of them that lie on the axis; first is a multiple of the unit. */
+/* Return the piece of the outputs first .. end - 1, cut off at both ends of the axis. `first` is a multiple of the unit. */
 static struct lw_ols_piece piece_of(const struct lw_op *op, const struct lw_block *block, int64_t first, int64_t end)
 {
     const int64_t begin = lw_max64(first, 0);
@@ -105,7 +105,7 @@ static int compute(const struct lw_op *op, const struct lw_cuda_op_block *work, 
     return rc ? rc : lw_ols_mark(op, work, piece, memory, is_silent, err);
 }
 
-/* The table for crossings of outputs first .. end - 1 and of those near them. */
+/* Return the table for the crossings of outputs first .. end - 1 and of their neighbours within +- cluster. */
 static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda_op_block *work, int64_t first, int64_t end)
 {
     const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
@@ -153,18 +153,18 @@ static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *
     return rc || !wants(op, LW_BLOCKS) ? rc : find_blocks(op, work, &series, err);
 }
 
-/* ---- by the kernels ------------------------------------------------------------------------------------------------ */
+/* ---- search by the kernels themselves -------------------------------------------------------------------------------- */
 
 static bool finds(const struct lw_op *op) { return ((const struct lw_ols_state *)op->state)->resolved.kernel.finds; }
 
-/* The outputs of a piece that are of one stretch, and those before them in the first of their segments. */
+/* A piece's outputs of one stretch. `before` outputs of the stretch before come first, because they share the first segment. */
 struct part {
     struct lw_ols_piece piece;
     int64_t stretch, before;
 };
 
-/* The part that ends before output `end`. Its last segment has its samples behind that, so that it gives the same bits in any
- * part. */
+/* Return the part that ends before output `end`. Its last segment still reads the samples behind `end`, so that its outputs have
+ * the same bits in any part. */
 static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *piece, int64_t end)
 {
     const struct lw_search *const search = &op->spec.ols.search;
@@ -180,7 +180,7 @@ static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *pi
     return part;
 }
 
-/* @param scales  of all stretches */
+/* @param scales  the scales of all stretches, device */
 static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
                                            const void *scales)
 {
@@ -192,7 +192,7 @@ static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct 
     };
 }
 
-/* Crossings that what is not a number has touched are known when all have been found. */
+/* Crossings spoilt by samples that are not finite are marked last, when the table is complete. */
 static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                             struct lw_crossings table, struct lw_error *err)
 {
@@ -212,20 +212,20 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
                          "dropping what is not a number", err);
 }
 
-/* The arrays of the best of a piece. */
+/* The arrays for the best filter of a piece. */
 struct best {
     char *values, *filters;
     size_t value_bytes;
     int64_t count;              /* outputs of a channel */
 };
 
-/* All bits of some bytes of each row. */
+/* Set all bits of the first `bytes` bytes of each row. */
 static cudaError_t set_bits(void *memory, size_t pitch, size_t bytes, size_t rows, cudaStream_t stream)
 {
     return rows == 1 ? cudaMemsetAsync(memory, 0xff, bytes, stream) : cudaMemset2DAsync(memory, pitch, 0xff, bytes, rows, stream);
 }
 
-/* Forget the best of outputs [at, at + n) of each channel. */
+/* Clear the best values and filters of outputs [at, at + n) of each channel. */
 static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct best *best, int64_t at,
                          int64_t n)
 {
@@ -242,7 +242,8 @@ static cudaError_t clear(const struct lw_op *op, const struct lw_cuda_op_block *
                : set_bits(best->filters + first * of_filter, pitch * of_filter, each * of_filter, rows, work->stream);
 }
 
-/* A part's first segment may write outputs of the stretch before, whose part then makes them anew. */
+/* A part's first segment may also write outputs of the stretch before. These are cleared again, and the part of that stretch
+ * computes them anew: parts go from the last to the first. */
 static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
                        struct lw_error *err)
 {
@@ -274,14 +275,14 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
     if ((wants(op, LW_PEAKS) && (rc = launch_crossings(op, work, piece, table_of(op, work, block->first, end), err))) ||
         (wants(op, LW_BEST) && (rc = launch_best(op, work, &own, err))) || op->spec.nan == LW_NAN_ZERO)
         return rc;
-    /* What is not a number is reported, and spoils the best of its outputs. */
+    /* Samples that are not finite are reported, and the best values of their outputs become NaN. */
     struct lw_repair repair = lw_ols_repair(op, work, &own, product_of(op, work, LW_OP_BEST_VALUE));
     repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
     repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
     return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
 }
 
-/* ---- either way ---------------------------------------------------------------------------------------------------- */
+/* ---- both ways ------------------------------------------------------------------------------------------------------- */
 
 int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err)
 {

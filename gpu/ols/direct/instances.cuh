@@ -1,4 +1,4 @@
-/* instances.cuh - the direct kernels that are compiled, in groups, as entries of tables: see gpu/ols/kernels/instances.cuh. */
+/* instances.cuh - tables of the direct kernels that are compiled, in groups: see gpu/ols/kernels/instances.cuh. */
 #include "gpu/ols/direct/direct.h"
 #include "gpu/ols/direct/sum.cuh"
 
@@ -29,7 +29,7 @@ static const DirectKernel list[] = {
 };
 const DirectKernels lw_direct_real = {list, (int)(sizeof(list) / sizeof(list[0]))};
 
-#elif defined(LW_INSTANCES_complex)     /* complex signals, or real ones with complex taps */
+#elif defined(LW_INSTANCES_complex)     /* complex signals, or real signals with complex taps */
 static const DirectKernel list[] = {
     direct_kernel<float2, float, 4>(),
     direct_kernel<float2, float, 8>(),

@@ -1,14 +1,17 @@
-/* sum.cuh - convolution by the definition, for short filters: y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m].
+/* sum.cuh - direct convolution for short filters: y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m].
  *
- * Taps are padded with zeros to a compile-time PAD >= M, so that a thread's window of samples stays in registers while all
- * filters go by; taps come through L1, the same for all threads, each used RUN times. Samples that are not finite count as
- * zero, so that a padded tap adds exactly nothing and every output is the same sum in any block.
+ * Taps are padded with zeros to a compile-time PAD >= M, so that a thread's window of samples stays in registers while the loop
+ * over filters runs. Taps come through L1; all threads read the same tap at the same time, a broadcast. Samples that are not finite
+ * count as zero, so that a padded tap adds exactly 0 and every output is the same sum in any block.
  *
- *   direct_fast  time fast. A block converts DIRECT_TILE samples and their halo into shared memory (8 or 16 KB), once. Thread i
- *                owns RUN outputs of 16 bytes each, 16 bytes apart from its neighbours': window reads and stores are
- *                16-byte accesses, contiguous over the warp: coalesced, free of bank conflicts.
- *   direct_slow  time slow. Thread i owns channel i and DIRECT_STEPS samples of time in turn: accesses are contiguous over
- *                the channels. Its window's halo is read again from the caches, (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times. */
+ *   direct_fast  time fast. A block converts TILE samples and PAD before them into shared memory once: 8 KB, float2 12 KB. Thread
+ *                i computes RUN vectors of outputs, 16 bytes each; vectors of neighbouring threads adjoin. All reads of the tile
+ *                and all stores are thus 16-byte accesses, contiguous over the warp: coalesced, without bank conflicts.
+ *   direct_slow  time slow. Thread i of a block takes one channel, for DIRECT_STEPS outputs one after the other. Neighbouring
+ *                threads have neighbouring channels: coalesced, no shared memory. The PAD - 1 samples before the first output come
+ *                from the caches, so that each sample is read (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times.
+ *
+ * Other blocks of the SM hide the latency of the samples; the loop over taps has independent sums for each output of a thread. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
@@ -18,17 +21,17 @@ constexpr int DIRECT_THREADS = 256, DIRECT_STEPS = 32;
 struct DirectArgs {
     const void *input;
     void *output;
-    const void *taps;               /* [n_filters][PAD], computing precision */
+    const void *taps;               /* [n_filters][PAD], in the computing precision */
     unsigned *not_finite;
     int64_t count, n_channels, halo;
-    int64_t pitch;                  /* samples from one channel to the next; [axis][channel]: channels of an axis sample */
+    int64_t pitch;                  /* input samples from channel to channel; time slow: from axis sample to axis sample */
     int n_filters;
     enum lw_scalar input_scalar;
     bool input_complex;
-    bool aligned;                   /* rows of outputs begin at multiples of 16 bytes */
+    bool aligned;                   /* every row of outputs begins at a multiple of 16 bytes */
 };
 
-/* Sample and tap types: real or complex of one precision; the output is complex if either is. */
+/* y += h x. Sample and Tap are real or complex, of one precision; the output is complex if either is. */
 LW_DEVICE void add_product(float &y, float h, float x) { y = fma(h, x, y); }
 LW_DEVICE void add_product(double &y, double h, double x) { y = fma(h, x, y); }
 
@@ -49,7 +52,7 @@ template <class Sample> struct RealOf { using type = Sample; };
 template <> struct RealOf<float2> { using type = float; };
 template <> struct RealOf<double2> { using type = double; };
 
-/* Sample i of a row as Sample, finite. */
+/* Return sample i of a row as a Sample, zero in place of parts that are not finite. */
 template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_sample(const Stored *x, int64_t i, bool &met)
 {
     using Real = typename RealOf<Sample>::type;
@@ -66,7 +69,7 @@ template <class Sample> constexpr bool may_be_complex = sizeof(Sample) > sizeof(
 template <class Sample, int TILE, int PAD, class Stored, bool COMPLEX>
 LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int64_t first)
 {
-    /* tile[i] = sample first + i - PAD of the outputs' time, which is sample + halo of the input */
+    /* tile[i] is sample first + i - PAD on the time axis of the outputs; the input begins `halo` samples earlier. */
     const int64_t row = a.halo + a.count, start = first + a.halo - PAD;
     const Stored *x = (const Stored *)a.input + channel * a.pitch * (COMPLEX ? 2 : 1);
     bool met = false;
@@ -94,7 +97,7 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a
             *a.not_finite = 1;
         __syncthreads();
 
-        Sample x[RUN][WINDOW];      /* x[r][PAD + v - m] meets tap m for output v */
+        Sample x[RUN][WINDOW];      /* tap m of the vector's output v multiplies x[r][PAD + v - m] */
 #pragma unroll
         for (int r = 0; r < RUN; ++r)
 #pragma unroll
@@ -139,7 +142,7 @@ LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first
 {
     const Stored *x = (const Stored *)a.input + channel * (COMPLEX ? 2 : 1);
     bool met = false;
-    Sample w[PAD + 1] = {};         /* w[PAD - m] meets tap m */
+    Sample w[PAD + 1] = {};         /* tap m multiplies w[PAD - m] */
 #pragma unroll
     for (int i = 1; i < PAD; ++i) {
         const int64_t at = first + a.halo - PAD + i;
