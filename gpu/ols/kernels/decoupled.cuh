@@ -1,41 +1,43 @@
-/* decoupled.cuh - the overlap-save kernel for long segments and several filters, time fast: 12288 = 12 x 1024 points in one block,
- * or 24576 = 24 x 1024 in the two of a cluster, whose warps hardly ever wait for each other.
+/* decoupled.cuh - overlap-save kernel, time fast, for long segments and several filters: 12288 = 12 x 1024 points in one block, or
+ * 24576 = 24 x 1024 in the two blocks of a cluster. Its warps hardly ever wait for each other.
  *
- * Each of a block's twelve warps has a transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies, between
- * which values go from warp to warp through an exchange set in shared memory. There are two sets, and what fills one (`put`) runs
- * an exchange ahead of what empties it (`take`):
+ * A block has twelve warps. Each warp owns one transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies.
+ * Between these two stages values go from warp to warp through an exchange set in shared memory. There are two sets: `put` fills
+ * one while `take` empties the other, one exchange behind:
  *
  *     put           forward: samples, radix 12           filter f: product, 1024 points back
  *     take          forward: 1024 points, the spectrum   filter f: radix 12, outputs
  *     in turn       .. put f + 1, take f, put f + 2, take f + 1 .. put forward of the next segment, take the last filter ..
  *
- * A warp waits twice an exchange: before it fills a set, until all have emptied it, for which they had the time of a product and a
- * radix 32, and before it empties one, until all have filled it, for which they had the time of a whole exchange.
+ * Each exchange has two waits. Before filling a set a warp waits until all have emptied it; before emptying it, until all have
+ * filled it. A product and a radix-32 stage hide the first wait, a whole exchange hides the second.
  *
- * Thread t of all that hold a segment has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of P groups
- * would (see gpu/device/fft.cuh), P = 12 or 24. A butterfly is for the samples, or outputs, n + 1024 j, j < P. Neighbouring lanes
- * have neighbouring butterflies, a warp 32 of them a turn; in the last turn only eight (four) warps have any, as many of each
- * scheduler. Rows of 1024 outputs are dropped whole.
+ * Thread t, counted over all that hold a segment, has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of
+ * P = 12 or 24 groups would (gpu/device/fft.cuh). A butterfly takes the samples, or makes the outputs, n + 1024 j, j < P.
+ * Neighbouring lanes have neighbouring n, so that global loads and stores are coalesced. A warp has 32 butterflies a turn; in the
+ * last turn only eight (two blocks, way back: four) warps have any, evenly over the schedulers. Rows of 1024 outputs are dropped
+ * whole.
  *
- * Two blocks. Block b has the bins that are b modulo 2, with warp r those that are 2 r + b modulo 24. Forward, both blocks load all
- * samples, and nothing goes between them: with u = exp(-2 pi i / 24576)
+ * Two blocks. Block b owns the bins that are b modulo 2; its warp r owns those that are 2 r + b modulo 24. Forward, both blocks
+ * load all samples and send nothing to each other: with u = exp(-2 pi i / 24576)
  *
  *     X[2 q + b] = sum over n < 12288 of (x[n] + (-1)^b x[n + 12288]) u^(b n) exp(-2 pi i q n / 12288)
  *
- * On the way back block b has the butterflies n = 512 b .. 512 b + 511: a warp keeps half of its values and sends the other half to
- * the warp of its number in the other block, which has said that its region there is free (`may_send`).
+ * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values and sends the other half
+ * to the warp of its number in the other block, once that warp has announced that its region is free (`may_send`).
  *
- * Shared memory: the sets, 12 regions of 8704 bytes each, in which a warp also turns its 32 x 32 points; the twiddles of these;
- * of each butterfly w and w^2, w = exp(-2 pi i n / N); four counters; which exchange brought samples that are not finite; where
- * each warp is; two blocks: a counter of each warp and set for what it may send. Registers are for the spectrum, what is in work,
- * and a part of the next filter, which is asked for an exchange ahead. */
+ * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, in which each warp also exchanges its 32 x 32
+ * points without bank conflicts (rows padded by 16 bytes); the twiddles of these; w and w^2 of each butterfly, w = exp(-2 pi i n /
+ * N); four counters; the number of the exchange that met samples that are not finite; each warp's position; two blocks: a counter
+ * for each warp and set for `may_send`. Registers hold the spectrum, the values in work, and a part of the next filter, which is
+ * loaded an exchange ahead. */
 #pragma once
 
 #include "gpu/device/fft_24.cuh"
 #include "gpu/device/ptx.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 
-/* BLOCKS of a cluster hold a segment. T, P: of all of them. */
+/* Sizes and offsets, in bytes, if BLOCKS blocks of a cluster hold a segment. T and P count over all of them. */
 template <int BLOCKS_> struct Decoupled {
     using Real = float;
     using C = float2;
@@ -43,24 +45,25 @@ template <int BLOCKS_> struct Decoupled {
     static constexpr int P = BLOCKS * WARPS, T = E * P, ROW = E * E, N = P * ROW, COLUMNS = ROW / BLOCKS;
     static constexpr int TURNS = (ROW + THREADS - 1) / THREADS, TURNS_BACK = (COLUMNS + THREADS - 1) / THREADS;
     static constexpr int PITCH = E + 2, REGION = E * PITCH, SET = WARPS * REGION;
-    static constexpr int SENT_BYTES = BLOCKS == 1 ? 0 : COLUMNS * (int)sizeof(C);       /* from warp to warp, an exchange */
+    static constexpr int SENT_BYTES = BLOCKS == 1 ? 0 : COLUMNS * (int)sizeof(C);       /* bytes that a warp sends per exchange */
     static constexpr int TWIDDLES = 2 * SET * (int)sizeof(C), WEIGHTS = TWIDDLES + E * E / 2 * (int)sizeof(C);
     static constexpr int COUNTERS = WEIGHTS + ROW * (int)sizeof(float4), MAY_SEND = COUNTERS + 5 * 8;
     static constexpr int STEPS = MAY_SEND + (BLOCKS == 1 ? 0 : 2 * WARPS * 8), STEPS_BYTES = 64;
     static constexpr int SHARED_BYTES = STEPS + WARPS * STEPS_BYTES;
 
-    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* of this block in its cluster */
+    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* number of this block in its
+                                                                                               cluster */
     LW_DEVICE static int cluster() { return (int)blockIdx.x / BLOCKS; }
-    LW_DEVICE static int thread()               /* of all that hold a segment */
+    LW_DEVICE static int thread()               /* number of the thread among all that hold a segment */
     {
         return BLOCKS == 1 ? (int)threadIdx.x : ((int)threadIdx.x / E * BLOCKS + rank()) * E + (int)threadIdx.x % E;
     }
 };
 
-/* The sets, and what a thread needs of them. An exchange's number counts on through all of a block's segments. */
+/* The exchange sets as one thread sees them. Exchanges are numbered on through all segments of a block. */
 template <class D> struct DecoupledSets {
     unsigned char *memory;
-    int warp, lane, put, taken;         /* exchanges that this warp has begun to fill, and emptied */
+    int warp, lane, put, taken;         /* exchanges that this warp has begun to fill; that it has emptied */
 
     LW_DEVICE explicit DecoupledSets(unsigned char *memory_)
         : memory(memory_), warp((int)threadIdx.x / D::E), lane((int)threadIdx.x % D::E), put(0), taken(0)
@@ -74,10 +77,10 @@ template <class D> struct DecoupledSets {
     LW_DEVICE const float4 *weights() const { return (const float4 *)(memory + D::WEIGHTS); }
     LW_DEVICE TwiddleTable twiddles() const { return {(const float4 *)(memory + D::TWIDDLES) + lane, D::E, {}}; }
 
-    /* One thread arrives for its warp. compute-sanitizer's racecheck does not see what __syncwarp puts in front of that: for it,
-     * LW_EACH_THREAD_ARRIVES makes kernels in which every thread does (4% slower). */
+    /* One lane arrives at a counter for its warp. The racecheck of compute-sanitizer does not see that __syncwarp orders the other
+     * lanes' accesses before that. LW_EACH_THREAD_ARRIVES builds kernels for it in which every lane arrives (4% slower). */
 #ifdef LW_EACH_THREAD_ARRIVES
-    static constexpr int ARRIVING = D::E;           /* threads of a warp */
+    static constexpr int ARRIVING = D::E;           /* lanes of a warp that arrive */
 #else
     static constexpr int ARRIVING = 1;
 #endif
@@ -109,8 +112,8 @@ template <class D> struct DecoupledSets {
 #ifdef LW_HAS_CLUSTERS
     LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
 
-    /* This warp's region of the set that it fills is free, and so is the peer's. In every exchange, so that they are counted
-     * alike. */
+    /* Announce that this warp's region of the set it fills is free for the peer. Called in every exchange, so that both blocks
+     * count alike. */
     LW_DEVICE void let_peer_send() const
     {
         if (arrives())
@@ -118,7 +121,7 @@ template <class D> struct DecoupledSets {
     }
     LW_DEVICE void wait_until_may_send() const { wait_for_counter(memory + may_send(), put >> 1 & 1); }
 
-    /* The same when the warp has read v in its region. */
+    /* The same, once this warp has read v from its region. */
     LW_DEVICE void let_peer_send(const float2 (&v)[32]) const
     {
         unsigned mix = 0;
@@ -129,7 +132,8 @@ template <class D> struct DecoupledSets {
         let_peer_send();
     }
 
-    /* v[m], value 32 m + lane of the warp's row: the butterflies FIRST .. FIRST + 15 of those are this block's. */
+    /* Keep one half of v and send the other. v[m] is value 32 m + lane of the warp's row; this block owns the butterflies of
+     * v[FIRST .. FIRST + 15]. */
     template <int FIRST> LW_DEVICE void keep_and_send(const float2 (&v)[32])
     {
         const int at = warp * D::REGION + D::COLUMNS * (FIRST > 0) + lane;
@@ -154,8 +158,8 @@ template <class D> struct DecoupledSets {
 #endif
 };
 
-/* 32 x 32 points of a warp in its region: exchange and second radix 32. Before: nobody else reads the region. read: called when the
- * thread has read it for the last time. */
+/* Exchange and second radix 32 of a warp's 32 x 32 points in its region, which nobody else may be reading. `read` is called when
+ * the thread has read its last value there. */
 template <class D, class Read = Nothing>
 LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<D> &sets, Read read = {})
 {
@@ -171,7 +175,7 @@ LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<
     dft<32, true>(v, sets.twiddles());
 }
 
-/* The tables and counters; a barrier, of the cluster's blocks. */
+/* Fill the tables, initialise the counters, and pass a barrier over the blocks of the cluster. */
 template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, const float2 *bank)
 {
     float4 *const weights = (float4 *)(sets.memory + D::WEIGHTS);
@@ -189,8 +193,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         sets.spoilt() = -1;
     }
     if constexpr (D::BLOCKS > 1) {
-        /* A thread each. racecheck takes those that have none for writers as well: for it, one begins all, and the kernel, in which
-         * the compiler then gives out registers otherwise, is 4% slower. */
+        /* Each thread initialises one counter. racecheck takes threads without one for writers as well, so for it one thread does
+         * all; the compiler then assigns registers differently, and the kernel is 4% slower. */
         constexpr int EACH = DecoupledSets<D>::ARRIVING == 1 ? 1 : 2 * D::WARPS;
         if (threadIdx.x < 2 * D::WARPS / EACH)
             for (int i = 0; i < EACH; ++i)
@@ -201,8 +205,8 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         __syncthreads();
 }
 
-/* v[turn][j]: sample n + 1024 j of the turn's butterflies; see load_segment. Of two blocks the sum or difference of this sample and
- * the one half a segment later. Returns whether a sample is not finite, one block: if CHECKED. */
+/* v[turn][j] is sample n + 1024 j of the turn's butterfly n; see load_segment. With two blocks it is the sum or the difference of
+ * this sample and the one half a segment later. Returns whether a sample is not finite; with one block only if CHECKED. */
 template <class D, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsPlace &p)
 {
@@ -268,7 +272,7 @@ LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsP
     });
 }
 
-/* Radix 12 and weights of butterfly n of this block, w = exp(-2 pi i n / N); see the top. */
+/* Radix 12 and weights of this block's butterfly n, w = exp(-2 pi i n / N); see the top. */
 template <class D> LW_DEVICE void split_rows(float2 (&v)[12], float2 w, float2 w2)
 {
     if constexpr (D::BLOCKS == 1) {
@@ -310,7 +314,7 @@ LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment
             continue;
         const float4 w = sets.weights()[n];
         split_rows<D>(v[turn], {w.x, w.y}, {w.z, w.w});
-        if (D::BLOCKS == 1)         /* the blocks of two have to agree, and each has other values */
+        if (D::BLOCKS == 1)         /* two blocks have different values, and must come to the same verdict */
             spoilt = spoilt || !isfinite(v[turn][0].x) || !isfinite(v[turn][0].y);
 #pragma unroll
         for (int r = 0; r < 12; ++r)
@@ -323,7 +327,7 @@ LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment
     sets.end_put();
 }
 
-/* @return  whether the spectrum has been spoilt by samples that are not finite */
+/* Take the spectrum from the set. Returns whether a sample that is not finite has spoilt it. */
 template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D> &sets)
 {
     sets.begin_take();
@@ -339,7 +343,8 @@ template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D
     return spoilt;
 }
 
-/* A part of a filter's values, asked for before they are needed: in quarters 0 and 2 of a thread's, as multiply_pair takes them. */
+/* The first PAIRS loads of a filter's values, issued before they are needed: from quarters 0 and 2 of a thread's values, as
+ * multiply_pair takes them. */
 template <class D> struct FilterAhead {
     static constexpr int PAIRS = D::BLOCKS == 1 ? 4 : 3;
     float4 low[PAIRS], high[PAIRS];
@@ -355,7 +360,7 @@ template <class D> struct FilterAhead {
     }
 };
 
-/* v = X H, as `multiply` makes it. */
+/* v = X H, in the order of `multiply`. */
 template <class D>
 LW_DEVICE void multiply_ahead(float2 (&v)[32], const float2 (&x)[32], const float2 *filter, const FilterAhead<D> &ahead)
 {
@@ -377,8 +382,8 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
     float2 v[32];
     multiply_ahead(v, spectrum, filter, ahead);
     dft<32, false, true>(v, (const float2 *)nullptr);
-    unsigned mix = 0;           /* four results need three quarters of the butterflies: else the compiler computes all of them */
-#pragma unroll                  /* behind the wait, for which there is no time left then */
+    unsigned mix = 0;           /* Four results need three quarters of the butterflies. Unless some are needed here, */
+#pragma unroll                  /* the compiler moves all of them behind the wait, which then nothing hides */
     for (int m = 0; m < 4; ++m)
         mix ^= __float_as_uint(v[m].x);
     need(mix);
@@ -402,19 +407,19 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
     }
 }
 
-/* Where a warp is, in shared memory, since the filter loop has no registers for it: the segment whose filters go by, and the step
- * after it. */
+/* Position of a warp, in shared memory because the filter loop has no registers for it: the segment whose filters are under way,
+ * and the step after it. */
 struct DecoupledSteps {
     int64_t output;             /* place of the segment's first output of filter 0 */
     int segment;
-    bool whole;                 /* all its outputs are wanted */
-    bool more, checked;         /* there is a next step; its samples have been met before, and are not all finite */
+    bool whole;                 /* all outputs of the segment exist */
+    bool more, checked;         /* there is a next step; its samples were not all finite at the first try */
     OlsStep next;
     OlsWalk walk;
 };
 static_assert(sizeof(DecoupledSteps) <= Decoupled<1>::STEPS_BYTES, "one for each warp");
 
-/* On from this segment, which has been taken up, to the step after it. */
+/* Make the step that was just taken up the current segment, and find the step after it. */
 template <class D, bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, const OlsArgs &a, int lane)
 {
     DecoupledSteps s = *steps;
@@ -430,7 +435,7 @@ template <class D, bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, co
     __syncwarp();
 }
 
-/* The last stage of butterfly n, w = exp(-2 pi i n / N), given its place in a set: radix P with weights. */
+/* Last stage of butterfly n: radix P with weights, w = exp(-2 pi i n / N). column: its place in a set. */
 template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *column, float2 w, float2 w2)
 {
 #pragma unroll
@@ -446,7 +451,7 @@ template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *col
     }
 }
 
-/* Radix P, and outputs n + 1024 j of each turn's butterflies n, stored. output: place of the segment's first. */
+/* Radix P, and the store of outputs n + 1024 j of each turn's butterflies n. output: place of the segment's first output. */
 template <class D, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
 {
@@ -484,7 +489,7 @@ LW_DEVICE void take_outputs(DecoupledSets<D> &sets, const OlsArgs &a, const Deco
     sets.end_take();
 }
 
-/* Ask for a segment's samples: one line of L2 a thread. */
+/* Prefetch a segment's samples into L2, one 128-byte line a thread. */
 template <class D, bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segment)
 {
     const OlsPlace p = place_of<D::N, PAIRED>(a, segment);
@@ -498,7 +503,7 @@ template <class D, bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segme
     }
 }
 
-/* All segments of a block, or of those of a cluster. */
+/* Process all segments of a block, or of a cluster. */
 template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(const OlsArgs &a, unsigned char *memory)
 {
     static_assert(DISCARD < 0 || DISCARD % D::ROW == 0, "rows are dropped whole");
@@ -527,7 +532,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
                 put_samples<D, PAIRED, LEAD>(sets, a, steps->next.segment, steps->checked);
                 ahead.load(spectra_of<D>(a, steps->next.begin));
 #pragma unroll
-                for (int m = 0; m < D::E; ++m)      /* else its registers would not be free for the samples */
+                for (int m = 0; m < D::E; ++m)      /* frees these registers for the samples */
                     spectrum[m] = {0, 0};
             }
             if (f >= begin)
@@ -536,7 +541,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
         if (!steps->more)
             return;
         begin = steps->next.begin;
-        if (take_spectrum(spectrum, sets)) {        /* once more, with them replaced by zero */
+        if (take_spectrum(spectrum, sets)) {        /* load the segment again, with bad samples replaced by zero */
             if (sets.lane == 0)
                 steps->checked = true;
             __syncwarp();
@@ -551,19 +556,19 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
     }
 }
 
-/* A segment to a block. */
+/* One block per segment. */
 template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<1>::THREADS, 1) ols_decoupled(const OlsArgs a)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     decoupled_segments<Decoupled<1>, DISCARD, PAIRED>(a, memory);
 }
 
-/* A segment to the two blocks of a cluster. */
+/* One cluster of two blocks per segment. */
 template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<2>::THREADS, 1) ols_decoupled_pair(const OlsArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
     extern __shared__ __align__(128) unsigned char memory[];
     decoupled_segments<Decoupled<2>, DISCARD, PAIRED>(a, memory);
-    cluster_barrier();              /* what a block's peer still sends, and how far it may, goes to its memory */
+    cluster_barrier();              /* the peer's last values and announcements still arrive in this block's memory */
 #endif
 }

@@ -1,29 +1,30 @@
-/* folded.cuh - the overlap-save kernel, time fast, that stores every D-th output of the axis only, where a power of two G
- * divides D: the spectrum is folded before the way back, which then has N / G points.
+/* folded.cuh - overlap-save kernel, time fast, that stores every D-th output of the axis only, if a power of two G divides D. It
+ * folds the spectrum before the way back, which then has N / G points:
  *
  *     y[G n] = sum over k < N / G of (sum over j < G of X[k + j N / G] H[k + j N / G]) exp(2 pi i k n G / N)
  *
- * The way forward is that of gpu/ols/kernels/time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are
- * folded onto each other are in one thread: product and fold together are one multiplication a bin, without an exchange.
+ * The way forward is that of time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are folded onto each other
+ * are in one thread: product and fold are one multiply-add per bin, without an exchange.
  *
- * The way back needs only some of the block's threads. So the block gathers folded products in shared memory, of filter
- * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams
- * transform back and store, side by side. There are as many blocks as the device holds, since with more of them each would
- * have little to gather. An output's bits do not depend on the team.
+ * The way back keeps only some of the block's threads busy. The block therefore gathers folded products in shared memory, filter
+ * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams transform
+ * back and store side by side. No more blocks run than the device holds, since each would have little to gather otherwise. An
+ * output's bits do not depend on the team. There are FoldedBlock::SHARED_BYTES of shared memory: one exchange region forward,
+ * and one for each team. Blocks of an SM hide each other's loads and barriers.
  *
- * A product lies in rows of one value a thread of its team, and one of padding: writing and reading it are free of bank
- * conflicts (G = 2: writing has twofold ones). The team's own exchange then overwrites it.
+ * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts
+ * (G = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
  *
- * The powers of each way are loaded each time, since registers are short while the other is under way. With several filters the
+ * Each way loads its twiddle powers anew, because registers are short while the other is under way. With several filters the
  * spectrum stays in registers meanwhile (KEEP). */
 #pragma once
 
 #include "gpu/ols/kernels/thinned.cuh"
 
-/* F: the transform forward, of the whole block; B: that back, of one of its teams. */
+/* F is the forward transform, of the whole block; B is the backward transform, of one of the block's teams. */
 template <class F, class B> struct FoldedBlock {
     static constexpr int FOLD = F::N / B::N, TEAMS = F::T / B::T, KEPT = F::E / FOLD, PITCH = B::T + 1;
-    static constexpr int AREA = B::SHARED_BYTES / (int)sizeof(typename B::C);      /* values of shared memory of a team */
+    static constexpr int AREA = B::SHARED_BYTES / (int)sizeof(typename B::C);      /* complex values of shared memory of a team */
     static constexpr int SHARED_BYTES = F::SHARED_BYTES + TEAMS * B::SHARED_BYTES;
     static_assert(F::E % FOLD == 0 && KEPT % 2 == 0, "bins that are folded onto each other are in one thread");
     static_assert(B::E * PITCH <= AREA, "a product fits where its team exchanges");
@@ -38,7 +39,7 @@ template <class C> LW_DEVICE void add_product(C &sum, C x, C h)
     sum.y = fma(x.y, h.x, sum.y);
 }
 
-/* The spectrum of a segment. */
+/* Load and transform a segment. */
 template <class F, bool PAIRED>
 LW_DEVICE void transform_folded(typename F::C (&v)[F::E], const OlsArgs &a, int segment, typename F::C *shared, int t)
 {
@@ -49,7 +50,7 @@ LW_DEVICE void transform_folded(typename F::C (&v)[F::E], const OlsArgs &a, int 
     transform_segment<F, PAIRED, lead_of<F>(-1)>(v, fft, a, place_of<F::N, PAIRED>(a, segment), shared, t);
 }
 
-/* w = X H, folded; see ols_spectra for the order of H. */
+/* w = X H, folded; the order of H is that of ols_spectra. */
 template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], const float2 (&x)[F::E], const float2 *bank, int t)
 {
     const float4 *const h = (const float4 *)bank + t;
@@ -64,7 +65,8 @@ template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], c
     }
 }
 
-/* Bin bin(t) + T m, m < KEPT, becomes a bin of the team's thread and row: bin(thread) + B::T row, with re and im swapped. */
+/* Write the product: bin(t) + T m, m < KEPT, goes to the thread and row of the team that owns it as bin(thread) + B::T row, with re
+ * and im swapped. */
 template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 (&w)[KEPT], float2 *area, int t)
 {
     using Block = FoldedBlock<F, B>;
@@ -75,7 +77,7 @@ template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 
         at[m * Block::TEAMS * Block::PITCH] = {w[m].y, w[m].x};
 }
 
-/* The way back of one product, up to what is in its last exchange. */
+/* Begin the way back of one product, up to the values of its last exchange. */
 template <class F, class B> LW_DEVICE void begin_folded(typename B::C (&v)[B::E], const B &back, typename B::C *area, int t)
 {
 #pragma unroll
@@ -87,12 +89,12 @@ template <class F, class B> LW_DEVICE void begin_folded(typename B::C (&v)[B::E]
     back.begin_backward(v, area, t);
 }
 
-/* What a team is to transform back. */
+/* The segment and filter that a team transforms back. */
 struct FoldedItem {
     int segment, filter;
 };
 
-/* The folded hop where D = G, so that all of it is kept: from registers. */
+/* Store the folded hop from registers. Only where D = G: then every folded output is kept. */
 template <class B, int FOLD, bool PAIRED>
 LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
@@ -107,7 +109,7 @@ LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, co
     }
 }
 
-/* The team's item, if there is one: from its area to the outputs. All teams of the block take part. */
+/* Transform the team's item back and store it, if there is one. All teams of the block take part. */
 template <class F, class B, bool PAIRED>
 LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem item, bool exists)
 {
@@ -165,9 +167,9 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_folded(const OlsArgs a)
             ++step.begin;
         }
         if (gathered == Block::TEAMS || (!more && gathered > 0)) {
-            F::Team::sync();        /* the products are there */
+            F::Team::sync();        /* all products have been written */
             finish_folded<F, B, PAIRED>(areas, a, item, B::Team::number() < gathered);
-            F::Team::sync();        /* others may come */
+            F::Team::sync();        /* the areas are free again */
             gathered = 0;
         }
     }

@@ -1,86 +1,86 @@
-/* launch.h - what the launcher and the overlap-save kernels agree on. */
+/* launch.h - arguments and table entries of the overlap-save kernels, shared by launcher and kernels. */
 #pragma once
 
 #include "gpu/device/post_args.h"
 #include "gpu/ols/kernels/kernels.h"
 
-/* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is
- * what one transform holds: with real signals a pair. */
+/* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is the
+ * content of one transform: a pair of segments if the signal is real. A row is a channel, or two channels that are paired. */
 struct OlsArgs {
     const void *input;
     void *output;
     const void *bank;               /* powers of the transform's twiddles, then the spectra from value `spectra` on */
     unsigned *not_finite;
-    int64_t count, n_channels;      /* outputs of a row; rows */
-    int64_t input_row;              /* samples of a row: M - 1 + count */
-    int64_t input_pitch;            /* time fast: samples from one row of segments to the next (two channels where paired); */
-    int64_t output_pitch;           /* time slow: reals from one axis sample to the next */
-    int64_t input_columns;          /* time slow: reals of one axis sample that there are */
-    int64_t input_second;           /* time fast, paired: samples from the first to the second of a pair; */
-    int64_t output_second;          /* time slow: input reals to a transform, 2 or 1 */
+    int64_t count, n_channels;      /* outputs of a channel; channels of the block */
+    int64_t input_row;              /* samples of a channel: M - 1 + reach + count, and what a search has behind these */
+    int64_t input_pitch;            /* time fast: samples from row to row; time slow: reals from axis sample to axis sample */
+    int64_t output_pitch;           /* the same for the output */
+    int64_t input_columns;          /* time slow: reals of one axis sample of the block */
+    int64_t input_second;           /* paired, time fast: samples from first to second segment; time slow: 1 or 2 reals per point */
+    int64_t output_second;          /* paired, time fast: samples from first to second segment in the output */
     int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */
     int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
     enum lw_scalar input_scalar;
     bool input_complex, pairs_hops;
     bool rows_aligned;              /* time slow: every axis sample of the input begins at a multiple of 16 bytes */
     int spectra;
-    int lead;                       /* discard - (M - 1) */
+    int lead;                       /* leading samples of a segment that count as zero: discard - (M - 1) */
     int discard, hop;
-    int every;                      /* kernels with `fold`: D; outputs at multiples of it on the axis are stored, of which number */
-    int64_t first_kept;             /* first_kept is the block's first one; time fast: then output_pitch, output_second (0 where */
-                                    /* hops are paired) and plane count those; time slow: plane does */
+    int every;                      /* kernels with `fold`: D; only outputs at multiples of D on the axis are stored */
+    int64_t first_kept;             /* number of the block's first stored output. With `fold`, plane counts stored outputs; */
+                                    /* time fast, so do output_pitch and output_second (0 where hops are paired) */
     int n_filters;
-    int n_steps, n_segments;        /* along the axis; in all */
-    int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
-    int stride_steps;               /* from pass to pass of a thread block, n_blocks segments: in steps along the axis; */
-    int stride_groups;              /* time slow: and in groups; apart from stride_steps, short integers take 3% longer */
+    int n_steps, n_segments;        /* segments along the axis; segments in all */
+    int n_groups;                   /* time slow: groups of adjacent channels; segment = step x n_groups + group */
+    int stride_steps;               /* axis steps from a thread block's segment to its next one, n_blocks segments on */
+    int stride_groups;              /* time slow: groups, likewise; stays beside stride_steps, else short integers take 3% longer */
     int n_rows;                     /* time fast: rows; segment = row x n_steps + step */
-    int stride_rows;                /* and stride_steps in rows */
-    int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
-    int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
-    int sample_bytes;               /* of the input */
-    int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each of them takes, one a pass: see
-                                       OlsWalk */
+    int stride_rows;                /* time fast: rows, likewise */
+    int whole_rows;                 /* time fast: segments of these rows, at the steps whole_begin .. whole_end - 1, lie wholly */
+    int whole_begin, whole_end;     /* in their rows, with the bytes that 16-byte copies read beyond their end */
+    int sample_bytes;               /* bytes of an input sample */
+    int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each takes, one a pass: see OlsWalk */
     int n_whole, share, n_larger;
-    struct lw_post_args post;       /* epilogues of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count
-                                       outputs (time slow: reals); and of gpu/ols/kernels/thinned.cuh */
-    struct lw_cuda_ols_search search;   /* epilogues of gpu/ols/kernels/search.cuh; then output_pitch, output_second and plane do
-                                           not count the filters */
+    struct lw_post_args post;       /* for the epilogues of post.cuh and thinned.cuh. With post.cuh, output_pitch, output_second and
+                                       plane count outputs of --post (time slow: reals) */
+    struct lw_cuda_ols_search search;   /* for the epilogues of search.cuh; output_pitch and output_second are then those of the
+                                           arrays of the best filter */
 };
 
-/* Who works on a segment. Time fast: threads in step (gpu/ols/kernels/time_fast.cuh), or warps that run ahead of each other
- * (gpu/ols/kernels/decoupled.cuh). Time slow: a team, or the whole block on channels side by side (gpu/ols/kernels/abreast.cuh). */
+/* How threads share a segment. Time fast: PLAIN, a team in step (time_fast.cuh), or DECOUPLED, warps that run ahead of each other
+ * (decoupled.cuh). Time slow: PLAIN, a team, or ABREAST, a whole block on channels side by side (abreast.cuh). */
 enum OlsDesign { OLS_PLAIN, OLS_DECOUPLED, OLS_ABREAST };
 
-/* One compiled kernel. */
+/* Table entry of one compiled kernel. */
 struct OlsKernel {
     enum lw_precision precision;
     enum lw_layout layout;
     int segment;                    /* N */
-    int discard;                    /* -1: given at run time */
-    bool paired;                    /* real signal, two to a transform */
-    int batch;                      /* time slow: transforms of adjacent channels that a block works on; else 1 */
-    bool one_filter;                /* for n_filters = 1 only */
-    bool post;                      /* makes something of the series, and only that */
-    int fold;                       /* not 0: stores every D-th output of the axis only, or what is made of these, where this
-                                       divides D; more than 1: see gpu/ols/kernels/folded.cuh */
-    int back_radix, back_outer_radix;   /* of the transform back of a folded spectrum; else 0: it is as the one forward */
+    int discard;                    /* dropped outputs; -1: given at run time */
+    bool paired;                    /* real signal, two segments in a transform */
+    int batch;                      /* time slow: transforms of adjacent channels in a block; else 1 */
+    bool one_filter;                /* only for n_filters = 1 */
+    bool post;                      /* stores what --post makes of the series, and only that */
+    int fold;                       /* not 0: stores every D-th output of the axis only, or what --post makes of it, if `fold`
+                                       divides D; more than 1: by folded.cuh */
+    int back_radix, back_outer_radix;   /* radices of the backward transform of a folded spectrum; 0: as forward */
     OlsDesign design;
-    bool prefetches;                /* copies the next segment's samples to shared memory while one is in work: no more blocks
-                                       than the device holds; time slow: only values of two bytes at most, or of four abreast */
-    bool reversed;                  /* takes the spectra of taps that are one sample later: see gpu/ols/kernels/pipelined.cuh */
+    bool prefetches;                /* copies the next segment's samples to shared memory during a segment's work, with no more
+                                       blocks than fit on the device; time slow: only values of at most two bytes, or four if
+                                       abreast */
+    bool reversed;                  /* needs spectra of taps that are delayed by a sample: see pipelined.cuh */
     int radix, outer_radix;         /* E, P: see gpu/device/fft.cuh */
-    int cluster;                    /* blocks of a cluster that share a segment; 1: there are no clusters */
-    int threads;                    /* of a block */
-    int blocks;                     /* that an SM holds at most, by registers */
-    int shared_bytes;               /* of a block */
+    int cluster;                    /* blocks of a cluster that share a segment; 1: no cluster */
+    int threads;                    /* threads of a block */
+    int blocks;                     /* blocks that registers allow on an SM */
+    int shared_bytes;               /* dynamic shared memory of a block */
     void (*kernel)(const OlsArgs);
-    void (*find)(const OlsArgs);    /* the same with the epilogues of gpu/ols/kernels/search.cuh: crossings; */
-    void (*keep)(const OlsArgs);    /* the best filter; NULL: there are none */
-    int keep_bytes;                 /* shared memory of a block of the latter */
+    void (*find)(const OlsArgs);    /* the same kernel with an epilogue of search.cuh that finds crossings; NULL: none */
+    void (*keep)(const OlsArgs);    /* and with the one that keeps the best filter; NULL: none */
+    int keep_bytes;                 /* dynamic shared memory of a block of `keep` */
 };
 
-/* The kernels of one .cu file, named like it. */
+/* The kernels of one .cu file, which has their name. */
 struct OlsKernels {
     const OlsKernel *list;
     int n;
@@ -94,15 +94,15 @@ extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_
 extern const OlsKernels lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
 
-/* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex). */
+/* Layout of the bank of an overlap-save kernel. The unit is a complex value of the computing precision, if not given. */
 struct OlsBankLayout {
-    int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
-    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
-    size_t roots_bytes;             /* where the roots of unity begin, bytes */
+    int back_powers;                /* the backward transform's own twiddle powers, if it has any, behind the others */
+    int spectra;                    /* the spectra, behind the twiddle powers */
+    size_t roots_bytes;             /* offset of the roots of unity in bytes */
     size_t bytes;
 };
 
-/** The kernel of a plan whose path is LW_CUDA_SEGMENTS. */
+/** Return the kernel of a plan whose path is LW_CUDA_SEGMENTS. */
 const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
 
 OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);

@@ -1,25 +1,25 @@
-/* pipelined.cuh - the overlap-save kernel, time fast, for one filter: as gpu/ols/kernels/time_fast.cuh, with the samples of the
- * next segment on their way while one is in work.
+/* pipelined.cuh - overlap-save kernel, time fast, for one filter: time_fast.cuh with the next segment's samples loaded ahead.
  *
- * As many blocks run as the device holds; each takes segments n_blocks apart. A transform uses the team's shared memory
- * only for its exchange, so that from the last one on (a third of the work is still to come) it takes the next segment:
+ * A warp is a team and a thread block, and takes segments n_blocks apart; as many blocks run as the device holds. The transform
+ * uses the 8704 bytes of shared memory only for its exchange. After the last exchange of a segment, a third of the work is still to
+ * come, and the shared memory receives the next segment:
  *
- *   prefetch   the team copies the stored samples there as they are, by 16 bytes: nothing waits for them, and no
- *              register holds them. One piece; two real segments are two. A piece begins at a multiple of 16 bytes in
- *              memory, so that its first sample may lie up to 15 bytes on
- *   read       thread t takes the samples t + T m and converts them
+ *   prefetch   the warp copies the stored samples as they are, in 16-byte asynchronous copies: nothing waits for them, and no
+ *              register holds them. A segment is one piece; a pair of real segments is two. A piece begins at a multiple of 16
+ *              bytes in memory, so its first sample may lie up to 15 bytes further
+ *   read       thread t takes the samples t + T m and converts them: neighbouring lanes read neighbours, free of bank conflicts
  *
- * Both transforms are forward, and the same instructions: what a warp goes through must stay in the instruction cache,
- * which two transforms do not (19% of all stalls, and 8% of the time). The way back is then a forward transform whose
- * results come in reverse order; with the spectra of taps one sample later, result N - 1 - n stands where n would.
+ * Both transforms are forward and share their instructions, because two transforms exceed the instruction cache (19% of all stalls,
+ * 8% of the time). The way back is thus a forward transform, whose results come in reverse order. The spectra are those of taps
+ * delayed by one sample, so that result N - 1 - n is at the place of result n.
  *
- * Segments that are not wholly there, or have samples that are not finite, are loaded as gpu/ols/kernels/time_fast.cuh does it. */
+ * Segments that do not lie wholly in their row, or have samples that are not finite, are loaded as in time_fast.cuh. */
 #pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-/* A segment (or pair) by its row and its place there. skews: where its samples have been asked for, the bytes before
- * those of the first piece, + 16 times those of the second; else -1. */
+/* A segment (or pair) by its row and its step. skews: bytes before the first sample of the first piece, + 16 times those of the
+ * second piece; -1 if the samples are not prefetched. */
 struct PipelinedSegment {
     int row, step, skews;
 
@@ -27,7 +27,7 @@ struct PipelinedSegment {
     LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
     LW_DEVICE bool prefetched() const { return skews >= 0; }
 
-    /* A copy of which nothing is computed before it is made. */
+    /* Return a copy that the compiler cannot use before this point, so that nothing derived from it occupies registers earlier. */
     LW_DEVICE PipelinedSegment late() const
     {
         PipelinedSegment s = *this;
@@ -40,7 +40,7 @@ struct PipelinedSegment {
 /* Bytes from one piece of a tile to the next. */
 template <int N, int SAMPLE> constexpr int PIECE_PITCH = N * SAMPLE + 16;
 
-/* The team copies F::N samples to the tile. Returns how many bytes come before them. */
+/* Copy F::N samples to the tile, by the whole team. Returns the bytes before them. */
 template <class F, int SAMPLE> LW_DEVICE int prefetch_piece(unsigned char *tile, const char *from, int t)
 {
     constexpr int BYTES = F::N * SAMPLE, EACH = 16 * F::T;
@@ -48,7 +48,7 @@ template <class F, int SAMPLE> LW_DEVICE int prefetch_piece(unsigned char *tile,
     const int skew = (int)((uintptr_t)from & 15);
     from += t * 16 - skew;
     tile += t * 16;
-    opaque(from);               /* the others are then at constant distances */
+    opaque(from);               /* the other addresses are then at constant distances */
 #pragma unroll
     for (int k = 0; k < BYTES; k += EACH)
         copy_async(tile + k, from + k);
@@ -85,7 +85,7 @@ LW_DEVICE void prefetch_segment(unsigned char *tile, const OlsArgs &a, Pipelined
     }
 }
 
-/* v[m] = sample t + T m, the leading ones zero. */
+/* v[m] = sample t + T m from the tile, the leading ones zero. */
 template <class F, class Stored, int DISCARD, bool PAIRED, bool COMPLEX>
 LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s, int t)
 {
@@ -117,7 +117,7 @@ LW_DEVICE void read_segment(typename F::C (&v)[F::E], const unsigned char *tile,
     });
 }
 
-/* v <- v h, each operation in place of what it was the last to need: without copies of registers at the loop's end. */
+/* v <- v h. Each operation overwrites an operand it is the last to use, which avoids register copies at the end of the loop. */
 LW_DEVICE void multiply_in_place(float2 &v, float2 h)
 {
     const float s = v.y * h.y, u = v.y * h.x;
@@ -135,7 +135,7 @@ template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *
     }
 }
 
-/* v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
+/* Store the results: v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
@@ -143,7 +143,7 @@ LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, 
     const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard), last = n_outputs - 1 - t;
     Real *y = (Real *)a.output + (output + last) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
-    opaque(second);         /* rows are then at constant distances from two pointers */
+    opaque(second);         /* all rows are then at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_pipelined(const OlsArgs a)
     while (ahead.row < a.n_rows) {
         const PipelinedSegment now = ahead;
         wait_for_copies();
-        __syncwarp();               /* everybody's samples are there */
+        __syncwarp();               /* all lanes' copies have arrived */
         bool done = false;
         for (bool checked = !now.prefetched(); !done; checked = true) {
             if (!checked)
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_pipelined(const OlsArgs a)
                 fft.square_columns(v, shared, t, [&] {
                     if (!back)
                         return;
-                    __syncwarp();   /* the exchange has been read */
+                    __syncwarp();   /* all lanes have read the exchange */
                     ahead.next(a);
                     prefetch_segment<F, PAIRED>(memory, a, ahead, t);
                 });

@@ -1,38 +1,38 @@
-/* thinned.cuh - epilogues of the overlap-save kernels that store every D-th output of the axis only, or the powers or
- * amplitudes of these.
+/* thinned.cuh - epilogues of the overlap-save kernels that store every D-th output of the axis only, or its power or amplitude.
  *
- *   time fast   the segment goes to the exchange region, where its outputs stand in order. Of those that are kept thread t of
- *               the team then takes number t, t + T, ..: neighbouring threads store neighbouring outputs, and what they read
- *               is free of bank conflicts where D is odd. Two team barriers more
+ *   time fast   the segment goes to the exchange region, where its outputs stand in order. Thread t of the team then takes the kept
+ *               outputs number t, t + T, ..: neighbouring threads store neighbouring outputs (coalesced) and read samples D apart,
+ *               free of bank conflicts if D is odd. Costs two more team barriers
  *   time slow   outputs go through the regions in any case; only the rows that are kept are stored
  *
- * For the kernels of gpu/ols/kernels/interleaved.cuh see there. */
+ * The kernels of interleaved.cuh do this themselves. */
 #pragma once
 
 #include "gpu/ols/kernels/post.cuh"
 
-/* The outputs of a hop that are kept: output `place` and every D-th after it. The first is number `number` of the block's row. */
+/* Outputs of a hop that are kept: output `place` and every D-th after it. `number` counts the first of them in the block's row of
+ * kept outputs. */
 struct KeptOutputs {
     int64_t number;
-    int place;                      /* PLACES if it is more */
+    int place;                      /* PLACES if the hop has none */
 };
 
-/* The hop whose first output is number `first` of the block's row, at rate 1; it has no more than PLACES outputs. */
+/* Return the kept outputs of a hop of at most PLACES outputs, whose first output is number `first` of the block's row at rate 1. */
 template <int PLACES> LW_DEVICE KeptOutputs kept_outputs(const OlsArgs &a, int64_t first)
 {
     const int64_t axis = a.post.first + first, number = (axis + a.every - 1) / a.every;
     return {number - a.first_kept, clamp_to(number * a.every - axis, PLACES)};
 }
 
-/* Where filter f's output `number` of the segment's row goes. */
+/* Return the place of filter f's kept output `number` in the segment's row. */
 template <bool PAIRED, class Real>
 LW_DEVICE Real *kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
 {
     return (Real *)a.output + (p.output - p.first + f * a.plane + number) * width_of<PAIRED>(a);
 }
 
-/* What is kept of a hop, or made of it. Of all outputs only those at multiples of FOLD count, which D and the places of all hops
- * on the axis are: they stand side by side from `hop` on. */
+/* Store the kept outputs of a hop, or what --post makes of them. `hop` has only outputs at multiples of FOLD, side by side; D and
+ * the places of all hops on the axis are multiples of FOLD. */
 template <class F, int FOLD, bool PAIRED>
 LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
@@ -90,7 +90,7 @@ template <bool PAIRED> struct StoreThinnedChannels : ChannelEpilogue {
         __syncthreads();
     }
 
-    /* Powers or amplitudes of these rows. y: the first output of channel 0. */
+    /* Store powers or amplitudes of these rows. y: place of channel 0's first output. */
     template <class F, int W>
     LW_DEVICE void store_made(unsigned char *memory, const OlsArgs &a, TimeSlowRows rows, typename F::Real *y, int group)
     {

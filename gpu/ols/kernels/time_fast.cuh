@@ -1,35 +1,39 @@
-/* time_fast.cuh - the overlap-save kernel, time fast: segment, forward transform, then per filter multiply, transform
- * back, discard, store.
+/* time_fast.cuh - overlap-save kernel, time fast: load a segment, transform it, then for each filter multiply, transform back,
+ * discard, store.
  *
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
- *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
+ *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: the wrapped outputs of the circular convolution are
+ *                                             dropped
  *
- * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps
- * are real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment,
- * spectrum (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and
- * nothing is ever reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte
- * loads, stored in the threads' order and scaled by 1/N. For the longest segments gpu/ols/kernels/decoupled.cuh has another design.
+ * A team of T = E P threads takes one segment, or two real ones as re and im: with real taps, re and im of the result are their
+ * outputs. A team is a thread block; where T = 16, a block of one warp holds two teams. Thread t holds the samples t + T m, m < E,
+ * of segment, spectrum (bin(t) + T m) and output. So a warp's accesses to global memory are contiguous (128 or 256 bytes),
+ * nothing is reordered, and the spectrum X stays in registers while the loop over filters runs. The bank has H in the threads'
+ * order, scaled by 1/N; it comes through L1 in 16-byte loads.
  *
- * The product is fused with the first butterflies of the way back; re and im are swapped there, see gpu/device/fft.cuh.
+ * Shared memory serves the exchanges of the transform only: P regions without bank conflicts (gpu/device/fft.cuh), 8704 bytes each
+ * with float and E = 32. Several blocks share an SM, and one computes while another waits for its samples or an exchange. For the
+ * longest segments, where only one block fits, there is gpu/ols/kernels/decoupled.cuh.
  *
- * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >=
- * 0).
+ * The product is fused with the first butterflies of the backward transform; re and im are swapped there, see gpu/device/fft.cuh.
+ * Rows of outputs below D are neither computed nor stored: D is the compile-time constant DISCARD if that is >= 0.
  *
- * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
- * the segment is loaded again, with them replaced by zero. Shared memory: see gpu/device/fft.cuh. */
+ * A sample that is not finite spoils every bin. So each thread checks one value after the forward transform; only if a value is bad
+ * is the segment loaded again, with the bad samples replaced by zero. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/kernels/launch.h"
 
-/* One step of a block: filters [begin, end) of one segment (or pair). */
+/* One step of a thread block: filters [begin, end) of one segment (or pair). */
 struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a thread block: whole segments, n_blocks apart, one a pass; the last pass is for the first n_whole blocks only.
- * The others have `share` of the (segment, filter) units left, the first n_larger of them one more. */
+/* The steps of a thread block. It takes whole segments, n_blocks apart, one a pass; only the first n_whole blocks take part in the
+ * last pass. The other blocks share the remaining (segment, filter) units: `share` each, and one more for the first n_larger of
+ * them. */
 struct OlsWalk {
     int pass, n_passes, unit, unit_end;
 
@@ -60,7 +64,7 @@ struct OlsWalk {
     }
 };
 
-/* On from a place in rows of `length` places: by so many rows and so many places, fewer than a row has. */
+/* Move from a place in rows of `length` places on by `rows` rows and `places` places, places < length. */
 LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
 {
     row += rows;
@@ -71,9 +75,9 @@ LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
     }
 }
 
-/* Where a segment (or pair) lies. A sample i of it exists for lead <= i < have, an output i (from D on) for i < want. */
+/* Place of a segment (or pair). Its sample i exists for lead <= i < have, its output i (counted from D on) for i < want. */
 struct OlsPlace {
-    int64_t input, output;          /* of sample 0 and, at rate 1, of the first output of filter 0, in samples */
+    int64_t input, output;          /* indices of sample 0 and, at rate 1, of the first output of filter 0, in samples */
     int64_t first;                  /* number of that output in its row */
     int have[2], want[2];
 };
@@ -105,15 +109,15 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int 
 template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
 {
     int row = 0, step = segment;
-    if (segment >= a.n_steps) {         /* else there is nothing to divide, which takes long */
+    if (segment >= a.n_steps) {         /* a division takes long, so it is skipped where it can be */
         row = segment / a.n_steps;
         step = segment - row * a.n_steps;
     }
     return place_at<N, PAIRED>(a, row, step, segment < a.n_segments);
 }
 
-/* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes
- * those zero that are not finite. Returns whether one was met. */
+/* v[m] = sample t + T m, zero if it does not exist. CHECKED: any sample may be missing, and those that are not finite become zero;
+ * else only rows below LEAD may miss samples. Returns whether a sample was not finite. */
 template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
@@ -122,8 +126,8 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     const Stored *second = x + a.input_second;
     opaque(x);
     int lead = a.lead, have[2] = {p.have[0], p.have[1]};
-    opaque(second);         /* else all types' addresses are computed before the choice of type, */
-    if (CHECKED) {          /* and what is there of a segment, even where that is not asked */
+    opaque(second);         /* without opaque(), the compiler computes the addresses of all types before the branch on the type, */
+    if (CHECKED) {          /* and the limits of a segment even where nothing is checked */
         opaque(lead);
         opaque(have[0]);
         opaque(have[1]);
@@ -157,7 +161,7 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     });
 }
 
-/* The segment's spectrum. LEAD: more than a.lead can be, samples. */
+/* Load a segment and transform it. LEAD: a bound of a.lead in samples, greater than any value it takes. */
 template <class F, bool PAIRED, int LEAD = F::N>
 LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const OlsArgs &a, const OlsPlace &p,
                                  typename F::C *shared, int t)
@@ -175,7 +179,7 @@ LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const O
     }
 }
 
-/* SHARED: `bank` is in shared memory. */
+/* v = X H, with the first butterflies of the way back. SHARED: `bank` is in shared memory. */
 template <class F, bool SHARED = false>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
 {
@@ -202,10 +206,11 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
-/* Bin of thread t's first spectral value, see gpu/device/fft.cuh. */
+/* Return the bin of thread t's first spectral value, see gpu/device/fft.cuh. */
 template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
 
-/* Bin of value i of a spectrum in the order that `multiply` reads: single, two values of a thread side by side. */
+/* Return the bin of value i of a spectrum in the order that `multiply` reads. In single precision, two values of a thread are
+ * adjacent. */
 template <class F> LW_DEVICE int bin_of(int i)
 {
     constexpr int EACH = 16 / (int)sizeof(typename F::C);
@@ -213,7 +218,7 @@ template <class F> LW_DEVICE int bin_of(int i)
     return first_bin<F>(t) + F::T * m;
 }
 
-/* What is dropped beyond the M - 1 outputs that must be: less than a row where the least is dropped. */
+/* Return a bound of the discarded outputs beyond M - 1. If D is chosen at run time, they are less than a row. */
 template <class F> __host__ __device__ constexpr int lead_of(int discard) { return discard < 0 ? F::T : discard; }
 
 template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, int f)
@@ -221,10 +226,10 @@ template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, i
     return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
 }
 
-/* Streaming: outputs are not read again, and must not push H out of the caches. */
+/* Streaming store: outputs are not read again, and must not push H out of the caches. */
 template <class T> LW_DEVICE void put(T *y, T value) { __stcs(y, value); }
 
-/* One output of the series, or of the two of a pair, `at` places beyond y and second. i: its number in the segment. */
+/* Store one output of the series, or of the two of a pair, `at` places beyond y and second. i: its number in the segment. */
 template <bool PAIRED, bool WHOLE, class C, class Real>
 LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int i, C value)
 {
@@ -237,7 +242,8 @@ LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int 
         put((C *)y + at, value);
 }
 
-/* Rows from D on, a multiple of T; v holds the result with re and im swapped. output: the segment's first. */
+/* Store the rows from D on; D is a multiple of T if known at compile time. v has re and im swapped. output: place of the segment's
+ * first output. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
@@ -246,7 +252,7 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
-    opaque(second);         /* rows are then at constant distances from two pointers */
+    opaque(second);         /* all rows are then at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
@@ -255,10 +261,11 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* What becomes of finished outputs. `begin` is called when the spectrum of a segment is there, `finish` at the end of each filter's
- * way back, `end` when a block has no more to do. An epilogue has those of its own that do something. */
+/* An epilogue handles finished outputs: it stores, changes or searches them. The kernel calls `begin` when the spectrum of a
+ * segment is complete, `finish` when only the last stage of a filter's way back is left, and `end` when the block has no more to
+ * do. Epilogues derive from this one, which does nothing. */
 struct Epilogue {
-    static constexpr bool MAKES = false, FINDS = false;     /* something of the series; crossings or the best filter */
+    static constexpr bool MAKES = false, FINDS = false;     /* MAKES: stores what --post makes of the series; FINDS: searches */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
@@ -268,10 +275,10 @@ struct Epilogue {
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
-/* The epilogue that stores the series itself. */
+/* Epilogue that stores the series itself. */
 struct StoreSeries : Epilogue {
-    /* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results
-     * while it computes the last. whole: all outputs are wanted. */
+    /* End the way back of filter f and store it. Both calls stand in one branch, so that the compiler stores the first results
+     * while it computes the last. whole: all outputs of the hop exist. */
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
                           bool whole, int f, int t)
