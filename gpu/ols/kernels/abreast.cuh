@@ -1,29 +1,33 @@
-/* abreast.cuh - the overlap-save kernel, time slow, for stored values of up to four bytes and any number of filters: as
- * gpu/ols/kernels/interleaved.cuh, with samples that wait in the exchange region itself.
+/* abreast.cuh - overlap-save kernel, time slow, for stored values of up to four bytes and any number of filters: like
+ * interleaved.cuh,
+ * but samples wait in the exchange region itself.
  *
- * A block takes one hop of W pairs of adjacent channels: W transforms of P x 32 x 32 points by 512 threads, a pair of reals being
- * a complex value. A warp has two threads t of all P x W: what it reads and stores makes whole rows of channels.
+ * A thread block of 512 threads takes one hop of W pairs of adjacent channels: W transforms of P x 32 x 32 points, a pair of reals
+ * being a complex value. The lanes of a warp are two thread numbers t, for all P x W pairs of group r and transform p, so that a
+ * warp reads and stores whole rows of channels.
  *
- * Exchange region: P times 32 rows of 32 values of each transform. After the last exchange of a segment a thread has nothing
- * more to read but what its own row held. So its warp copies the next segment's samples there as they are stored, those that its
- * own threads will read: while the others end the segment they are on their way, and no barrier of the block is needed for them.
+ * Exchange region: P times 32 rows of 32 values of each transform. After the last exchange of a segment, each thread only has to
+ * read its own row. Then its warp copies the next segment's samples for its own threads into these rows, as they are stored. They
+ * arrive while the other warps end the segment, and need no block barrier.
  *
  *   read       thread t of transform p takes pair p of the rows t + 32 m, m < 32 P
- *   P = 2      bins of even and of odd number (r = 0, 1) have threads of their own, in one warp: both read all samples, and take
- *              the sum, or the difference at half a bin's distance, of x[n] and x[n + 1024]. On the way back they exchange half
- *              of their values, and each stores half of the outputs
+ *   P = 2      bins of even and of odd number (r = 0, 1) have their own threads, in one warp. Both read all samples, and take the
+ *              sum of x[n] and x[n + 1024], or the difference at half a bin's distance. On the way back they exchange half of
+ *              their values, and each stores half of the outputs
  *   product    a warp has its part of the next filter in shared memory, copied while it works with the one before. KEEP: the
- *              spectrum stays, some of it in registers, what these do not hold in shared memory
- *   store      pairs of rows t + 32 m, from registers: 8 W bytes of a row side by side; in turns, as there
+ *              spectrum stays, in registers as far as these go, the rest in shared memory
+ *   store      pairs of rows t + 32 m, from registers: 8 W contiguous bytes of a row; in turns, as in interleaved.cuh
  *
- * One not finite sample makes the first value of a thread's first transform not finite, too: its warp then looks at each of its
- * samples, and reads them again. Samples of rows that are not whole (at the last channels, or where rows begin elsewhere than at 16
+ * Shared memory (AbreastBlock, up to 225 KB): one block an SM. Asynchronous copies hide the loads; turns hide the stores.
+ *
+ * A sample that is not finite makes the first value of its thread's first transform not finite. The warp then looks at each of its
+ * samples, replaces the bad ones by zero, and reads them again. Rows that are not whole (at the last channels, or not aligned to 16
  * bytes) are read one by one. */
 #pragma once
 
 #include "gpu/ols/kernels/abreast_rows.cuh"
 
-/* A table of twiddles of the last level turned by half a circle, if `sign` is -1: outputs begin half way then. */
+/* A table of twiddles whose last level is turned by half a circle if `sign` is -1: outputs then begin half way. */
 struct TurnedTable {
     TwiddleTable table;
     float sign;
@@ -35,17 +39,18 @@ template <int R> LW_DEVICE float2 twiddle(TurnedTable &turned, int level, int k)
     return level + 1 < log2_of(R) ? u : float2{turned.sign * u.x, turned.sign * u.y};
 }
 
-/* The number's twiddle of a weighted transform, see TwiddleTable. */
+/* Return a weighted transform's twiddle by its number, see TwiddleTable. */
 template <int E> LW_DEVICE float2 numbered_twiddle(const Powers<float2, E> &w, int number)
 {
     const int level = number == 0 ? 0 : log2_of(number) + 1;
     return twiddle<E>(w.p, level, number - twiddle_number(level, 0));
 }
 
-/* The tables, from roots of the unit circle's 2048-th parts that the bank has:
- *   twiddles    of the second transform forward (its thread's column is that of bins P (k0 + 32 k1) + r) and, those of r = 0, back
+/* Fill the tables, from the bank's 2048-th roots of unity:
+ *   twiddles    of the second transform forward (its thread's column has the bins P (k0 + 32 k1) + r); those of r = 0 also for the
+ *               first transform back
  *   splitting   of a first transform whose bins are odd: at half a bin's distance
- *   joining     exp(-2 pi i (t + 32 j) / 2048), two and two */
+ *   joining     exp(-2 pi i (t + 32 j) / 2048), in pairs */
 template <class B> LW_DEVICE void fill_tables(unsigned char *memory, const float2 *powers)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -106,7 +111,7 @@ template <class B> LW_DEVICE typename B::Exchange exchange_of(unsigned char *mem
     return {memory + own.r * B::REGION, own.t, own.p};
 }
 
-/* The warp's part of a filter: of its threads (r, t) 16 vectors, as they take them. */
+/* Copy the warp's part of a filter: 16 vectors for each of its threads (r, t), in the order they are taken. */
 template <class B> LW_DEVICE void fetch_filter(unsigned char *memory, const float2 *spectra)
 {
     constexpr int EACH = 2 * B::P;
@@ -119,14 +124,14 @@ template <class B> LW_DEVICE void fetch_filter(unsigned char *memory, const floa
     }
 }
 
-/* The thread's first vector of it. */
+/* Return the thread's first vector of the filter. */
 template <class B> LW_DEVICE const float4 *filter_of(const unsigned char *memory)
 {
     const AbreastThread own = AbreastThread::own<B>();
     return (const float4 *)(memory + B::FILTER + own.warp * (32 * B::P * 16)) + 2 * own.r + own.lane % 2;
 }
 
-/* v = X H swapped, with the first butterflies done, of the values 2 q, 2 q + 1 and those half a spectrum further. */
+/* v = X H with re and im swapped and the first butterflies done, for values 2 q, 2 q + 1 and those half a spectrum further. */
 LW_DEVICE void multiply_quad(float2 (&v)[32], int q, float4 x, float4 y, float4 h, float4 g)
 {
     multiply_pair(v[2 * q], v[2 * q + 16], float2{x.x, x.y}, float2{h.x, h.y}, float2{y.x, y.y}, float2{g.x, g.y});
@@ -138,7 +143,7 @@ LW_DEVICE float4 pair_of(float2 a, float2 b) { return make_float4(a.x, a.y, b.x,
 /* A spectrum that is kept for all filters. */
 template <class B> struct KeptSpectrum {
     static constexpr int LEFT = B::N_QUADS - B::KEPT;
-    float4 left[2 * LEFT];              /* in registers; the others THREADS apart in shared memory */
+    float4 left[2 * LEFT];              /* in registers; the other values lie THREADS apart in shared memory */
 
     LW_DEVICE static float4 *own(unsigned char *memory)
     {
@@ -182,8 +187,8 @@ LW_DEVICE void difference(float2 a, float2 &b, float2 u)
     b = {fmaf(u.y, b.y, p.x), fmaf(-u.y, b.x, p.y)};
 }
 
-/* P = 2: from a[n1] of both halves, n1 = m + 16 r (mod 32) in thread r, to outputs: v[j] that of row t + 32 (j + 16 r), unless the
- * first 1024 rows are dropped, and v[16 + j] that of row 1024 further. */
+/* P = 2: join the values a[n1] of both halves, n1 = m + 16 r (mod 32) in thread r, to outputs. v[j] becomes that of row t + 32 (j +
+ * 16 r), unless the first 1024 rows are dropped; v[16 + j] becomes that of the row 1024 further. */
 template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const unsigned char *memory)
 {
     const AbreastThread thread = AbreastThread::own<B>();
@@ -198,7 +203,7 @@ template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const u
             const float2 other = {__shfl_xor_sync(0xffffffffu, v[16 + i].x, 16), __shfl_xor_sync(0xffffffffu, v[16 + i].y, 16)};
             const float2 even = {r ? other.x : own.x, r ? other.y : own.y};
             v[i] = even;
-            v[16 + i] = {r ? own.y : other.x, r ? -own.x : other.y};        /* turned by a quarter for r = 1 */
+            v[16 + i] = {r ? own.y : other.x, r ? -own.x : other.y};        /* turned by a quarter if r = 1 */
             if constexpr (ALL)
                 butterfly(v[i], v[16 + i], u);
             else
@@ -207,8 +212,8 @@ template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const u
     }
 }
 
-/* Pair p of the outputs of the thread's rows, from row D on; v holds the result with re and im swapped. WHOLE: all outputs are
- * wanted. */
+/* Store pair p of the outputs of the thread's rows, from row D on; v holds the result with re and im swapped. WHOLE: all outputs
+ * are wanted. */
 template <class B, int DISCARD, bool WHOLE>
 LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
 {
@@ -242,7 +247,7 @@ template <class B, int DISCARD> LW_DEVICE void store_pairs(const float2 (&v)[32]
         store_pairs<B, DISCARD, false>(v, a, hop, f);
 }
 
-/* The first transform of the thread's samples, which the warp's rows hold, or will when they are gathered. */
+/* First transform of the thread's samples, which the warp's rows hold, or will hold once they are gathered. */
 template <class B> LW_DEVICE void transform_samples(float2 (&v)[32], unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     const bool prefetched = hop.prefetched;
@@ -258,8 +263,8 @@ template <class B> LW_DEVICE void transform_samples(float2 (&v)[32], unsigned ch
         else
             dft<B::E, false>(v, (const float2 *)nullptr);
 #pragma unroll
-        for (int m = 0; m < B::E; ++m) {    /* all of it is computed before the first value is looked at: else inputs and results */
-            opaque(v[m].x);                 /* of its butterflies are needed at a time, and registers spill */
+        for (int m = 0; m < B::E; ++m) {    /* opaque(): all results are computed before the first is looked at. Else inputs and */
+            opaque(v[m].x);                 /* results of the butterflies are needed at the same time, and registers spill */
             opaque(v[m].y);
         }
         if (checked || !__any_sync(0xffffffffu, !isfinite(v[0].x) || !isfinite(v[0].y)))
@@ -279,7 +284,7 @@ template <class B> LW_DEVICE void multiply_once(float2 (&v)[32], const unsigned 
                       filter[(q + B::N_QUADS) * 2 * B::P]);
 }
 
-/* What the warp needs of the next segment, if there is one, when it has read its rows for the last time. */
+/* Ask for the warp's part of the next segment, if there is one. The warp has read its rows for the last time. */
 template <class B> LW_DEVICE void fetch_next(unsigned char *memory, const OlsArgs &a, const AbreastWork *next)
 {
     __syncwarp();
@@ -290,7 +295,8 @@ template <class B> LW_DEVICE void fetch_next(unsigned char *memory, const OlsArg
         fetch_filter<B>(memory, spectra_of<typename B::F>(a, next->step.begin));
 }
 
-/* The last transform of what all threads have written, in turns; `next`: the next segment's, after a segment's last filter. */
+/* Last transform of the values that all threads have written, in turns. next: the next segment's work, after a segment's last
+ * filter; else NULL. */
 template <class B>
 LW_DEVICE void transform_in_turn(float2 (&v)[32], unsigned char *memory, const OlsArgs &a, const AbreastWork *next)
 {
@@ -334,17 +340,17 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
     fetch_hop<B>(memory, a, AbreastWork::at<B>(memory, 0)->hop);
     fetch_filter<B>(memory, spectra_of<typename B::F>(a, AbreastWork::at<B>(memory, 0)->step.begin));
     fill_tables<B>(memory, (const float2 *)a.bank);
-    __syncthreads();                    /* the tables are there */
+    __syncthreads();                    /* the tables are complete */
     float2 v[E];
     KeptSpectrum<B> kept;
     for (int slot = 0; AbreastWork::at<B>(memory, slot)->exists; slot ^= 1) {
         const AbreastWork *const work = AbreastWork::at<B>(memory, slot);
         wait_for_copies();
-        __syncwarp();                   /* the warp's rows and filter are there */
+        __syncwarp();                   /* the warp's rows and its filter are there */
         transform_samples<B>(v, memory, a, work->hop);
         __syncwarp();                   /* the warp has read its rows */
         exchange_of<B>(memory).put_row(v);
-        __syncthreads();                /* everybody has written, and is done with the segment before */
+        __syncthreads();                /* all have written, and have finished the segment before */
         if (threadIdx.x == 0)
             AbreastWork::at<B>(memory, slot ^ 1)->template find<B>(a, AbreastWork::walk<B>(memory));
         exchange_of<B>(memory).take_column(v);
@@ -356,19 +362,19 @@ template <int P, int W, bool KEEP, int DISCARD> __global__ void __launch_bounds_
             if constexpr (KEEP) {
                 if (f > work->step.begin) {
                     wait_for_copies();
-                    __syncwarp();       /* the warp's filter is there */
+                    __syncwarp();       /* the warp's part of the filter is there */
                 }
                 kept.multiply(v, memory);
-                __syncwarp();           /* the warp has read its filter */
+                __syncwarp();           /* the warp has read its part of the filter */
                 if (f + 1 < work->step.end)
                     fetch_filter<B>(memory, spectra_of<typename B::F>(a, f + 1));
             } else
                 multiply_once<B>(v, memory);
             dft<E, false, true>(v, (const float2 *)nullptr);
             if (KEEP && f > work->step.begin)
-                __syncthreads();        /* everybody has taken the filter before from its row */
+                __syncthreads();        /* all have read the values of the filter before */
             exchange_of<B>(memory).put_column(v);
-            __syncthreads();            /* everybody has written */
+            __syncthreads();            /* all have written */
             const bool last = !KEEP || f + 1 >= work->step.end;
             transform_in_turn<B>(v, memory, a, last ? AbreastWork::at<B>(memory, slot ^ 1) : nullptr);
             if constexpr (P > 1)

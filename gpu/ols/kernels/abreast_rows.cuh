@@ -1,17 +1,17 @@
-/* abreast_rows.cuh - the samples of the kernel of gpu/ols/kernels/abreast.cuh: who reads which, what a block does next, and how
- * rows come from memory into the exchange region and from there into registers. */
+/* abreast_rows.cuh - samples of the kernel of abreast.cuh: which thread reads which, what a block does next, and how rows get from
+ * memory into the exchange region and from there into registers. */
 #pragma once
 
 #include "gpu/ols/kernels/interleaved.cuh"
 
-/* Shared memory: the exchange region, the filter, tables of twiddles, the kept spectrum, what the block does. A thread's spectrum
- * is N_QUADS times four values, of which KEPT lie there. */
+/* Shared memory: the exchange region, the filter, tables of twiddles, the kept spectrum, the block's work. A thread's spectrum is
+ * N_QUADS times four values; KEPT of the quads lie in shared memory. */
 template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr bool KEEP = KEEP_;
     static constexpr int P = P_, W = W_, E = 32, T = E * P, N = E * T, THREADS = T * W, ROWS = E * P;
     using F = Transform<float, E, P, Team<T, W>>;
     using Exchange = InterleavedExchange<F, W>;
-    static constexpr int PITCH = Exchange::PITCH * 8, REGION = Exchange::BYTES;     /* bytes, of a row and of 32 rows */
+    static constexpr int PITCH = Exchange::PITCH * 8, REGION = Exchange::BYTES;     /* bytes of a row, and of 32 rows */
     static constexpr int N_QUADS = 8, KEPT = P > 1 ? 4 : 5;
     static constexpr int FILTER = P * REGION, TWIDDLES = FILTER + N * 8, JOINING = TWIDDLES + N * 4;
     static constexpr int SPLITTING = JOINING + (P > 1 ? E * 16 * 8 : 0), SPECTRUM = SPLITTING + (P > 1 ? P * 16 * 8 : 0);
@@ -19,15 +19,15 @@ template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr int TURN = 128, TURNS = THREADS / TURN;
     static constexpr bool EARLY = !KEEP && P == 1;      /* the later turns read before their turn, and ask for samples */
 
-    /* Of a thread's values, that of the first row that any thread stores. */
+    /* First value of a thread that any thread stores. */
     template <int DISCARD> __host__ __device__ static constexpr int first_stored()
     {
         return P == 1 ? (DISCARD > 0 ? DISCARD / E : 0) : DISCARD >= N / 2 ? E / 2 : 0;
     }
 };
 
-/* Who a thread is. Asked anew wherever it is needed: what follows from it is not kept in registers, of which there are none to
- * spare (what is spilled goes to L2). */
+/* Identity of a thread. It is computed anew wherever it is needed, because no registers are left to keep what follows from it
+ * (spilled registers go to L2). */
 struct AbreastThread {
     int t, r, p, warp, lane;
 
@@ -40,15 +40,15 @@ struct AbreastThread {
     }
 };
 
-/* A hop, and what is known of it when its rows have been asked for. */
+/* A hop, and facts found when its rows were asked for. */
 struct AbreastHop {
     int step, group;
-    bool prefetched;            /* those of its rows that exist are in the exchange region, or will be */
-    bool all, whole;            /* of those prefetched: all rows exist, all outputs are wanted */
+    bool prefetched;            /* its rows, as far as they exist, are in the exchange region or will be */
+    bool all, whole;            /* if prefetched: all rows exist; all outputs are wanted */
 };
 
-/* What a block does, in shared memory for the same reason: this segment, and the next, by turns. One thread finds the next
- * while the others are between their barriers. */
+/* Work of a block. It is in shared memory, also for lack of registers: one slot for this segment, one for the next. One thread
+ * finds the next while the others are between their barriers. */
 struct AbreastWork {
     OlsStep step;
     AbreastHop hop;
@@ -74,7 +74,7 @@ struct AbreastWork {
     }
 };
 
-/* The warp's rows of samples. CHECKED: only those that exist. from: the first byte of row 0. */
+/* Copy the warp's rows of samples. CHECKED: only those that exist. from: first byte of row 0. */
 template <class B, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void fetch_rows(unsigned char *memory, const OlsArgs &a, const char *from, int have, const AbreastThread &own)
 {
@@ -102,7 +102,7 @@ LW_DEVICE void fetch_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
         fetch_rows<B, VALUE_BYTES, true>(memory, a, from, place.have, own);
 }
 
-/* The rows of a hop, if they are to be prefetched. */
+/* Copy the rows of a hop, if they are to be prefetched. */
 template <class B> LW_DEVICE void fetch_hop(unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     if (!hop.prefetched)
@@ -119,13 +119,13 @@ template <class B> LW_DEVICE void fetch_hop(unsigned char *memory, const OlsArgs
         fetch_rows<B, 4>(memory, a, place, all, own);
 }
 
-/* Bytes from the exchange region's begin to pair p of row t + 32 m, of values of so many bytes. */
+/* Return the bytes from the start of the exchange region to pair p of row t + 32 m, if a value has value_bytes bytes. */
 template <class B> LW_DEVICE int pair_offset(const AbreastThread &own, int m, int value_bytes)
 {
     return m / B::E * B::REGION + own.t * B::PITCH + (m % B::E * B::W + own.p) * 2 * value_bytes;
 }
 
-/* The rows of a prefetched hop that do not exist become zero. r = 0 has those of the first half, r = 1 of the second. */
+/* Clear the rows of a prefetched hop that do not exist. Threads with r = 0 clear the first half, r = 1 the second. */
 template <class B, class Pair> LW_DEVICE void clear_missing(unsigned char *memory, const OlsArgs &a, int have)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -151,7 +151,7 @@ template <class B> LW_DEVICE void clear_missing(unsigned char *memory, const Ols
         clear_missing<B, float2>(memory, a, have);
 }
 
-/* A hop that was not prefetched, to the exchange region as finite numbers; what does not exist is zero. */
+/* Load a hop that was not prefetched into the exchange region, as finite floats, zero where there is no sample. */
 template <class B> LW_DEVICE void gather_rows(unsigned char *memory, const OlsArgs &a, const AbreastHop &hop)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -179,7 +179,7 @@ template <class B> LW_DEVICE void gather_rows(unsigned char *memory, const OlsAr
         *a.not_finite = 1;
 }
 
-/* Prefetched floats that are not finite become zero. */
+/* Replace prefetched floats that are not finite by zero. */
 template <class B> LW_DEVICE void clear_not_finite(unsigned char *memory, const OlsArgs &a)
 {
     const AbreastThread own = AbreastThread::own<B>();
@@ -210,18 +210,18 @@ template <class B, class Stored> LW_DEVICE void read_samples(float2 (&v)[B::E], 
 #pragma unroll
         for (int m = 0; m < B::E; ++m) {
             if (m % 8 == 0)
-                opaque(second);         /* not all at once: there are no registers for that */
+                opaque(second);         /* in parts: registers do not suffice for all at once */
             const Pair pair = ((const Pair *)second)[m * B::W];
             v[m] = {fmaf(sign, converted<float>(pair.x), v[m].x), fmaf(sign, converted<float>(pair.y), v[m].y)};
         }
     }
 }
 
-/* The thread's samples from its warp's rows, where they lie as stored, or as floats if they have been gathered. */
+/* Read the thread's samples from its warp's rows. They are as stored, or floats if they were gathered. */
 template <class B>
 LW_DEVICE void read_samples(float2 (&v)[B::E], const unsigned char *memory, enum lw_scalar scalar)
 {
-    switch (scalar) {                   /* that this kernel is for */
+    switch (scalar) {                   /* the types that this kernel is for */
     case LW_INT8:   read_samples<B, int8_t>(v, memory); break;
     case LW_UINT8:  read_samples<B, uint8_t>(v, memory); break;
     case LW_INT16:  read_samples<B, int16_t>(v, memory); break;

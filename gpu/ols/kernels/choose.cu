@@ -1,9 +1,9 @@
-/* choose.cu - the choice of kernel and segment length: the cheapest of the kernels that fit, by a small model.
+/* choose.cu - choice of kernel and segment length: the cheapest kernel that fits, by a small model.
  *
- * seconds per output = max(memory, transform): what a sample costs at the memory rate (its share of the read and its
- * write), and what a segment costs divided by its outputs. Outputs are those of the whole series, also where not all of it is
- * wanted. Where a series is short, what its first segments wait for counts as well. The rates were measured on one H200
- * (tests/bench/results); other architectures take the same choice, less the kernels that need more shared memory than they have. */
+ * Seconds per output are the maximum of two terms: a sample's cost at the memory rate (its share of the read, and its write), and a
+ * segment's transforms divided by its outputs. Outputs are those of the whole series, even if not all are wanted. For short series,
+ * the waits of the first segments are added. The rates were measured on one H200 (tests/bench/results); other architectures use the
+ * same rates, without the kernels that need more shared memory than they have. */
 #include "gpu/device/fft.cuh"
 #include "gpu/ols/direct/direct.h"
 #include "gpu/ols/kernels/launch.h"
@@ -21,13 +21,13 @@ static const OlsKernels *const all_kernels[] = {
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
 static constexpr int MULTIPROCESSORS = 132;
-static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* of which a quarter of 2048 outputs is kept */
-static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* that the device works on at a time */
+static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* more taps keep less than a quarter of 2048 outputs */
+static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* points that the device works on at a time */
 
-/* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
- * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). In single
- * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23); 12288 points: 2026-11-24;
- * 24576 points beside these, 2026-11-25. */
+/* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard. They are fitted to results of
+ * `bench_ols_gpu segments` on an H200 on 2026-11-20, with 8 filters and 2^26 samples (double precision: 2^24). complex_of_16 and
+ * paired_of_16 are single precision with 16 instead of 32 points in a thread (2026-11-23). 12288 points were measured on
+ * 2026-11-24, 24576 points on 2026-11-25. */
 struct Rate {
     int segment;
     OlsDesign design;
@@ -47,8 +47,7 @@ static const Rate rates[] = {
     {2048, OLS_ABREAST, 2.5, 2.5, 0, 0, 0},
 };
 
-/* Whether kernels that take channels abreast (gpu/ols/kernels/abreast.cuh) are for this: they copy rows by 16 bytes, and store the
- * series only. */
+/* Return whether the kernels of abreast.cuh suit the spec: they copy rows in 16-byte pieces, and only store the series. */
 static bool is_fit_for_abreast(const struct lw_cuda_ols_spec *spec)
 {
     const int64_t row_bytes = spec->n_channels * lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
@@ -57,9 +56,9 @@ static bool is_fit_for_abreast(const struct lw_cuda_ols_spec *spec)
            spec->n_channels >= 16 && spec->n_taps <= MOST_TAPS_ABREAST;
 }
 
-/* Time slow, rows turned into columns: long segments, as uint8 with one filter of 257 taps takes. Where other kernels could take
- * channels abreast, as float32 with 1 and 8 filters of 257 and 1025 taps takes (2026-11-24), which is more; but where direct sums
- * may be chosen instead, all are measured against 1024 points as before. */
+/* Slowdown of time-slow kernels that turn rows into columns, for long segments: that of uint8 with one filter of 257 taps. Where
+ * channels could be taken abreast, it is larger: that of float32 with 1 and 8 filters of 257 and 1025 taps (2026-11-24). Where
+ * direct sums are possible, too, all is relative to 1024 points as before. */
 static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->layout == LW_TIME_FAST || (k->prefetches && k->design != OLS_ABREAST))
@@ -70,18 +69,18 @@ static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec
     return (k->design == OLS_ABREAST ? 1 : turned) / (lw_direct_suits(spec) ? 1.7 : 1);
 }
 
-/* What else was seen then: 32 filters of 512 points, which L1 does not keep beside the 92 KB of shared memory. It does keep
- * those of 256 points; 1024 are no slower for it. Transforms forward of 12288 points wait for samples. */
+/* Other slowdowns measured then. The spectra of 32 filters of 512 points do not stay in L1 beside the 92 KB of shared memory. Those
+ * of 256 points do, and 1024 points are no slower for it. Forward transforms of 12288 points wait for samples. */
 static double slowed(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     const bool missed = k->precision == LW_SINGLE && k->segment == 512 && spec->n_filters > 24;
-    const double chosen = k->design == OLS_ABREAST && k->segment == 2048 ? 1.18 : 1.04;     /* when the kernel runs */
+    const double chosen = k->design == OLS_ABREAST && k->segment == 2048 ? 1.18 : 1.04;     /* D chosen at run time */
     const double forward = k->design == OLS_DECOUPLED ? (k->paired ? 0.05 : 0.2) / spec->n_filters : 0;
     return (k->discard < 0 ? chosen : 1.0) * slowed_by_layout(k, spec) * (missed ? 1.2 : 1.0) * (1 + forward);
 }
 
-/* Channels that a kernel works on abreast, as a multiple of those that there are: a group that is not whole is read in another way,
- * which takes about as long again. */
+/* Return the channels that an abreast kernel works on, as a multiple of the existing ones. A group that is not whole is read in
+ * another way, which takes about twice as long. */
 static double widened(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->design != OLS_ABREAST)
@@ -103,7 +102,7 @@ static double point_seconds(const OlsKernel *k, const struct lw_cuda_ols_spec *s
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
 {
-    /* a row of outputs, one of each thread or radix-P butterfly, is dropped whole */
+    /* A row of outputs, one of each thread or radix-P butterfly, is dropped whole. */
     const int64_t granule = k->radix * (k->design == OLS_DECOUPLED ? k->radix : k->outer_radix);
     const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
     if (k->discard >= 0)
@@ -111,7 +110,7 @@ static int discard_of(const OlsKernel *k, int64_t n_taps)
     return least <= k->segment ? (int)least : k->segment;
 }
 
-/* Whether a kernel can prefetch samples of the stored type. Time slow: a block takes whole rows of `batch` pairs of channels. */
+/* Return whether a kernel can prefetch the stored type. Time slow: a block takes whole rows of `batch` pairs of channels. */
 static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->layout == LW_TIME_FAST)
@@ -121,16 +120,16 @@ static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec
     return lw_scalar_bytes(spec->input) <= 2 && (k->batch <= 8 || spec->n_channels >= 2 * k->batch);
 }
 
-/* What is prefetched takes shared memory, which must not cost blocks. */
+/* Return whether a kernel fits into shared memory. Prefetching must not reduce the blocks on a multiprocessor. */
 static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
-    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
+    const int reserved = 1024;      /* the driver's bytes per block; a multiprocessor has that much more than a block may use */
     const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
-/* Whether a kernel makes what is to be made of the series: of all of it, or of what is kept when it is thinned out. Those that
- * prefetch store the series only. */
+/* Return whether a kernel does what --post asks: with all of the series, or with the outputs kept by decimation. Kernels that
+ * prefetch only store the series. */
 static bool suits_post(const OlsKernel *k, struct lw_post post)
 {
     const bool is_made = lw_cuda_post_is_needed(post);
@@ -139,10 +138,10 @@ static bool suits_post(const OlsKernel *k, struct lw_post post)
     return k->post == is_made;
 }
 
-/* Whether a kernel finds crossings and the best filter, too. */
+/* Return whether a kernel also finds crossings and the best filter. */
 static bool can_find(const OlsKernel *k, const struct lw_cuda_arch *arch) { return k->find && k->keep_bytes <= arch->shared_bytes; }
 
-/* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
+/* Return whether a kernel can do the job. At least a quarter of a segment must be kept. */
 static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
@@ -181,19 +180,19 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const int every = k->fold > 0 ? lw_post_every(spec->post) : 1;
     const double memory = output_bytes(spec) * (1.0 / every + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    /* The way back of a folded spectrum, with the product, and one whose outputs go through shared memory to be thinned out, as a
-     * part of one of all points: they were estimated from their instructions. */
+    /* Cost of the way back with the product, relative to one of all points: for a folded spectrum, and for outputs thinned out in
+     * shared memory. Both are estimated from their instructions. */
     const double unfolded = k->fold == 1 && k->layout == LW_TIME_FAST ? 1.05 : 1;
     const double transforms = (k->fold > 1 ? 0.15 + 1.2 / k->fold : unfolded) + 0.8 / spec->n_filters;
     const double transform = point_seconds(k, spec) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
-    /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
+    /* Where memory is the limit, kernels with more warps, or that load samples early, come nearer to it. */
     const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);
     const double later = k->fold > 0 ? 0 : lw_cuda_ols_thinning_seconds(spec);
     return worst + 0.02 * (memory + transform) - favours * 0.01 * memory + later;
 }
 
-/* Seconds that a thread block's first segment takes beyond what it costs in a long series. */
+/* Return the seconds that a thread block's first segment takes beyond its cost in a long series. */
 static double first_seconds(const OlsKernel *k)
 {
     if (k->cluster > 1)
@@ -207,9 +206,10 @@ static double first_seconds(const OlsKernel *k)
     return k->outer_radix > 2 ? 4.5e-6 : k->outer_radix == 2 ? 5.5e-6 : 3.8e-6;
 }
 
-/* What a short series takes beyond that, per output: all thread blocks begin at once and wait together for samples and at barriers,
- * the longer the more points a thread has; with one filter those that take a second segment do so again. In a long series some
- * compute while others wait. Seconds as seen in signals of 2^18 to 2^22 samples (`bench_ols_gpu segments`, H200, 2026-11-23). */
+/* Return the extra seconds of a short series, per output. All thread blocks begin at once and wait together for samples and at
+ * barriers, the longer the more points a thread has; with one filter, those that take a second segment do so again. In a long
+ * series some compute while others wait. The seconds were seen with 2^18 to 2^22 samples (`bench_ols_gpu segments`, H200,
+ * 2026-11-23). */
 static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     const double series = (double)spec->n_outputs * (double)spec->n_channels, each = k->paired ? 2 : 1;
@@ -221,7 +221,7 @@ static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec
     return (is_one_pass ? first : first + second) / (series * spec->n_filters);
 }
 
-/* The kernels in the table's order; NULL behind the last. */
+/* Return the kernel of an index, in the table's order; NULL behind the last. */
 static const OlsKernel *kernel_at(int index)
 {
     for (const OlsKernels *kernels : all_kernels) {
@@ -232,7 +232,7 @@ static const OlsKernel *kernel_at(int index)
     return nullptr;
 }
 
-/* A kernel by its index, -1: none; the table's order decides where two cost the same. */
+/* A kernel by its index, -1: none. Of two equal costs, the lower index comes first. */
 struct Choice {
     int index;
     double cost;
@@ -240,7 +240,7 @@ struct Choice {
 
 static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
 
-/* The cheapest kernel of the spec's segment length (0: any) that comes after `previous`. */
+/* Return the cheapest kernel of the spec's segment length (0: any) that comes after `previous`. */
 static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, Choice previous)
 {
     Choice best = {-1, 0};
@@ -253,7 +253,7 @@ static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return best;
 }
 
-/* The index of the kernel that the spec asks for; -1: there are not as many. */
+/* Return the index of the kernel that the spec asks for; -1: there are not that many. */
 static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     Choice choice = {-1, -1};
@@ -263,7 +263,7 @@ static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_
     return choice.index;
 }
 
-/* The legal lengths, and the index of the kernel that the spec asks for; -1: there is none. */
+/* Find the legal lengths, and the index of the kernel that the spec asks for; -1: there is none. */
 static int look_for_kernel(struct lw_cuda_ols_plan *plan)
 {
     const struct lw_cuda_arch *const arch = &plan->arch;
@@ -327,7 +327,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
     int index = look_for_kernel(&plan);
     plan.finds = spec->is_searched && index >= 0;
-    if (spec->is_searched && index < 0) {           /* what is wanted is found in the series then */
+    if (spec->is_searched && index < 0) {           /* no kernel can search: the stored series is searched instead */
         plan.spec.is_searched = false;
         index = look_for_kernel(&plan);
     }

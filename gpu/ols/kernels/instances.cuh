@@ -1,7 +1,7 @@
 /* instances.cuh - the overlap-save kernels that are compiled, in groups, as entries of tables.
  *
- * CMake makes a source of each group, which defines LW_INSTANCES_<group> and includes this file, so that the groups compile
- * side by side. A new group also needs its name in CMakeLists.txt, launch.h and gpu/ols/kernels/choose.cu. */
+ * CMake makes one source per group, which defines LW_INSTANCES_<group> and includes this file, so that groups compile side by side.
+ * A new group also needs its name in CMakeLists.txt, launch.h and choose.cu. */
 #include "gpu/ols/kernels/abreast.cuh"
 #include "gpu/ols/kernels/decoupled.cuh"
 #include "gpu/ols/kernels/folded.cuh"
@@ -13,7 +13,7 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* What every kernel's entry begins with. Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers). */
+/* Fields that every kernel's entry has. Real, E, P: the transform; BLOCKS: blocks that an SM must hold (bounds the registers). */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry(enum lw_layout layout, int discard, int batch)
 {
     OlsKernel k = {};
@@ -30,7 +30,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry
     return k;
 }
 
-/* Time fast. DISCARD: outputs dropped, -1: given at run time. Epilogue: what becomes of finished outputs. */
+/* Time fast. DISCARD: outputs dropped, -1: given at run time. Epilogue: handles finished outputs. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD, class Epilogue = StoreSeries>
 OlsKernel ols_time_fast_kernel()
 {
@@ -43,7 +43,7 @@ OlsKernel ols_time_fast_kernel()
     return k;
 }
 
-/* The same, storing the series, or looking for something in it. */
+/* Time fast, storing the series; with epilogues that search it. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD> OlsKernel ols_finding_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
@@ -54,7 +54,7 @@ template <bool PAIRED, class Real, int E, int P, int BLOCKS, int DISCARD> OlsKer
     return k;
 }
 
-/* The same, storing every so many of the outputs. */
+/* Time fast, storing every D-th output only. */
 template <bool PAIRED, class Real, int E, int P, int BLOCKS> OlsKernel ols_thinned_kernel()
 {
     OlsKernel k = ols_time_fast_kernel<PAIRED, Real, E, P, BLOCKS, -1, StoreThinned>();
@@ -62,8 +62,8 @@ template <bool PAIRED, class Real, int E, int P, int BLOCKS> OlsKernel ols_thinn
     return k;
 }
 
-/* Time fast, single precision, a transform back of N / FOLD points, 16 of them a thread. KEEP: the spectrum is kept, for several
- * filters. */
+/* Time fast, single precision, folded: a backward transform of N / FOLD points, 16 per thread. KEEP: the spectrum is kept, for
+ * several filters. */
 template <bool PAIRED, int P, int FOLD, int BLOCKS, bool KEEP> OlsKernel ols_folded_kernel()
 {
     using F = Transform<float, 32, P, Team<32 * P, 1>>;
@@ -80,7 +80,7 @@ template <bool PAIRED, int P, int FOLD, int BLOCKS, bool KEEP> OlsKernel ols_fol
     return k;
 }
 
-/* Time fast, single precision, a block an SM: BLOCKS x 12288 points in as many of a cluster. */
+/* Time fast, single precision, one block an SM: BLOCKS x 12288 points in BLOCKS blocks of a cluster. */
 template <bool PAIRED, int BLOCKS, int DISCARD> OlsKernel ols_decoupled_kernel()
 {
     using D = Decoupled<BLOCKS>;
@@ -96,7 +96,7 @@ template <bool PAIRED, int BLOCKS, int DISCARD> OlsKernel ols_decoupled_kernel()
     return k;
 }
 
-/* Time fast, single precision, one filter, a warp a segment. */
+/* Time fast, single precision, one filter, one warp per segment. */
 template <bool PAIRED, int E, int BLOCKS, int DISCARD> OlsKernel ols_pipelined_kernel()
 {
     using F = Transform<float, E, 1, Team<E, 1>>;
@@ -110,7 +110,7 @@ template <bool PAIRED, int E, int BLOCKS, int DISCARD> OlsKernel ols_pipelined_k
     return k;
 }
 
-/* Time slow, W transforms at once. KEEP: the spectrum is kept, for several filters. */
+/* Time slow, W transforms at a time. KEEP: the spectrum is kept, for several filters. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP, class Epilogue = StoreChannels>
 OlsKernel ols_time_slow_kernel()
 {
@@ -124,7 +124,7 @@ OlsKernel ols_time_slow_kernel()
     return k;
 }
 
-/* The same, storing the series, or looking for something in it. */
+/* Time slow, storing the series; with epilogues that search it. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ols_finding_channels_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, W>>;
@@ -135,7 +135,7 @@ template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ol
     return k;
 }
 
-/* The same, storing every so many of the outputs. */
+/* Time slow, storing every D-th output only. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP> OlsKernel ols_thinned_channels_kernel()
 {
     OlsKernel k = ols_time_slow_kernel<PAIRED, Real, E, P, W, BLOCKS, KEEP, StoreThinnedChannels<PAIRED>>();
@@ -143,14 +143,14 @@ template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS, bool KEEP> O
     return k;
 }
 
-/* The same, making something of it. */
+/* Time slow, storing what --post makes of the series. */
 template <bool PAIRED, class Real, int E, int P, int W, int BLOCKS> OlsKernel ols_making_channels_kernel()
 {
     return ols_time_slow_kernel<PAIRED, Real, E, P, W, BLOCKS, true, MakeChannels<PAIRED>>();
 }
 
-/* Time slow, single precision, real signals of short integers, one filter: W transforms at once, BLOCKS a multiprocessor.
- * THINNED: every so many of the outputs are stored. */
+/* Time slow, single precision, real signals of short integers, one filter: W transforms at a time, BLOCKS blocks an SM. THINNED:
+ * only every D-th output is stored. */
 template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_interleaved_kernel()
 {
     using F = Transform<float, E, 1, Team<E, W>>;
@@ -164,7 +164,7 @@ template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_int
     return k;
 }
 
-/* Time slow, single precision, W transforms of P x 1024 points at once. KEEP: the spectrum is kept, for several filters. */
+/* Time slow, single precision, W transforms of P x 1024 points at a time. KEEP: the spectrum is kept, for several filters. */
 template <bool PAIRED, int P, int W, bool KEEP, int DISCARD> OlsKernel ols_abreast_kernel()
 {
     using B = AbreastBlock<P, W, KEEP>;
@@ -180,22 +180,22 @@ template <bool PAIRED, int P, int W, bool KEEP, int DISCARD> OlsKernel ols_abrea
 
 /* ---- the groups ---------------------------------------------------------------------------------------------------- */
 
-/* A kernel for complex signals, and for pairs of real ones. */
+/* Two entries: a kernel for complex signals, and one for pairs of real segments. */
 #define LW_OLS_BOTH(name, ...) ols_##name##_kernel<false, __VA_ARGS__>(), ols_##name##_kernel<true, __VA_ARGS__>()
 
 #define LW_OLS_GROUP(name, ...)                       \
     static const OlsKernel list[] = {__VA_ARGS__};    \
     const OlsKernels lw_ols_##name = {list, (int)(sizeof(list) / sizeof(list[0]))}
 
-#if defined(LW_INSTANCES_f256)        /* single precision, 256 points: two segments a warp */
+#if defined(LW_INSTANCES_f256)        /* single precision, 256 points: two segments per warp */
 LW_OLS_GROUP(f256,
     LW_OLS_BOTH(time_fast, float, 16, 1, 20, -1));
 
-#elif defined(LW_INSTANCES_f512)        /* single precision, 512 points: a warp a segment */
+#elif defined(LW_INSTANCES_f512)        /* single precision, 512 points: one warp per segment */
 LW_OLS_GROUP(f512,
     LW_OLS_BOTH(time_fast, float, 16, 2, 20, -1));
 
-#elif defined(LW_INSTANCES_f1024)        /* single precision, 1024 points: a warp a segment, two where there are few */
+#elif defined(LW_INSTANCES_f1024)        /* single precision, 1024 points: one warp per segment, or two for few segments */
 LW_OLS_GROUP(f1024,
     LW_OLS_BOTH(time_fast, float, 32, 1, 12, 64),
     LW_OLS_BOTH(time_fast, float, 32, 1, 12, 128),
@@ -207,32 +207,32 @@ LW_OLS_GROUP(f1024,
     LW_OLS_BOTH(pipelined, 32, 16, 256),
     LW_OLS_BOTH(pipelined, 32, 16, -1));
 
-#elif defined(LW_INSTANCES_f2048)        /* single precision, 2048 points: two warps a segment, four where there are few */
+#elif defined(LW_INSTANCES_f2048)        /* single precision, 2048 points: two warps per segment, or four for few segments */
 LW_OLS_GROUP(f2048,
     LW_OLS_BOTH(time_fast, float, 32, 2, 6, 256),
     LW_OLS_BOTH(time_fast, float, 32, 2, 6, 512),
     LW_OLS_BOTH(finding, float, 32, 2, 6, -1),
     LW_OLS_BOTH(time_fast, float, 16, 8, 4, -1));
 
-#elif defined(LW_INSTANCES_f4096)        /* single precision, 4096 points: four warps a segment */
+#elif defined(LW_INSTANCES_f4096)        /* single precision, 4096 points: four warps per segment */
 LW_OLS_GROUP(f4096,
     LW_OLS_BOTH(time_fast, float, 32, 4, 3, 512),
     LW_OLS_BOTH(time_fast, float, 32, 4, 3, 1024),
     LW_OLS_BOTH(finding, float, 32, 4, 3, -1));
 
-#elif defined(LW_INSTANCES_f8192)        /* single precision, 8192 points: eight warps a segment */
+#elif defined(LW_INSTANCES_f8192)        /* single precision, 8192 points: eight warps per segment */
 LW_OLS_GROUP(f8192,
     LW_OLS_BOTH(time_fast, float, 32, 8, 1, 2048),
     LW_OLS_BOTH(time_fast, float, 32, 8, 1, 4096),
     LW_OLS_BOTH(finding, float, 32, 8, 1, -1));
 
-#elif defined(LW_INSTANCES_f12288)        /* single precision, 12288 points: twelve warps a segment */
+#elif defined(LW_INSTANCES_f12288)        /* single precision, 12288 points: twelve warps per segment */
 LW_OLS_GROUP(f12288,
     LW_OLS_BOTH(decoupled, 1, 2048),
     LW_OLS_BOTH(decoupled, 1, 4096),
     LW_OLS_BOTH(decoupled, 1, -1));
 
-#elif defined(LW_INSTANCES_f24576)        /* single precision, 24576 points: twelve warps in each of two blocks a segment */
+#elif defined(LW_INSTANCES_f24576)        /* single precision, 24576 points: twelve warps in each of two blocks per segment */
 LW_OLS_GROUP(f24576,
     LW_OLS_BOTH(decoupled, 2, 8192),
     LW_OLS_BOTH(decoupled, 2, -1));
@@ -281,28 +281,28 @@ LW_OLS_GROUP(time_slow_d,
     LW_OLS_BOTH(finding_channels, double, 16, 4, 2, 2),
     LW_OLS_BOTH(finding_channels, double, 16, 16, 1, 1));
 
-#elif defined(LW_INSTANCES_post_f)        /* something made of the series, single precision, time fast */
+#elif defined(LW_INSTANCES_post_f)        /* --post, single precision, time fast */
 LW_OLS_GROUP(post_f,
     LW_OLS_BOTH(time_fast, float, 32, 1, 12, -1, MakeSeries),
     LW_OLS_BOTH(time_fast, float, 32, 2, 6, -1, MakeSeries),
     LW_OLS_BOTH(time_fast, float, 32, 4, 3, -1, MakeSeries));
 
-#elif defined(LW_INSTANCES_post_f8192)        /* something made of the series, single precision, time fast, 8192 points */
+#elif defined(LW_INSTANCES_post_f8192)        /* --post, single precision, time fast, 8192 points */
 LW_OLS_GROUP(post_f8192,
     LW_OLS_BOTH(time_fast, float, 32, 8, 1, -1, MakeSeries));
 
-#elif defined(LW_INSTANCES_post_d)        /* something made of the series, double precision, time fast */
+#elif defined(LW_INSTANCES_post_d)        /* --post, double precision, time fast */
 LW_OLS_GROUP(post_d,
     LW_OLS_BOTH(time_fast, double, 16, 4, 4, -1, MakeSeries),
     LW_OLS_BOTH(time_fast, double, 16, 16, 1, -1, MakeSeries));
 
-#elif defined(LW_INSTANCES_post_time_slow_f)        /* something made of the series, single precision, time slow */
+#elif defined(LW_INSTANCES_post_time_slow_f)        /* --post, single precision, time slow */
 LW_OLS_GROUP(post_time_slow_f,
     LW_OLS_BOTH(making_channels, float, 32, 1, 4, 2),
     LW_OLS_BOTH(making_channels, float, 32, 4, 2, 1),
     LW_OLS_BOTH(making_channels, float, 32, 8, 1, 1));
 
-#elif defined(LW_INSTANCES_post_time_slow_d)        /* something made of the series, double precision, time slow */
+#elif defined(LW_INSTANCES_post_time_slow_d)        /* --post, double precision, time slow */
 LW_OLS_GROUP(post_time_slow_d,
     LW_OLS_BOTH(making_channels, double, 16, 4, 2, 2),
     LW_OLS_BOTH(making_channels, double, 16, 16, 1, 1));
@@ -314,7 +314,7 @@ LW_OLS_GROUP(thinned_f,
     LW_OLS_BOTH(thinned, float, 32, 4, 3),
     LW_OLS_BOTH(thinned, float, 32, 8, 1));
 
-#elif defined(LW_INSTANCES_thinned_d)        /* the same, double precision */
+#elif defined(LW_INSTANCES_thinned_d)        /* decimation, double precision, time fast */
 LW_OLS_GROUP(thinned_d,
     LW_OLS_BOTH(thinned, double, 16, 4, 4),
     LW_OLS_BOTH(thinned, double, 16, 8, 2),
@@ -329,7 +329,7 @@ LW_OLS_GROUP(thinned_time_slow_f,
     LW_OLS_BOTH(thinned_channels, float, 32, 4, 2, 1, true),
     LW_OLS_BOTH(thinned_channels, float, 32, 8, 1, 1, true));
 
-#elif defined(LW_INSTANCES_thinned_time_slow_d)        /* the same, double precision */
+#elif defined(LW_INSTANCES_thinned_time_slow_d)        /* decimation, double precision, time slow */
 LW_OLS_GROUP(thinned_time_slow_d,
     LW_OLS_BOTH(thinned_channels, double, 16, 4, 2, 2, true),
     LW_OLS_BOTH(thinned_channels, double, 16, 16, 1, 1, true));
@@ -347,7 +347,7 @@ LW_OLS_GROUP(folded_f,
     LW_OLS_BOTH(folded, 2, 4, 6, true),
     LW_OLS_BOTH(folded, 2, 8, 6, true));
 
-#elif defined(LW_INSTANCES_folded_f4096)        /* the same, 4096 points and more */
+#elif defined(LW_INSTANCES_folded_f4096)        /* decimation by folding, 4096 points and more */
 LW_OLS_GROUP(folded_f4096,
     LW_OLS_BOTH(folded, 4, 2, 3, true),
     LW_OLS_BOTH(folded, 4, 4, 3, true),

@@ -1,36 +1,37 @@
-/* interleaved.cuh - the overlap-save kernel, time slow, for short integers and one filter: as gpu/ols/kernels/time_slow.cuh,
- * with nothing turned from rows into columns.
+/* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. Unlike time_slow.cuh it does not turn rows
+ * into
+ * columns.
  *
- * A block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp has the same threads, two or
- * four of them, of all transforms, so that what it reads and stores makes whole rows of channels.
+ * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. The lanes of a warp are the same two
+ * (W = 16) or four (W = 8) thread numbers t of every transform p, so that a warp reads and stores whole rows of channels.
  *
- *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are: nothing waits for them,
- *              and no register holds them
- *   read       thread t of transform p takes pair p of the rows t + T m from the tile and converts it
- *   store      pair p of the rows t + T m, from registers: 8 W bytes of a row side by side
+ *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are, asynchronously: nothing waits
+ *              for them, and no register holds them
+ *   read       thread t of transform p reads pair p of the rows t + T m from the tile and converts it
+ *   store      thread t of transform p stores pair p of the rows t + T m from registers: 8 W contiguous bytes of a row
  *
- * Exchange region: E x E values of each transform. Forward, thread t writes its row and reads its column, on the way back
- * it writes its column and reads its row: always where it has just read, so that there is no more to wait for than what
- * others have written, twice a segment. In between, the next segment's rows are on their way: they are asked for when
- * everybody has written, and so has read the tile, and are there when everybody has written for the second time.
+ * The exchange region holds E x E values of each transform. Forward, thread t writes its row and reads its column; on the way back
+ * it writes its column and reads its row. It always writes where it has just read, so that two barriers a segment suffice, each for
+ * the others' writes. The next segment's rows are asked for after the first barrier, when all have read the tile, and are complete
+ * at the second: half a segment's arithmetic hides their latency.
  *
- * Turns: a multiprocessor sends 32 bytes a cycle, so that a hop's outputs take a fifth of the time. If all warps came to them
- * at once, nobody would compute meanwhile. So each 128 threads (a warp of every scheduler) begin the last transform
- * when those before them have ended it, and store beside its arithmetic.
+ * Stores take turns. An SM sends 32 bytes a cycle, so that a hop's outputs take a fifth of the time. If all warps stored at once,
+ * none would compute meanwhile. So each 128 threads (one warp per scheduler) begin the last transform when the 128 before them have
+ * ended it, and their stores overlap with its arithmetic.
  *
- * Decimation (THINNED): outputs leave from registers as without, but only those rows that are kept. Which of a thread's rows these
- * are is found by a few instructions, once a hop: the kernel is bound by its instructions, so that looking at each row, or
- * another trip through shared memory, would cost more.
+ * Decimation (THINNED): outputs leave from registers as well, but only the rows that are kept. A few instructions per hop find
+ * which of a thread's rows these are. The kernel is bound by instructions, so that a test of each row, or another trip through
+ * shared memory, would cost more.
  *
- * Rows that are not whole (at the last channels, or where rows begin elsewhere than at 16 bytes) are read one by one. Integers
- * are finite. */
+ * Shared memory: filter, twiddles, exchange region and tile: 206 KB for W = 16 (one block an SM), 110 KB for W = 8 (two). Rows that
+ * are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. Integers are always finite. */
 #pragma once
 
 #include "gpu/ols/kernels/thinned.cuh"
 
-/* A thread's row and column of the exchange region [row][column / 2][transform][column % 2]: a row's values are two and two side
- * by side (16-byte accesses), and a column's beside those of the next column, which the next thread has. Rows are 64 bytes
- * longer than their values, so that both are free of bank conflicts. */
+/* A thread's row and column of the exchange region, [row][column / 2][transform][column % 2]. A row's values are adjacent in pairs
+ * (16-byte accesses). A column's values lie beside those of the next column, which the next thread has. Rows are padded by 64
+ * bytes, so that both accesses are free of bank conflicts. */
 template <class F, int W> struct InterleavedExchange {
     using C = typename F::C;
     static constexpr int E = F::E, PITCH = E * W + 64 / (int)sizeof(C), BYTES = E * PITCH * (int)sizeof(C);
@@ -79,8 +80,8 @@ template <class F, int W> struct InterleavedBlock {
     static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
 };
 
-/* The table of twiddles of the E x E transform, see gpu/device/fft.cuh; `fills`: one of the threads with number t < E does. Then a
- * barrier. */
+/* Fill the table of twiddles of the E x E transform, see gpu/device/fft.cuh. `fills`: this thread is the one of number t < E that
+ * does. A barrier must follow. */
 template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typename F::C *powers, int t, bool fills)
 {
     constexpr int E = F::E;
@@ -96,16 +97,16 @@ template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typ
     return {pairs + t, E, {}};
 }
 
-/* A hop by its two numbers, and what is known of it when its rows have been asked for. */
+/* A hop by its two numbers, and facts found when its rows were asked for. */
 struct InterleavedHop {
     int step, group;
-    bool prefetched;            /* the tile has its rows, or will */
-    bool all_rows, whole;   /* of those prefetched: all rows exist, all outputs are wanted */
+    bool prefetched;            /* the tile has its rows, or will have them */
+    bool all_rows, whole;   /* if prefetched: all rows exist; all outputs are wanted */
 
     LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.stride_steps, a.stride_groups, a.n_groups); }
 };
 
-/* CHECKED: only rows that exist. from: the first byte of row 0. */
+/* Ask for a hop's rows. CHECKED: only those that exist. from: first byte of row 0. */
 template <class F, int W, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
 {
@@ -131,7 +132,7 @@ LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, int64_t inpu
         prefetch_rows<F, W, VALUE_BYTES, false>(tile, a, from, have);
 }
 
-/* Rows of 2 W values that begin at multiples of 16 bytes are asked for, if there is such a hop. */
+/* Ask for the rows of a hop, if it exists and its rows have 2 W values and begin at multiples of 16 bytes. */
 template <class F, int W> LW_DEVICE void prefetch_hop(unsigned char *tile, const OlsArgs &a, InterleavedHop &hop)
 {
     const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
@@ -146,7 +147,7 @@ template <class F, int W> LW_DEVICE void prefetch_hop(unsigned char *tile, const
         prefetch_rows<F, W, 2>(tile, a, place.input, place.have);
 }
 
-/* Two short integers side by side as numbers: each is the last bits of 2^23 + x, which is the number less BIAS. */
+/* Two adjacent short integers as floats: each becomes the last bits of 2^23 + x. The result is x + BIAS. */
 template <class Stored> struct Unpacked {
     static constexpr bool BYTES = sizeof(Stored) == 1, SIGNED = std::is_signed<Stored>::value;
     static constexpr float BIAS = 8388608.0f + (SIGNED ? BYTES ? 128 : 32768 : 0);
@@ -162,8 +163,8 @@ template <class Stored> struct Unpacked {
     }
 };
 
-/* v: pair p of the rows t + T m, zero where it does not exist; pairs (v[m], v[m + E / 2]) replaced by their sum and difference,
- * of which the latter has no bias. All of it is exact. */
+/* v = pair p of the rows t + T m, zero where it does not exist. Pairs (v[m], v[m + E / 2]) are replaced by sum and difference; the
+ * bias is subtracted from the sum and cancels in the difference. All of it is exact. */
 template <class F, int W, class Stored>
 LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
                          int p)
@@ -220,7 +221,7 @@ template <class F, int W>
 LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
                         int p)
 {
-    /* These four are all that this kernel is for. */
+    /* The kernel is only for these four types. */
     switch (a.input_scalar) {
     case LW_INT8:   read_hop<F, W, int8_t>(v, tile, a, hop, t, p); break;
     case LW_UINT8:  read_hop<F, W, uint8_t>(v, tile, a, hop, t, p); break;
@@ -229,7 +230,7 @@ LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, con
     }
 }
 
-/* Pair p of the outputs of row t + T m, from row D on; v holds the result with re and im swapped. */
+/* Store pair p of row t + T m of the outputs, from row D on; v holds the result with re and im swapped. */
 template <class F, int W, int DISCARD>
 LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
@@ -260,7 +261,7 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
     }
 }
 
-/* A pair of outputs. WHOLE: both exist, at a multiple of 8 bytes; else `columns` of them do. */
+/* Store a pair of outputs. WHOLE: both exist, at a multiple of 8 bytes; else only the first `columns` of them do. */
 template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns)
 {
     if constexpr (WHOLE)
@@ -273,14 +274,15 @@ template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns
     }
 }
 
-/* The rows t + T m of a hop that are kept. */
+/* A thread's rows t + T m of a hop that are kept. */
 struct KeptRows {
-    unsigned rows;                  /* bit m: row t + T m is one of them */
-    int number, step;               /* of the first of them among the kept rows of all threads; from one to the next */
+    unsigned rows;                  /* bit m: row t + T m is kept */
+    int number, step;               /* number of the first among all kept rows; from one to the next */
 };
 
-/* Rows place, place + D, .. before row `want` are kept. T m = place - t (mod D) is halved until m is left: an odd number where D is
- * odd becomes even by adding D, and where D is even it has no half, and the thread no such row. */
+/* Rows place, place + D, .. before row `want` are kept. The thread's first one solves T m = place - t (mod D). That is halved until
+ * only m is left on the left side. If D is odd, an odd right side is made even by adding D; if D is even, it has no half, and the
+ * thread has no kept row. */
 template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int want, int t)
 {
     int period = a.every, m = (place - t) % period, step = T;
@@ -303,11 +305,11 @@ template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int w
 #pragma unroll
     for (int distance = 1; distance < T; distance *= 2)
         rows |= period < T / distance ? rows << period * distance : 0;
-    const int n_wanted = (want - t + T - 1) / T;        /* of the thread's rows */
+    const int n_wanted = (want - t + T - 1) / T;        /* wanted rows of this thread */
     return {n_wanted < 32 ? rows & ((1u << n_wanted) - 1) : rows, (t + T * m - place) / a.every, step};
 }
 
-/* The pairs whose bits are set. y: the place of the first. */
+/* Store the pairs whose bits are set. y: place of the first. */
 template <class F, bool WHOLE>
 LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float *y, int64_t advance, int columns)
 {
@@ -320,7 +322,7 @@ LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float
         }
 }
 
-/* Of these outputs those that are kept. */
+/* Store those outputs of the hop that are kept. */
 template <class F, int W>
 LW_DEVICE void store_thinned_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
@@ -356,14 +358,14 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
         ((float4 *)filter)[i] = __ldg((const float4 *)spectra_of<F>(a, 0) + i);
     const TwiddleTable twiddles = twiddle_table<F>((float4 *)(memory + Block::TWIDDLES), (const C *)a.bank, t, p == 0);
     wait_for_copies();
-    __syncthreads();                    /* the filter and everybody's rows are there */
+    __syncthreads();                    /* the filter and all rows are there */
     C v[E];
     while (ahead.step < a.n_steps) {
         const InterleavedHop now = ahead;
         read_hop<F, W>(v, tile, a, now, t, p);
         dft<E, false, true>(v, (const C *)nullptr);
         exchange.put_row(v);
-        __syncthreads();                /* everybody has written, and has read the tile */
+        __syncthreads();                /* all have written, and have read the tile */
         ahead.next(a);
         prefetch_hop<F, W>(tile, a, ahead);
         exchange.take_column(v);
@@ -372,7 +374,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
         dft<E, false, true>(v, (const C *)nullptr);
         exchange.put_column(v);
         wait_for_copies();
-        __syncthreads();                /* everybody has written; the next rows are there */
+        __syncthreads();                /* all have written; the next rows are there */
         const int turn = threadIdx.x / Block::TURN;
         if (turn > 0)
             barrier_of<2 * Block::TURN>(turn);

@@ -1,5 +1,5 @@
-/* kernels.cu - the launcher of the overlap-save kernels, and their filter banks: twiddle powers and the filters' spectra, in the
- * threads' order, made once, in double. */
+/* kernels.cu - launcher and filter banks of the overlap-save kernels. A bank has the twiddle powers and the filters' spectra in the
+ * threads' order; it is made once, in double. */
 #include "base/integers.h"
 #include "gpu/device/fft.cuh"
 #include "gpu/device/launch.cuh"
@@ -10,7 +10,7 @@
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* roots[k] = exp(-2 pi i k / n); one thread each */
+/* roots[k] = exp(-2 pi i k / n), one thread each. */
 __global__ void ols_roots(double2 *roots, int n)
 {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,9 +18,9 @@ __global__ void ols_roots(double2 *roots, int n)
         roots[k] = exact_root<double2>(k, n);
 }
 
-/* spectra[f][..] = (1 / N) sum_j taps[f][j] exp(-2 pi i j k / N) by the definition, one thread per bin; thread t's m-th bin is
- * k = P (t mod E) + t / E + T m, delayed by `delay` samples. Single: bins m and m + 1 of a thread lie side by side (one
- * 16-byte load). */
+/* spectra[f][..] = (1 / N) sum_j taps[f][j] exp(-2 pi i j k / N) by the definition, one thread per bin, the taps delayed by `delay`
+ * samples. Thread t's m-th bin in a segment's transform is k = P (t mod E) + t / E + T m. In single precision the bins m and m + 1
+ * of a thread are adjacent (one 16-byte load). */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
                                                int n_filters, int64_t n_taps, int delay, int radix, int outer_radix)
 {
@@ -70,7 +70,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
         fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
     else
         fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
-    /* What a kernel, or one of those that find something, needs beyond what every kernel has. */
+    /* Dynamic shared memory beyond the default must be asked for, kernel by kernel. */
     const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
     cudaError_t failed = cudaGetLastError();
     if (!failed)
@@ -84,7 +84,8 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */
 
-/* Thread blocks that the current device runs at a time, or clusters: so many on each of n_sm multiprocessors, or groups of them. */
+/* Thread blocks (or clusters) that the current device runs at a time: `each` on each of n_sm multiprocessors (or groups of
+ * them). */
 struct Resident {
     int n_sm, each;
 };
@@ -103,14 +104,14 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
     return cudaSuccess;
 }
 
-/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment
- * or gather products of several: every block takes whole segments, pass after pass, and then an even share of what is left,
- * filter by filter, so that all end at the same time. But every block that has a share of a segment transforms it. Where blocks
- * that take whole segments would be idle for no more than two transforms, each multiprocessor gets as many whole ones as the
- * others (blocks are dealt out to them in turn), and other blocks share the rest. */
+/* Many units: each thread block takes one, in the hardware's order. Few units, or blocks that prefetch the next segment or gather
+ * products of several: every block takes whole segments, pass after pass, then an even share of what is left, filter by filter, so
+ * that all end at the same time. The drawback is that every block with a share of a segment transforms it. If giving some blocks
+ * whole segments leaves the others idle for at most two transforms, the rest is shared out so: each multiprocessor gets equally
+ * many blocks with whole segments (blocks are dealt out to multiprocessors in turn), and the other blocks share what remains. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
-    if (a->search.values) {             /* the strengths of a segment are in one block */
+    if (a->search.values) {             /* one block must hold the strengths of a segment */
         a->n_blocks = (int)n_units;
         a->n_passes = 1;
         return;
@@ -129,7 +130,7 @@ static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident 
     a->n_larger = units % n_sharing;
 }
 
-/* How far a thread block that prefetches moves from pass to pass. */
+/* Set how far a prefetching thread block moves from pass to pass. */
 static void count_strides(OlsArgs *a, const OlsKernel *k)
 {
     const int across = a->n_segments / a->n_steps;
@@ -148,7 +149,7 @@ static void count_strides(OlsArgs *a, const OlsKernel *k)
     }
 }
 
-/* [channel][axis] */
+/* Set pitches for [channel][axis]. */
 static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const int rows_each = (int)plan->channel_unit;
@@ -162,7 +163,7 @@ static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->plane = a->n_channels * a->count;
 }
 
-/* [axis][channel] */
+/* Set pitches for [axis][channel]. */
 static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, int64_t pitch)
 {
     a->input_columns = a->n_channels * (a->input_complex ? 2 : 1);
@@ -174,7 +175,7 @@ static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->rows_aligned = (row_bytes | (int64_t)(uintptr_t)a->input) % 16 == 0;
 }
 
-/* Outputs that are made of the series, or of what is kept of it, take the place of its samples in the output's pitches. */
+/* Let the pitches count outputs of --post, or kept ones, in place of samples of the series. */
 static void arrange_made(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const struct lw_post wanted = plan->spec.post;
@@ -195,7 +196,7 @@ static void arrange_made(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     }
 }
 
-/* Everything but the sharing out. */
+/* Return all arguments except those of share_out and count_strides. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const struct lw_cuda_ols_spec *spec = &plan->spec;
@@ -222,7 +223,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.discard = plan->discard;
     a.hop = plan->hop;
     a.n_filters = spec->n_filters;
-    if (block->search) {                /* filters are counted from the first that is looked at */
+    if (block->search) {                /* filters are counted from the first one searched */
         a.search = *block->search;
         a.n_filters = a.search.table.end_filter - a.search.table.filter;
         a.spectra += a.search.table.filter * k->segment;

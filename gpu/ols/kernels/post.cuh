@@ -1,17 +1,16 @@
-/* post.cuh - epilogues of the overlap-save kernels that make something of the series: power, amplitude, interpolation.
+/* post.cuh - epilogues of the overlap-save kernels for --post: power, amplitude, interpolation.
  *
- * A segment computes before + hop + after samples of the series, from row `discard` on (a multiple of the team's size), and
- * makes the outputs of the hop:
+ * A segment computes before + hop + after samples of the series, from row `discard` on (a multiple of the team's size), and makes
+ * the outputs of the hop:
  *
- *   power      each thread from its own registers, coalesced as without
- *   amplitude  from the exchange region, where the series stands in order, in a loop, since one is many instructions, of which
- *              32 copies would not stay in the instruction cache. Two team barriers more
- *   rate > 1   the same: neighbouring threads make neighbouring outputs, and read the few samples that these share (one
- *              access, mostly). A thread keeps to a phase, with its weights in registers, and makes four outputs side by side
- *   time slow  always from the regions, since outputs go through them in any case: neighbouring threads make neighbouring
- *              channels
+ *   power      each thread from its own registers; stores are coalesced as those of the series
+ *   amplitude  from the exchange region, where the series stands in order, in a loop: it takes many instructions, and 32 copies of
+ *              them would not stay in the instruction cache. Costs two more team barriers
+ *   rate > 1   likewise: neighbouring threads make neighbouring outputs, and read the few samples that these share (mostly one
+ *              broadcast access). A thread keeps to a phase, with its weights in registers, and makes four outputs side by side
+ *   time slow  always from the regions, since outputs go through them in any case: neighbouring threads make neighbouring channels
  *
- * All of it is chosen at run time, once a filter and thread: beside the transforms the branches are free. The kernels with these
+ * The branches are taken at run time, once per filter and thread, and cost nothing beside the transforms. Kernels with these
  * epilogues are compiled for fewer lengths than those that store the series. */
 #pragma once
 
@@ -19,8 +18,8 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* What is made of one sample of each series: of two real ones, of which `has` tells whether they are wanted, or of a complex
- * one. to: the output of the first; second: reals from there to the output of the second. */
+/* Make and store an output of each series: of two real ones, of which `has` marks the wanted ones, or of one complex series. to:
+ * output of the first series; second: reals from there to the output of the second. */
 template <bool PAIRED, class C, class Real>
 LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, int64_t second, bool &lost)
 {
@@ -38,14 +37,14 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, i
     }
 }
 
-/* Reals of an output. */
+/* Return the reals of an output. */
 template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || a.post.is_real ? 1 : 2; }
 
-/* Samples of a hop, which stand in shared memory one after the other, and where their outputs go. */
+/* Samples of a hop, in order in shared memory, and where their outputs go. */
 template <class C> struct PhaseSource {
     const C *hop;                   /* the first sample, with its neighbours on both sides */
     int want[2];                    /* samples of each series that have outputs */
-    int64_t axis, later;            /* the first sample's number on the axis; samples from there to the second series */
+    int64_t axis, later;            /* axis index of the first sample; samples from there to the second series */
 };
 
 template <class Real> struct PhaseTarget {
@@ -53,7 +52,7 @@ template <class Real> struct PhaseTarget {
     int64_t step, second;           /* reals from output to output, and from the first series to the second */
 };
 
-/* An output of each series, wherever it is on the axis: of sample i. Few take this way, and powers. */
+/* Make one output of sample i of each series, anywhere on the axis. Few outputs take this way: ends of the axis, and powers. */
 template <bool PAIRED, class Inner, class C, class Real>
 LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int i,
                           int phase, bool is_inside, bool &lost)
@@ -75,8 +74,8 @@ LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSourc
     put_made<PAIRED>(a, c[0], has, target.y + ((int64_t)i * post.rate + phase) * target.step, target.second, lost);
 }
 
-/* The outputs of a hop's samples, by thread t of T: neighbouring threads make neighbouring outputs, and each keeps to a phase, so
- * that its weights are loaded once (or where a sample has more outputs than there are threads, as often as it takes). */
+/* Make the outputs of a hop's samples; this is thread t of T. Neighbouring threads make neighbouring outputs. Each keeps to a
+ * phase, so that it loads its weights once (or several times, if a sample has more outputs than there are threads). */
 template <bool PAIRED, int T, class Inner, class C, class Real>
 LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
 {
@@ -122,10 +121,10 @@ LW_DEVICE void make_phases(const OlsArgs &a, const PhaseSource<C> &from, const P
         make_phases_by<PAIRED, T, InnerPhase<Real, 2, 6>>(a, from, target, t, lost);
 }
 
-/* A segment, of which v holds re and im swapped, to the team's regions, in order. */
+/* Write a segment, which v holds with re and im swapped, to the team's regions in order. */
 template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
-    F::Team::sync();                    /* the regions have been read */
+    F::Team::sync();                    /* the team has read its regions */
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         shared[t + F::T * m] = {v[m].y, v[m].x};
@@ -135,7 +134,7 @@ template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], 
 /* Time fast. */
 struct MakeSeries : Epilogue {
     static constexpr bool MAKES = true;
-    bool lost;                      /* this thread has made a power that is beyond its range */
+    bool lost;                      /* this thread has made a power beyond the range */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -153,7 +152,7 @@ struct MakeSeries : Epilogue {
             store_phases<F, PAIRED>(v, a, p, output, shared, t);
     }
 
-    /* Row i of outputs is that of the series, one real an output. */
+    /* Store powers: row i of the outputs belongs to row i of the series, one real each. */
     template <class F, bool PAIRED, bool WHOLE>
     LW_DEVICE void store_powers(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
     {
@@ -178,7 +177,7 @@ struct MakeSeries : Epilogue {
         lost |= powers.are_lost(a.post);
     }
 
-    /* Amplitudes and the like: one copy of their many instructions, in a loop. */
+    /* Store amplitudes: a loop, so that there is only one copy of their many instructions. */
     template <class F, bool PAIRED>
     LW_DEVICE void store_made(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
                               typename F::C *shared, int t)

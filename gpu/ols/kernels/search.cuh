@@ -1,28 +1,27 @@
-/* search.cuh - epilogues of the overlap-save kernels that look for something instead of storing the series (signal/search.h).
+/* search.cuh - epilogues of the overlap-save kernels that search the series instead of storing it (signal/search.h).
  *
- *   FindCrossings   each thread takes the largest of its outputs (of their squares where they are complex) from its registers, and
- *                   compares that with the limit, once a filter. Only where a thread of the warp meets it, the outputs are looked
- *                   at one by one, and those of a sign that is not sought left out. Nothing is stored but crossings, and no barrier
- *                     is
- *                   needed
- *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
- *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
- *                   filter's number. All filters of a segment must be in one block. (Numbers in shared memory until all filters
- *                   have passed took 6% longer.)
+ *   FindCrossings   once per filter, each thread compares the largest of its outputs (of their squares if complex) in its
+ *                   registers with the limit. Only if a thread of the warp meets it, the outputs are looked at one by one; those
+ *                   of the wrong sign are left out. Only crossings are stored, and no barrier is needed
+ *   KeepBest        the strength of each output's best filter so far stands in shared memory: E values per thread, in 16-byte
+ *                   accesses of adjacent words. An output that beats it is written to the arrays with its filter's number; the
+ *                   arrays begin as NaN and -1. One block must process all filters of a segment. (Keeping the numbers in shared
+ *                   memory until all filters are done took 6% longer.)
  *
- * Outputs, and so their squares, may have any size. A limit whose square may be lost is met by every output: then all of them are
- * looked at. Strengths of complex outputs are those of outputs divided by the largest value of the segment's spectrum. */
+ * Outputs, and so their squares, may have any size. If the square of a limit might overflow or underflow, every output counts as
+ * meeting it, and all are looked at. Strengths of complex outputs are computed from outputs divided by the largest value of the
+ * segment's spectrum. */
 #pragma once
 
 #include "gpu/device/search.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Of the two series of a segment, or of the one: */
+/* Places of the two series of a segment, or of its only one: */
 struct SearchPlace {
-    int64_t index[2];               /* on the axis: of the first output */
-    int64_t output[2];              /* place of that in the arrays of the best */
-    int64_t channel[2];             /* of the data set */
+    int64_t index[2];               /* index on the axis of the first output */
+    int64_t output[2];              /* its place in the arrays of the best filter */
+    int64_t channel[2];             /* channel in the data set */
     int want[2];                    /* outputs */
 };
 
@@ -44,7 +43,8 @@ template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, cons
     return s;
 }
 
-/* Time slow: of the team's number. Teams beyond the last channel have nothing to find; they count as the first. */
+/* Time slow. number: the team's number. Teams beyond the last channel have nothing to find; they are treated as the first
+ * channel. */
 template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const TimeSlowPlace &p, int row, int number)
 {
     const int64_t first = row * a.step, channel = (int64_t)number * (PAIRED ? 2 : 1);
@@ -69,7 +69,7 @@ LW_DEVICE double size_of(double x) { return fabs(x); }
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Whether one of the thread's outputs may be at the limit; v holds them with re and im swapped. */
+/* Return whether one of the thread's outputs may meet the limit; v holds them with re and im swapped. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE bool may_cross(const typename F::C (&v)[F::E], const OlsArgs &a, typename F::Real scale, typename F::Real second_scale)
 {
@@ -93,7 +93,7 @@ LW_DEVICE bool may_cross(const typename F::C (&v)[F::E], const OlsArgs &a, typen
     return scale > 0 && (scale * MOST < 1 || scale > MOST || largest * (scale * scale) >= NEAR);
 }
 
-/* v[m] of an index that is not known when the program is compiled. */
+/* Return v[m] for an m unknown at compile time, so that v stays in registers. */
 template <class C, int E> LW_DEVICE C picked(const C (&v)[E], int m)
 {
     C c = v[0];
@@ -145,10 +145,11 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
         report_crossings<F, PAIRED>(v, a, s, second, 1, f, t);
 }
 
-/* Time fast. Where the segment lies is found out again for every crossing: it would take registers that the transform needs. */
+/* Time fast. The place of a segment is computed anew for every crossing, since it would occupy registers that the transform
+ * needs. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
-    int segment, channels[2];           /* of the block */
+    int segment, channels[2];           /* channels of the block */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)
@@ -201,7 +202,7 @@ template <bool PAIRED> struct FindInChannels : ChannelEpilogue {
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
 
-/* A team's strengths: those of the first series, then of the second. */
+/* Bytes of a team's strengths: those of the first series, then of the second. */
 template <class F, bool PAIRED> constexpr int STRENGTH_BYTES = F::N * (PAIRED ? 2 : 1) * (int)sizeof(typename F::Real);
 
 template <class Real> struct alignas(16) Strengths {
@@ -209,7 +210,7 @@ template <class Real> struct alignas(16) Strengths {
     Real s[N];
 };
 
-/* The largest part of the team's values. Where the team is more than a warp, its exchange regions are used. */
+/* Return the largest part of the team's values. If the team is more than a warp, its exchange regions are used. */
 template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     using Real = typename F::Real;
@@ -222,7 +223,7 @@ template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (
     if constexpr (F::T > 32) {
         static_assert(F::P > 1, "the way back begins with a barrier");
         Real *const warps = (Real *)shared;
-        F::Team::sync();                /* the regions have been read */
+        F::Team::sync();                /* the team has read its regions */
         if (t % 32 == 0)
             warps[t / 32] = largest;
         F::Team::sync();
@@ -232,7 +233,7 @@ template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (
     return largest;
 }
 
-/* What strengths are multiplied with, so that they may be squared. */
+/* Return the factor for strengths that keeps their squares in range. */
 template <class F, bool PAIRED>
 LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], typename F::C *shared, int t)
 {
@@ -243,7 +244,7 @@ LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], ty
     return 1 / max(least, largest_part<F>(kept, shared, t));
 }
 
-/* Nothing beats what is not wanted. */
+/* Initialise the strengths: -infinity; +infinity where no output is wanted, so that nothing beats it. */
 template <class F, bool PAIRED>
 LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
 {
@@ -263,7 +264,7 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
         }
 }
 
-/* One output against the best so far. */
+/* Compare one output with the best so far, and replace that if it is stronger. */
 template <class Value, class Real>
 LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int32_t *number, Value y, int f)
 {
@@ -274,7 +275,8 @@ LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int
     }
 }
 
-/* Where the best of a thread's outputs are, of the series or of the two of a pair. pitch: from output to output in the arrays. */
+/* Where the best of a thread's outputs are kept, for the series or the two of a pair. pitch: from output to output in the
+ * arrays. */
 template <class Value, class Real> struct BestPlace {
     Real *strengths;
     Value *values[2];
@@ -295,8 +297,8 @@ LW_DEVICE auto best_place(const OlsArgs &a, const SearchPlace &s, typename F::Re
     return place;
 }
 
-/* The complex outputs of a filter; v holds them with re and im swapped. SQUARED: the scale is, and no square leaves its range. The
- * strengths of the next rows are loaded before the branch, so that nobody waits for them. */
+/* Compare the complex outputs of a filter; v holds them with re and im swapped. SQUARED: the scale is squared, and no square leaves
+ * its range. The strengths of the next rows are loaded before the branch, which hides their latency. */
 template <class F, bool SQUARED, class C, class Real>
 LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &place, Real scale, int discard, int f)
 {
@@ -320,7 +322,7 @@ LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &pla
     }
 }
 
-/* The outputs of a pair. SIGNED: y scale is compared, whose scale is negative for the negative sign. */
+/* Compare the outputs of a pair. SIGNED: y scale is compared; the scale is negative for the negative sign. */
 template <class F, bool SIGNED, class C, class Real>
 LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard,
                             int f)
@@ -345,8 +347,8 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
     }
 }
 
-/* All outputs of a filter. Outputs are about the inverse of their scale, at most N times that: such scales are far from where
- * squares are lost, and save a multiplication. */
+/* Compare all outputs of a filter. Outputs are about the inverse of their scale, at most N times that. Scales between LEAST and
+ * MOST are therefore far from where squares are lost, and can be squared once, which saves a multiplication per output. */
 template <class F, int DISCARD, bool PAIRED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
                             typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
@@ -366,7 +368,7 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
         improve_complex<F, false>(v, place, scale, discard, f);
 }
 
-/* Time fast. The strengths follow the team's exchange regions. */
+/* Time fast. The strengths lie behind the team's exchange regions. */
 template <class Real> struct KeepBest : Epilogue {
     static constexpr bool FINDS = true;
     Real factor;
@@ -398,7 +400,7 @@ template <class Real> struct KeepBest : Epilogue {
     }
 };
 
-/* Time slow. The strengths of all teams follow the regions of all. */
+/* Time slow. The strengths of all teams lie behind all regions. */
 template <class Real, bool PAIRED, int W> struct KeepBestOfChannels : ChannelEpilogue {
     static constexpr bool FINDS = true;
     Real factor;

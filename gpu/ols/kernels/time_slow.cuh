@@ -1,21 +1,22 @@
-/* time_slow.cuh - the overlap-save kernel, time slow: as gpu/ols/kernels/time_fast.cuh, for samples [axis][channel].
+/* time_slow.cuh - overlap-save kernel, time slow: time_fast.cuh for samples [axis][channel].
  *
- * A block takes one hop of 2 W adjacent reals of every row: W transforms, each of a complex channel or of two real ones
- * (a row of n real channels and one of n / 2 complex ones are the same bytes), with a team of threads each. Rows are turned into
- * columns in the transforms' own exchange regions:
+ * A thread block takes one hop of 2 W adjacent reals of every row (axis sample). These are W transforms, each of a complex channel
+ * or of two real ones: a row of n real channels and one of n / 2 complex channels are the same bytes. Each transform has a team of
+ * threads and an exchange region. Rows are turned into columns in these regions:
  *
- *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and
- *           writes one complex value into each team's region at i: neighbours write neighbours. Each team reads its own.
- *   store   each team writes its outputs into its region at t + T m; then the block copies rows of 8 W bytes (sectors of memory)
- *           as 16-byte stores, W / 2 lanes a row.
+ *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and writes
+ *           one complex value to place i of each team's region: neighbours write neighbours. Each team then reads its own region.
+ *   store   each team writes its outputs to its region at t + T m. Then the block copies rows of 8 W bytes (whole sectors of
+ *           memory) in 16-byte stores, W / 2 lanes per row.
  *
- * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several
- * regions meet different banks. Two block barriers a filter beside the transform's own. */
+ * Shared memory: W regions, each 128 / W bytes (at least 16) larger than a transform needs, so that lanes that read one row from
+ * several regions meet different banks. There are two block barriers a filter beside the transform's own. Few blocks fit on an SM
+ * (at most three), so barriers and loads are hidden only in part. */
 #pragma once
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-/* W teams of F in a block */
+/* Sizes of a block of W teams of F. */
 template <class F, int W> struct TimeSlowBlock {
     using C = typename F::C;
     using Real = typename F::Real;
@@ -26,7 +27,7 @@ template <class F, int W> struct TimeSlowBlock {
     LW_DEVICE static C *region(unsigned char *memory, int w) { return (C *)(memory + w * STRIDE); }
 };
 
-/* Where a hop of 2 W reals lies: indices of reals, rows that exist, columns that exist. */
+/* Place of a hop of 2 W reals: indices of its first real, rows that exist, columns that exist. */
 struct TimeSlowPlace {
     int64_t input, output;
     int have, want, in_columns, out_columns;
@@ -46,13 +47,13 @@ template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a
     return p;
 }
 
-/* Whether every row is there with all its reals, which begin at a multiple of 16 bytes. */
+/* Return whether all the row's reals exist and begin at a multiple of 16 bytes. */
 template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const TimeSlowPlace &p)
 {
     return a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
 }
 
-/* The row's reals, zero where they do not exist. WHOLE: 2 W of them, aligned to a vector. */
+/* Load a row's reals, zero where they do not exist. WHOLE: all 2 W exist, aligned to a vector. */
 template <class Real, class Stored, int W, bool WHOLE>
 LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool single, bool &met)
 {
@@ -69,13 +70,13 @@ LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool s
     } else {
 #pragma unroll
         for (int i = 0; i < 2 * W; ++i) {
-            const int column = single ? i / 2 : i;          /* real samples taken as complex ones have no odd columns */
+            const int column = single ? i / 2 : i;          /* real samples read as complex ones have no odd columns */
             row[i] = (single && i % 2) || column >= columns ? (Real)0 : finite_of<Stored>(converted<Real>(x[column]), met);
         }
     }
 }
 
-/* thread: of the W teams that work on the hop */
+/* Load the rows of a hop into the regions. thread: its number among the W teams. */
 template <class F, int W, class Stored, bool WHOLE>
 LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int thread)
 {
@@ -108,7 +109,7 @@ LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const TimeSlo
         *a.not_finite = 1;
 }
 
-/* One store of a row: V reals from V / 2 regions. */
+/* Store one vector of a row: V reals from V / 2 regions. */
 template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
 {
     using B = TimeSlowBlock<F, W>;
@@ -126,12 +127,12 @@ template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, cons
         put((float2 *)to, repacked<float2>(v));
 }
 
-/* Rows begin, begin + every, .. of a hop, before row `end`. */
+/* Rows begin, begin + every, .. before row `end` of a hop. */
 struct TimeSlowRows {
     int begin, every, end;
 };
 
-/* Outputs of all teams in these rows of the hop, from the regions. y: the place of the first. */
+/* Store these rows of all teams' outputs from the regions. y: place of the first row's first real. */
 template <class F, int W>
 LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows,
                           typename F::Real *y, int thread)
@@ -140,7 +141,7 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
     using Real = typename F::Real;
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
-        constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
+        constexpr int ROWS = B::THREADS / EACH;             /* rows that the block stores at a time */
         const int part = thread % EACH, first = thread / EACH, step = ROWS * rows.every;
         const int begin = rows.begin + first * rows.every;
         const typename F::C *from = B::region(memory, part * V / 2) + a.discard + begin;
@@ -161,17 +162,17 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
     }
 }
 
-/* A team's outputs, which v holds with re and im swapped, to its region; all teams' are there afterwards. */
+/* Write a team's outputs, which v holds with re and im swapped, to its region. Afterwards all teams' outputs are there. */
 template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], typename F::C *own, int t)
 {
-    F::Team::sync();                    /* the regions have been read */
+    F::Team::sync();                    /* the team has read its region */
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         own[t + F::T * m] = {v[m].y, v[m].x};
     __syncthreads();
 }
 
-/* What becomes of finished outputs, as for gpu/ols/kernels/time_fast.cuh. `begin` is called when the spectra of a hop are there. */
+/* As Epilogue of time_fast.cuh. `begin` is called when all spectra of a hop are complete. */
 struct ChannelEpilogue : Epilogue {
     template <class F>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
@@ -180,7 +181,7 @@ struct ChannelEpilogue : Epilogue {
     }
 };
 
-/* The epilogue that stores the series itself. */
+/* Epilogue that stores the series itself. */
 struct StoreChannels : ChannelEpilogue {
     template <class F, int W>
     LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
@@ -209,11 +210,11 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
     fft.load((const C *)a.bank, t);
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        /* hops side by side one after the other: blocks that run at the same time share sectors and rows of memory */
+        /* Adjacent groups come one after the other: blocks that run at the same time share sectors and rows of memory. */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
         const TimeSlowPlace p = time_slow_place<F::N, W>(a, row, group);
         if (Finish::FINDS)
-            __syncthreads();            /* the regions have been read */
+            __syncthreads();            /* all teams have read their regions */
         load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
 #pragma unroll
