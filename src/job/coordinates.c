@@ -13,12 +13,12 @@ static struct lw_writer_scale scale_time(const struct lw_axis_metadata *axis, st
     if (axis->period.numerator == 0 || __builtin_mul_overflow(steps.first, (int64_t)steps.rate, &scale.first) ||
         __builtin_mul_overflow(axis->period.denominator, (int64_t)steps.rate, &denominator) ||
         !lw_period_make(axis->period.numerator, denominator, &scale.period))
-        return (struct lw_writer_scale){        /* without a rate, the samples of the input are counted */
+        return (struct lw_writer_scale){        /* no usable rate: number the samples of the input */
             .kind = LW_SCALE_PLACES, .step = steps.every, .origin = (double)steps.first, .distance = 1.0 / steps.rate,
             .units = "1", .long_name = "sample of the input",
         };
     if (axis->scale != LW_TIME_UNKNOWN) {
-        /* Dates are written to the microsecond, which is as far as readers take them; the rest goes to the values. */
+        /* Dates are written to the microsecond, the precision that readers keep; the remainder goes to the values. */
         const int64_t microsecond = LW_ATTOSECONDS / 1000000;
         const struct lw_instant utc = axis->scale == LW_TIME_GPS ? lw_instant_from_gps(axis->instant) : axis->instant;
         const int64_t rest = utc.attoseconds % microsecond;
@@ -48,7 +48,7 @@ void lw_coordinates_place(struct lw_product *product, int dimension, struct lw_w
 
 static void scale_channels(const struct lw_job *job, struct lw_product *product)
 {
-    /* The dimension of the input that is neither axis nor, of images, the row of a sample; -1: none. */
+    /* Dimension of the input that holds the channels: neither the axis nor, in images, the pixels of a row; -1: none. */
     const int n_dims = job->inputs[0].n_dims - (job->view.has_rows ? 1 : 0);
     const int from = n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0, to = product->channel_dim;
     const struct lw_range *const channels = &job->view.channels;
@@ -62,7 +62,7 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     scale->distance = places->step;
     scale->long_name = NULL;
     snprintf(scale->units, sizeof scale->units, "%s", places->unit);
-    /* Names that HDF5 would take for a path, or netCDF for none. */
+    /* Take only a name that netCDF accepts (by its first character) and that HDF5 does not take for a path. */
     const unsigned char first = (unsigned char)places->name[0];
     if ((isalnum(first) || first == '_' || first >= 128) && !strchr(places->name, '/'))
         product->dataset.dim_names[to] = places->name;

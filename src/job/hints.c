@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* An option's text where it has one; too long ones are cut, and then are no legal value. */
+/* Copy an option's text, or "" where it is not given. A text that is too long is cut, and then is no legal value. */
 static void take_text(const struct lw_options *options, const char *name, char *out, size_t size)
 {
     const char *const text = lw_options_text(options, name);
     snprintf(out, size, "%s", text ? text : "");
 }
 
-/* Who describes raw numbers means that format. */
+/* raw= alone implies --format raw. */
 int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err)
 {
     take_text(options, "format", hints->format, sizeof hints->format);

@@ -1,10 +1,10 @@
-/* hints.h - what a user says of an input that its file does not say, or says wrongly. */
+/* hints.h - options with which a user supplies or corrects metadata of the input: its format, sampling, start and packing. */
 #pragma once
 
 #include "io/dataset.h"
 #include "options/options.h"
 
-/* Entries of every table of options for those who read an input. */
+/* Entries for the table of options of every command that reads an input. */
 #define LW_OPTIONS_HINTS                                                                                                        \
     {.name = "format", .kind = LW_OPTION_TEXT, .argument = "NAME",                                                              \
      .help = "Format of the input, where its content does not tell it or tells it wrongly: HDF5, SIGPROC (filterbank files), "  \
@@ -25,5 +25,5 @@
              "add_offset, _FillValue, missing_value, valid_range or _Unsigned, by a scale of its instrument's, or by BSCALE, "  \
              "BZERO and BLANK."}
 
-/** The values of these options. LW_EUSAGE: they exclude each other. */
+/** Set `hints` from these options. LW_EUSAGE: raw= beside another --format. */
 int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err);

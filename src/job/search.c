@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index into the choices of --noise is the value of the enumeration. */
+/* The choices of --noise and --sign are in the order of their enumerations. */
 static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3, "order of --noise");
 
 static_assert(LW_SIGN_BOTH == 0 && LW_SIGN_POSITIVE == 1 && LW_SIGN_NEGATIVE == 2, "order of --sign");
@@ -22,7 +22,7 @@ static const char *const noise_texts[] = {
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* The words of a list, parted by commas. @return  their products; 0: the list is none */
+/* Products of a comma-separated list of words. @return  0: a word is unknown */
 static unsigned parse_list(const struct lw_search_word *words, const char *list)
 {
     unsigned found = 0;
@@ -79,7 +79,7 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--output-type is for the product %s, which --products %.200s leaves out", words[0].word,
                        list);
-    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* behind whitened filters the noise is known */
+    job->search.noise = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;    /* behind whitened filters it is 1 */
     if (lw_options_given(given, "noise"))
         job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
     if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
@@ -145,7 +145,7 @@ void lw_search_shape_noise(struct lw_job *job)
     product->channel_dim = 0;
     const struct lw_search *const search = lw_op_search(&job->op);
     if (search->stretch > 0) {
-        /* [stretch][channel][filter], where a stretch has the time of the input's sample with which it begins. */
+        /* [stretch][channel][filter]; the time of a stretch is that of the input's sample with which it begins. */
         const double rate_hz = job->inputs[0].axis.sample_rate_hz;
         const int64_t first = search->first_stretch - job->search.lead;
         product->dataset = (struct lw_writer_dataset){

@@ -1,11 +1,11 @@
-/* search.h - what jobs that search share: the options of signal/search.h, the noise, and the datasets of what is found. */
+/* search.h - what jobs with a search share: options for signal/search.h, the noise, and the datasets of noise and peaks. */
 #pragma once
 
 #include "job/job.h"
 #include "signal/peaks.h"
 
-/* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise
- * of its own; products: those that sigma is for; signs: the default of --sign. */
+/* Entries for a job's table of options. Words for its help: what, an output; near, its neighbours; each, what has a noise of its
+ * own; products, those that need sigma; signs, the default of --sign. */
 #define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
@@ -24,36 +24,36 @@
      .within = "threshold", .word = "max-peaks",                                                                                \
      .help = "more peaks than N end the run with an error that says which threshold would have kept N of them."}
 
-/* A word of --products, and what it stands for. */
+/* A word of --products and the product that it names. */
 struct lw_search_word {
     const char *word;
     unsigned product;
 };
 
-/** Read --products and what goes with it. LW_EUSAGE.
- * @param words  that the job knows, ended by one without a word
- * @param search set but for its noise */
+/** Read --products and the options that go with it. LW_EUSAGE.
+ * @param words   words that the job knows; the last entry has no word
+ * @param search  set, except for its noise */
 int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job,
                      struct lw_search *search, struct lw_error *err);
 
-/** Read --sign, or take its default; that is noted for the result's configuration. LW_EUSAGE.
- * @param is_complex   outputs are
- * @param is_positive  what is sought in such data, by such filters, adds to them */
+/** Read --sign or choose its default, which is noted for the result's configuration. LW_EUSAGE.
+ * @param is_complex   whether outputs are complex
+ * @param is_positive  whether the signals sought in such data, by such filters, add to the data */
 int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
                           struct lw_search *search, struct lw_error *err);
 
 /** Read --blocks. LW_EUSAGE. */
 int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);
 
-/** Make the noise of a search that needs some, in job->noise; where it is measured, room for it. LW_ESYSTEM.
+/** Make job->noise for a search whose noise is not 1 everywhere; for measured noise, allocate room for it. LW_ESYSTEM.
  * @param taps  [n_filters x n_taps] of `parts` doubles */
 int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
                          struct lw_error *err);
 
-/** The dataset of the noise, behind all products; where there is noise other than 1. */
+/** Declare the dataset of the noise, behind all products, where the noise is not 1 everywhere. */
 void lw_search_shape_noise(struct lw_job *job);
 
-/* A row of the table of peaks, as it lies in the file: of filtered signals, and of convolved images. */
+/* Rows of the table of peaks as stored in the file: of filtered signals, and of convolved images. */
 struct lw_peak_row {
     int64_t channel, filter, index;
     double time, re, im, snr;
@@ -64,16 +64,16 @@ struct lw_source_row {
     double re, im, snr;
     int64_t cluster_size;
 };
-#define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* of the longer one */
+#define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* the longer of the two */
 
-/** The table of the job's peaks. */
+/** Declare the table of the job's peaks. */
 void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
 
-/** Rows of that table. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
+/** Fill rows of that table from peaks. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
-/** The signal-to-noise ratio of one of these. */
+/** Return the signal-to-noise ratio of row i. */
 double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);
 
-/** Attributes that say how was searched. */
+/** Note in attributes how peaks were searched: threshold, noise, cluster, sign. */
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);

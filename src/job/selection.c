@@ -56,11 +56,11 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
 
 /* ---- samples by time ------------------------------------------------------------------------------------------------------- */
 
-/* A number that large is no time since the start of a file, but one of GPS: 1983 and later. */
+/* Least number that means seconds of GPS (1983 and later); a smaller one means seconds since the start of the file. */
 #define LEAST_GPS 1e8
 
-/* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds
- * are counted from there */
+/* The instant that a text means, on the time scale of the axis. @param is_since  set to true for a time since the start of the
+ * axis; `at` then counts from that start */
 static int read_time(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_instant *at,
                      bool *is_since, struct lw_error *err)
 {
@@ -99,7 +99,7 @@ int lw_job_read_time(const char *option, const char *text, const struct lw_datas
     return rc;
 }
 
-/* The first sample that is not before a time: what is left of rounding does not count. */
+/* The first sample that is not before the option's time. Up to a millionth of a sample is taken for rounding. */
 static int find_sample(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t n,
                        int64_t *sample, struct lw_error *err)
 {
@@ -156,7 +156,7 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
 
 int64_t lw_range_length(const struct lw_range *range) { return (range->end - range->begin + range->step - 1) / range->step; }
 
-/* In one of a unit, so many of the unit that all of its kind are told in. */
+/* Size of each unit in metres or hertz. */
 static const struct {
     const char *unit;
     double size;
@@ -172,7 +172,7 @@ static double unit_size(const char *unit)
     return 0;
 }
 
-/* "1.2GHz" in the coordinate's unit; a number alone is in it already. */
+/* Read "1.2GHz" as a value in the coordinate's unit; a number alone is in that unit already. */
 static bool read_value(const char *text, const char *coordinate_unit, double *value)
 {
     char number[64];
@@ -190,7 +190,7 @@ static bool read_value(const char *text, const char *coordinate_unit, double *va
     return true;
 }
 
-/* "A:B" of which one may be missing. */
+/* Read an interval "A:B"; a missing end is infinite. */
 static bool read_interval(const char *text, const char *unit, double *low, double *high)
 {
     char first[64];
@@ -215,7 +215,7 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
     if (!read_interval(text, coordinate->unit, &low, &high))
         return lw_fail(err, LW_EUSAGE, "--%s %s is no interval A:B in %s", name, text,
                        coordinate->unit[0] ? coordinate->unit : "the unit of the file");
-    /* Channels first + i x step in [low, high]; a thousandth of a step does not matter. */
+    /* Channels i with first + i x step in [low, high], to within a thousandth of a step. */
     const double a = (low - coordinate->first) / coordinate->step, b = (high - coordinate->first) / coordinate->step;
     const double begin = ceil(fmin(a, b) - 1e-3), end = floor(fmax(a, b) + 1e-3) + 1;
     const int64_t n = input->dims[dimension];

@@ -14,21 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AUTO, NEVER, REQUIRE };          /* of --resume */
+enum { AUTO, NEVER, REQUIRE };          /* choices of --resume */
 
-/* The part of --time-limit that is left for the last checkpoint. */
+/* Fraction of --time-limit that is reserved for the last checkpoint. */
 #define RESERVE 0.02
 
 /* ---- the identity of a run ----------------------------------------------------------------------------------------------- */
 
-/* What makes a run the same as another: what it was asked, of what, by which program on which processor or GPU. Runs with one
- * identity have the same result, bit by bit, on any ranks and with any memory. All of it is visited, key by key. */
+/* Identity of a run: program, job, processor or GPU, algorithm, inputs, and the options that matter to the result. Runs of one
+ * identity have the same result, bit by bit, on any ranks and with any memory. A visitor takes the identity key by key. */
 struct visitor {
     void (*take)(struct visitor *visitor, const char *key, const char *value);
-    struct lw_journal *journal;             /* that is added to, */
-    const struct lw_journal *earlier;       /* or compared */
+    struct lw_journal *journal;             /* add() adds to it */
+    const struct lw_journal *earlier;       /* compare() compares with it */
     int64_t bytes;
-    char key[80];                           /* the first that differs; "": none */
+    char key[80];                           /* first key that differs; "": none */
     char was[200], is[200];
 };
 
@@ -130,7 +130,7 @@ int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_f
     return LW_OK;
 }
 
-/* By rank 0. */
+/* Rank 0 only. */
 static int find_earlier(struct lw_checkpoint *checkpoint, struct lw_error *err)
 {
     struct lw_result_file file;
@@ -189,16 +189,16 @@ int lw_checkpoint_start(struct lw_checkpoint *checkpoint, int64_t bytes, struct 
     checkpoint->is_stored = checkpoint->is_resuming;
     if (lw_comm_rank(checkpoint->setup->comm) != 0)
         return LW_OK;
-    /* Bytes that the identity takes in a journal, at most. */
+    /* Upper bound of the bytes that the identity takes in a journal. */
     struct visitor visitor = {.take = count};
     visit_all(checkpoint->setup, &visitor);
     return lw_journal_create(visitor.bytes + bytes + REST, &checkpoint->journal, err);
 }
 
-/* The reserve is what a run may still take once it is told to stop: the rounds that are under way, and the last checkpoint. */
+/* The reserve covers what a run still does after it was asked to end: the rounds under way and the last checkpoint. */
 static bool is_time_over(const struct lw_checkpoint *checkpoint)
 {
-    enum { SLURM_S = 10 };              /* it takes so long to start and to end the program, or less */
+    enum { SLURM_S = 10 };              /* enough seconds to start and to end the program */
     const double rounds = 2 * checkpoint->longest_s, end = checkpoint->limit_s > 0 ? 0 : lw_grant_end();
     if (checkpoint->limit_s > 0)
         return lw_stop_elapsed() + rounds + RESERVE * checkpoint->limit_s >= checkpoint->limit_s;
@@ -225,7 +225,7 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
     return lw_fail(err, LW_ESTOPPED, "stopped before the end of '%.300s', as %s", checkpoint->output, why);
 }
 
-/* By rank 0. */
+/* Rank 0 only. */
 static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context)
 {
     struct lw_journal *const journal = checkpoint->journal;
@@ -248,7 +248,7 @@ static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_f
     return rc == LW_OK;
 }
 
-/* What was made of an input that has changed meanwhile must not be gone on with once the input is what it was. */
+/* A changed input stores nothing: work on its changed state must not be resumed once the input is as it was. */
 int lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context, struct lw_error *err)
 {
     struct lw_comm *const comm = checkpoint->setup->comm;

@@ -15,12 +15,12 @@
 extern char **environ;
 
 static struct {
-    pid_t squeue;               /* 0: nobody is asked */
-    int answer;                 /* end of a pipe from it */
+    pid_t squeue;               /* process id; 0: no question is open */
+    int answer;                 /* read end of a pipe from squeue */
     char text[64];
     size_t n_text;
-    double asked;               /* when, of lw_now: the answer may be read much later */
-    double end;                 /* of the job; 0: not known */
+    double asked;               /* time of the question, by lw_now: the answer may be read much later */
+    double end;                 /* end of the job, by lw_now; 0: not known */
 } grant;
 
 double lw_grant_parse(const char *text)

@@ -1,15 +1,15 @@
-/* grant.h - how long a run may last, where Slurm says so: by SLURM_JOB_END_TIME, else by the command squeue, for whose answer
- * nobody waits. By one process. */
+/* grant.h - the end of a Slurm job, from SLURM_JOB_END_TIME or else from the command squeue; nobody waits for squeue's answer.
+ * For one process only. */
 #pragma once
 
-/** Ask. Outside of a Slurm job, nothing is done. */
+/** Ask for the end of the job. Does nothing outside a Slurm job. */
 void lw_grant_ask(void);
 
-/** The end of the job, in seconds of lw_now; 0: nobody says, or not yet. */
+/** Return the end of the job, in seconds of lw_now; 0: not known, or not yet. */
 double lw_grant_end(void);
 
-/** Forget the question, if it has not been answered. */
+/** Stop asking, if there is no answer yet. */
 void lw_grant_end_asking(void);
 
-/** Seconds that squeue's time left stands for: "1-02:03:04", "3:04", "59"; 0: none, such as "UNLIMITED". */
+/** Convert squeue's time left to seconds: "1-02:03:04", "3:04", "59"; 0 for any other text, such as "UNLIMITED". */
 double lw_grant_parse(const char *text);

@@ -18,7 +18,7 @@ static const struct {
 static volatile sig_atomic_t received;
 static double start;
 
-/* The journal is whole at any moment, so that nothing needs to be done. */
+/* Exit at the second signal: the journal is whole at any moment, so nothing needs to be saved. */
 static void note(int signal)
 {
     if (received)
@@ -27,7 +27,7 @@ static void note(int signal)
     alarm(LW_STOP_ROUND_S);
 }
 
-/* What is to be left has not ended by itself. */
+/* The round under way has not ended by itself. The first alarm asks it to leave, the second ends the process. */
 static void lose_patience(int signal)
 {
     (void)signal;
@@ -67,7 +67,7 @@ void lw_stop_begin(double limit_s)
     const struct itimerval timer = {.it_value = {(time_t)left, (suseconds_t)(1e6 * (left - floor(left)))}};
     if (limit_s > 0)
         setitimer(ITIMER_REAL, &timer, NULL);
-    if (received)           /* before, or since the last look */
+    if (received)           /* a signal came before this call */
         alarm(LW_STOP_ROUND_S);
 }
 

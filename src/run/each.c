@@ -23,20 +23,20 @@
 
 static_assert(LW_EACH_FILE == 0 && LW_EACH_STRETCH == 1, "order of --each");
 
-/* What is to be made. */
+/* Groups of --each, and the part of them to be made. */
 struct each {
     struct lw_comm *comm;
-    struct lw_names groups;     /* the input of each result */
+    struct lw_names groups;     /* inputs of each result */
     char *output;               /* --output as given; owned */
-    bool is_pattern;            /* it holds {} */
-    int64_t begin, end;         /* of the groups: the part that is to be made */
-    struct lw_beside *beside;   /* NULL: results stand by themselves */
-    int64_t reach;              /* samples beyond either end that an output may need */
+    bool is_pattern;            /* it contains {} */
+    int64_t begin, end;         /* part of the groups to be made */
+    struct lw_beside *beside;   /* files beside each input; NULL: results use none */
+    int64_t reach;              /* samples beyond either end of an input that an output may need */
 };
 
 /* ---- names of results -------------------------------------------------------------------------------------------------- */
 
-/* The first file of a group, without folders and ending; with the number of a stretch of it that is named. */
+/* Stem of a group's result: name of its first file without folders and ending, and "-3" if it names stretch #3 of that file. */
 static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error *err)
 {
     char name[2 * LW_MAX_PATH + 2];
@@ -70,7 +70,7 @@ static int name_result(const struct each *each, const char *group, char name[LW_
 
 static int compare_texts(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Of all groups, whatever the part: another process may make the others at the same time. */
+/* Compare the names of all groups, whatever the part: another process may make the others at the same time. */
 static int check_names(const struct each *each, struct lw_error *err)
 {
     const int64_t n = each->groups.n;
@@ -139,7 +139,7 @@ static bool is_given(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_option_find(ops->options, name) && lw_options_given(options, name);
 }
 
-/* Of the filters that the job makes for the first file; 0 if it makes none, which its run will say. */
+/* Reach of the filters that the job makes for the first file; 0 if it cannot make them, which its run will report. */
 static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options)
 {
     struct lw_reader_request request;
@@ -172,7 +172,7 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
     if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
         rc = lw_fail(err, LW_EUSAGE, "--beside goes without --each, which finds the files beside each one by itself");
-    /* A mask says nothing of other files than its own. */
+    /* A mask covers its own file only, so that a run with a mask uses no other. */
     const bool is_beside = lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
                            !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") &&
                            !is_given(ops, options, "good-data");
@@ -204,8 +204,7 @@ static int make_folder(const struct each *each, struct lw_error *err)
     return lw_fail(err, LW_EIO, "cannot make the folder '%s': %s", each->output, strerror(errno));
 }
 
-/* Whether a result is there: a file bears its final name only once it is complete. Whatever else bears it is the run's to
- * refuse. */
+/* Whether a result is complete: only a complete file has its final name. The run itself refuses any other file of that name. */
 static bool is_made(const struct each *each, const char *name)
 {
     bool is_there = false;
@@ -234,23 +233,23 @@ static int choose_group(const struct each *each, const char *group, int64_t numb
     return lw_comm_agree(each->comm, rc, err);
 }
 
-/* How many came to what. */
+/* Outcomes of the groups so far. */
 struct tally {
     int64_t n, n_failed, n_misfits;
-    int first;                  /* code of those that failed */
+    int first;                  /* code of the first failure */
 };
 
-/* What does not fit any of the first inputs is no fault of theirs. */
+/* If all of this many first inputs misfit, the options are at fault, not the inputs. */
 enum { MOST_MISFITS = 10 };
 
-/* Say what failed. @return  LW_OK: go on */
+/* Report a failure. @return  LW_OK: go on */
 static int count_one(struct tally *tally, int rc, struct lw_error *err)
 {
     tally->n++;
     tally->n_misfits += rc == LW_ECONFIG || rc == LW_EUSAGE;
     if (rc == LW_OK)
         return LW_OK;
-    /* What one input's fault may be leaves the others alone: it may be damaged, or too short for the filter. */
+    /* A fault that may be one input's own, damaged or too short for the filter, leaves the others alone. */
     if (!(rc == LW_EDATA || rc == LW_EIO || rc == LW_ECONFIG || rc == LW_EUSAGE) ||
         (tally->n_misfits == tally->n && tally->n == MOST_MISFITS))
         return rc;
@@ -268,7 +267,7 @@ static int sum_up(const struct tally *tally, const char *what, struct lw_error *
                    tally->n_failed, tally->n, what);
 }
 
-/* Several runs may share the inputs without part= of --each: what another one has made or is making is left to it. Collective. */
+/* Whether another run makes this result: several runs may share the inputs without part= of --each. Collective. */
 static bool is_left(const struct each *each, const char *name)
 {
     char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];
@@ -320,10 +319,10 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------------- */
 
-/* So many inputs, spread evenly over the sizes, are planned themselves; the others as parts of the next larger one of them. */
+/* Most inputs that are planned themselves, spread evenly over the sizes. The others count as parts of the next larger one. */
 enum { MOST_PLANNED = 16 };
 
-/* Making a file, closing it and giving it its name: assumed. A local disk took 0.02 s. */
+/* Assumed time to create a file, to close it and to give it its name. A local disk took 0.02 s. */
 static const double seconds_per_file = 0.02;
 
 struct input {
@@ -332,14 +331,14 @@ struct input {
     double bytes;
 };
 
-/* What all results of the part take. */
+/* Cost of all results of the part. */
 struct totals {
     struct tally tally;
-    int64_t n, n_by_size;       /* results, and those of them that were not planned themselves */
-    struct lw_planned largest, last;    /* the first and the last one that were */
-    double last_bytes;          /* the latter's size; 0: planning it failed */
-    int64_t host_bytes, device_bytes;   /* of the one that takes most */
-    double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* of all together */
+    int64_t n, n_by_size;       /* results; those counted by their size, not planned */
+    struct lw_planned largest, last;    /* first and last planned ones */
+    double last_bytes;          /* size of the input of `last`; 0: planning it failed */
+    int64_t host_bytes, device_bytes;   /* result that takes most */
+    double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* all results together */
 };
 
 static int by_size(const void *left, const void *right)
@@ -348,7 +347,7 @@ static int by_size(const void *left, const void *right)
     return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Largest first. @return  [each->end - each->begin] */
+/* Inputs of the part, largest first. @return  [each->end - each->begin] */
 static struct input *list_inputs(const struct each *each, const double *bytes, struct lw_error *err)
 {
     struct input *const inputs = lw_alloc_array(each->end - each->begin, sizeof *inputs, "the inputs", err);
@@ -363,7 +362,7 @@ static struct input *list_inputs(const struct each *each, const double *bytes, s
     return inputs;
 }
 
-/* @param share  of what was planned */
+/* @param share  part of `planned` that the result takes */
 static void add(struct totals *totals, const struct lw_planned *planned, double share)
 {
     totals->n++;
@@ -376,7 +375,7 @@ static void add(struct totals *totals, const struct lw_planned *planned, double 
     totals->start_seconds += planned->start_seconds;
 }
 
-/* The plan of the first one that has any is printed, and that one is tried if --measure says so. */
+/* Plan one input. The first plan that succeeds is printed and, with --measure, tried. */
 static int plan_one(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const struct input *input,
                     struct totals *totals, struct lw_error *err)
 {
@@ -463,7 +462,7 @@ static int plan_part(const struct each *each, const struct lw_job_ops *ops, stru
                      struct lw_error *err)
 {
     struct totals totals = {0};
-    /* A trial is written into the folder of the results, which need not be there yet. */
+    /* A trial writes into the folder of the results, which may not exist yet. */
     const bool is_new = lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 &&
                         access(each->output, F_OK) != 0;
     struct input *const inputs = list_inputs(each, bytes, err);

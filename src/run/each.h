@@ -1,16 +1,16 @@
-/* each.h - a result of its own for each file or stretch of files (--each), one after the other, from one start of the program. */
+/* each.h - --each: one result for each file or stretch of files, one after the other, in one start of the program. */
 #pragma once
 
 #include "job/job.h"
 
-/** Run the job for each of what --input names, or the part of it that its part= says; --output names a folder, which is made if it
- * is not there, or holds {}. Results that are complete are passed over. A group that ends with LW_EDATA or LW_EIO is reported, and
- * the next one begun; the code is then that of the first. LW_EUSAGE: two results would have one name, or part= is not I/N.
- * Collective.
+/** Run the job for each file or stretch of --input, or for the part of them that part= of --each chooses. --output names a folder,
+ * which is created if missing, or contains {}. Complete results are passed over. A group that fails by what may be its own fault
+ * (LW_EDATA, LW_EIO, LW_ECONFIG, LW_EUSAGE) is reported and the next one begun; the code is then that of the first failure.
+ * LW_EUSAGE: two results would have one name, or part= is not I/N. Collective.
  * @param options  --input and --output are changed; --each is cleared, so that a result's configuration makes it again */
 int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                 struct lw_error *err);
 
-/** Say how many there are, how the largest would run, and what all take: where they are many, most are counted by the size of their
- * input. An input that cannot be described is an error as of lw_each_run. Collective. */
+/** Print the number of results, the plan of the largest, and what all together take. Of many results, most are estimated from the
+ * size of their input. Errors as of lw_each_run. Collective. */
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err);

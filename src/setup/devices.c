@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a rank says of itself; the same bytes from every rank. */
+/* Description of a rank's device: plain bytes, gathered from all ranks. */
 struct rank_device {
     char id[LW_DEVICE_ID];
     char host[64];
     char text[224];
 };
 
-/* What this rank says of itself; it is kept to the cores near its device, if there is one. */
+/* Describe this rank's device, and keep the rank to the cores near the device, if there is one. */
 static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine)
 {
     struct rank_device mine = {{0}, {0}, {0}};
@@ -34,7 +34,7 @@ static struct rank_device describe(const struct lw_comm *comm, const struct lw_e
     return mine;
 }
 
-/* Count the ranks that have this rank's device. */
+/* Count the ranks that use this rank's device, and give this rank its part of the memory. */
 static int settle(struct lw_engine *engine, const struct rank_device *all, int size, bool may_share, struct lw_error *err)
 {
     int first = -1;

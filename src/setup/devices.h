@@ -1,11 +1,11 @@
-/* devices.h - which GPU each rank drives: told in the log, compared, its memory divided, the rank kept near it. */
+/* devices.h - the GPU of each rank: log it, refuse unwanted sharing, divide its memory, keep the rank on cores near it. */
 #pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
 
-/** Keep every rank to the cores beside its device, before it has threads and memory. Log the device of every rank.
- * Refuse two ranks on one device (LW_ECONFIG, naming both and the remedy) unless they may share it; then each of them gets an
- * equal part of engine->device_bytes. Ranks whose engine has no device take part and are not counted. A launcher may show each
- * rank one device, so that only its identity tells whether it is another's, too. Collective. */
+/** Settle which device each rank drives. Every rank is kept to the cores beside its device, before it has threads and memory, and
+ * its device is logged. Two ranks on one device are refused (LW_ECONFIG, with both ranks and the remedy) unless `may_share`; then
+ * each gets an equal part of engine->device_bytes. Ranks whose engine has no device take part and are not counted. Devices are
+ * compared by identity, not by number: a launcher may show each rank a single device. Collective. */
 int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, struct lw_error *err);

@@ -1,25 +1,25 @@
-/* flaws.h - what a run finds wrong with its data: how much, and where on the axis samples that are not finite lie. */
+/* flaws.h - faults that a run finds in its data: how many, and where on the axis samples that are not finite lie. */
 #pragma once
 
 #include "comm/comm.h"
 #include "engine/engine.h"
 
-/* Counted by each rank. */
+/* Counts of one rank, or of all after lw_flaws_sum. */
 struct lw_flaws {
-    int64_t n_not_finite;       /* own samples of the input that are not finite */
-    int64_t first, end;         /* of the axis of the whole input: those that are known to lie in [first, end); end 0: none is */
-    bool is_rough;              /* they end somewhere before `end` */
-    int64_t n_sought;           /* values that were looked at to find the end */
-    int64_t n_out_of_range;     /* slots with results that their type cannot hold */
+    int64_t n_not_finite;       /* samples of the rank's own input that are not finite */
+    int64_t first, end;         /* range of the whole input's axis with all samples known to be not finite; end 0: none is known */
+    bool is_rough;              /* `end` is only a bound: the last such sample lies somewhere before it */
+    int64_t n_sought;           /* values examined to find `end` */
+    int64_t n_out_of_range;     /* slots with results beyond the range of their type */
     struct lw_loss loss;
 };
 
-/** Samples that are not finite lie in [first, end) of the axis of the whole input, too. @param is_rough  they end somewhere before
- * `end` */
+/** Extend the range of samples that are not finite by [first, end) of the whole input's axis.
+ * @param is_rough  `end` is only a bound */
 void lw_flaws_widen(struct lw_flaws *flaws, int64_t first, int64_t end, bool is_rough);
 
-/** Count what was found elsewhere, too. */
+/** Add the counts and the range of `more`. */
 void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more);
 
-/** Those of all ranks. Collective. */
+/** Combine the flaws of all ranks. Collective. */
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws);

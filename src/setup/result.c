@@ -21,7 +21,7 @@ enum { TEXTS_BYTES = 16384, MOST_LATE = 7, MOST_DAS = 3 };
 
 /* ---- where it comes from: the attributes of its root group ------------------------------------------------------------ */
 
-/* Attributes under collection and the free part of their text storage. */
+/* Attributes collected so far, and the free part of their text storage. */
 struct collector {
     struct lw_result *result;
     char *free;
@@ -44,7 +44,7 @@ static void add(struct collector *c, struct lw_attribute attribute)
     c->result->attributes[c->result->n_attributes++] = attribute;
 }
 
-/* Keep the text just printed to the free room, `length` long before any cut; returns it. */
+/* Keep the text that was just printed to the free room. @param length  its length before any cut @return  the text */
 static const char *keep(struct collector *c, int length)
 {
     const char *const text = c->free;
@@ -100,7 +100,7 @@ static void add_machine(struct collector *c, const struct lw_setup *setup)
     }
 }
 
-/* Attributes that only the end knows: placeholders at first. @return  how many there are */
+/* Attributes that are known only at the end; their first values are placeholders. @return  their number */
 static int list_late(const struct lw_result *result, const char *end_time, int64_t n_runs, const char *written,
                      const struct lw_flaws *flaws, struct lw_attribute attributes[MOST_LATE])
 {
@@ -120,7 +120,7 @@ static int list_late(const struct lw_result *result, const char *end_time, int64
     return n;
 }
 
-/* Program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and the time. */
+/* Collect program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and start time. */
 static int collect_provenance(struct lw_result *result, const char *command_line, struct lw_error *err)
 {
     static const struct lw_flaws none;
@@ -155,7 +155,7 @@ static int collect_provenance(struct lw_result *result, const char *command_line
 
 /* ---- what was found wrong with its data ------------------------------------------------------------------------------- */
 
-/* "sample 500 (2015-09-14T09:50:45.39 UTC)"; in seconds from the start of the axis where nobody knows when that was. */
+/* Text of a place: "sample 500 (2015-09-14T09:50:45.39 UTC)"; where the input's start is not known, seconds from the start. */
 static const char *place_text(const struct lw_job *job, int64_t index, char text[160])
 {
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
@@ -211,8 +211,9 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, collect_provenance(result, command_line, err), err);
 }
 
-/* By rank 0, which writes it: what the input says of itself, for a FITS image all of it. @param attributes  those of the first
- * product, then what is known of distributed acoustic sensing, in DASCore's names, and those that it keeps of the input's */
+/* Carry the input's own attributes over to the result, for a FITS image all of them. Does nothing but on rank 0, which writes them.
+ * @param attributes  room for three kinds: those of the first product; distributed acoustic sensing, in DASCore's names; those of
+ * the input that results keep */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first,
                       struct lw_error *err)
 {
@@ -249,10 +250,10 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
     return LW_OK;
 }
 
-/* Creates the file, or opens it. */
+/* Function that creates the file, or opens it. */
 typedef int open_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/* @param file  NULL: --output, which a later run may go on with */
+/* @param file  NULL: --output, and a later run may resume it */
 static int open_file(struct lw_result *result, open_fn *open, const char *file, struct lw_error *err)
 {
     struct lw_setup *const setup = result->setup;
@@ -269,7 +270,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)
         return rc;
-    lw_shield_rest();       /* that was the run's last look at a file */
+    lw_shield_rest();       /* the run looks at no file after this point */
     const struct lw_writer_spec spec = {
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),

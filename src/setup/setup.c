@@ -21,7 +21,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Index into the choices of --gaps and --overlap is the value of the enumeration. */
+/* The choices of --gaps and --overlap are in the order of their enumerations. */
 static_assert(LW_OVERLAP_ERROR == 0 && LW_OVERLAP_FIRST == 1 && LW_OVERLAP_LAST == 2, "order of --overlap");
 static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_ZERO == 1 && LW_GAPS_ERROR == 2, "order of --gaps");
 
@@ -42,7 +42,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
     return lw_hints_take(options, &request->hints, err);
 }
 
-/* Those in the part of the axis that is wanted. */
+/* Refuse gaps in the chosen part of the axis if the job needs every sample. */
 static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_view_spec *const view = &setup->job.view;
@@ -70,7 +70,7 @@ static void choose(struct lw_setup *setup, int e, const char *why)
     snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
 }
 
-/* Whether every rank can use an engine. @param missing  what the first rank that cannot says */
+/* Whether every rank can use engine `e`. @param missing  reason of the first rank that cannot */
 static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
 {
     char text[LW_ENGINE_TEXT];
@@ -99,7 +99,7 @@ static void choose_usable(struct lw_setup *setup)
     choose(setup, 0, why);
 }
 
-/* What the type is must be known before it can get ready; that it cannot be had is for open_engine to say. */
+/* The type must be known before its warm-up begins. Whether the engine can really be created is reported by open_engine. */
 static void choose_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
@@ -128,7 +128,7 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
-/* Ranks must compute alike, and not two of them on one device unknowingly. */
+/* Ranks must compute alike, and two ranks may share a device only if the user allows it. */
 static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
@@ -152,8 +152,9 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
 {
     if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
         return LW_OK;
-    /* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound
-     * to some of the node's cores have those; ranks that are not share them all. Tests ask for other numbers by a variable. */
+    /* Copying bytes needs a core, waiting for a disk does not: a rank with few cores gets more threads than cores. A rank that is
+     * bound to some of the node's cores uses those; ranks that are not bound share all. Tests set their own number with
+     * LAPWING_IO_THREADS. */
     enum { LEAST = 4, MOST = 16 };
     const char *const wanted = getenv("LAPWING_IO_THREADS");
     const int64_t given = setup->given_cores;
@@ -166,7 +167,7 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     return lw_comm_agree(setup->comm, rc, err);
 }
 
-/* Arrays get theirs as datasets of a streamed run (stream/sums/sums.h), tables that of all their rows as an attribute. */
+/* Checksums of arrays are datasets of a streamed run (stream/sums/sums.h). The checksum of a table's rows is an attribute. */
 static int choose_sums(struct lw_setup *setup, struct lw_error *err)
 {
     if (!lw_options_flag(setup->options, "checksum"))
@@ -232,13 +233,13 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   int (*open_more)(struct lw_setup *setup, struct lw_error *err), struct lw_setup *setup, struct lw_error *err)
 {
     *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
-    lw_formats_start();         /* sets environment variables: not while the engine gets ready */
+    lw_formats_start();         /* sets environment variables, so it must precede the engine's warm-up */
     choose_engine(setup);
     int rc = open_files(setup, open_more, err);
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
-    /* Ranks share the looking at the input's files. What comes later rank 0 looks at, or, in further runs, one of a node. */
+    /* All ranks have shared the looks at the input's files. Later looks are rank 0's; in further runs, those of one rank a node. */
     if (lw_comm_node_rank(comm) > 0)
         lw_shield_stop();
     else if (lw_comm_rank(comm) > 0)
@@ -290,7 +291,7 @@ enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
     return ending != output && is_among(fits, sizeof fits / sizeof *fits, ending) ? LW_RESULT_FITS : LW_RESULT_HDF5;
 }
 
-/* By rank 0. */
+/* Rank 0 only. */
 static int check_output(const struct lw_setup *setup, struct lw_error *err)
 {
     const char *const output = lw_options_text(setup->options, "output");
@@ -301,7 +302,7 @@ static int check_output(const struct lw_setup *setup, struct lw_error *err)
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
     const char *const ending = lw_setup_ending(output);
-    if (is_among(others, sizeof others / sizeof *others, ending))       /* what the name promises, and the result would not be */
+    if (is_among(others, sizeof others / sizeof *others, ending))       /* the ending promises a format that results do not have */
         return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5; 'lapwing plot' makes pictures of results",
                        output, setup->job.makes_images ? " or FITS" : "", (int)(ending - output), output);
     if (lw_setup_result_format(setup) != LW_RESULT_HDF5 && !setup->job.makes_images)
