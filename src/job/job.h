@@ -80,8 +80,8 @@ struct lw_job {
     struct lw_op_spec op;
     void *request;                      /* owned; what a sparse run needs beyond `op`: struct lw_sfft_request; streamed: NULL */
     struct lw_view_spec view;           /* part of the input to read; the plan sets max_axis and max_channels */
-    int64_t window_start, window_count; /* samples that --start and --count, or --from and --to, choose; `view` adds those around them
-                                           that outputs need */
+    int64_t window_start, window_count; /* samples that the user chooses (--start and --count, or --from and --to); `view` adds the
+                                           samples around them that outputs need */
     int64_t n_samples;                  /* samples on the axis of `view` */
     int64_t n_outputs;                  /* outputs on the axis */
     int64_t first_input;                /* number of the input's sample (images: row) whose time the first output has; negative:

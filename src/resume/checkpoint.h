@@ -1,7 +1,7 @@
 /* checkpoint.h - checkpoints of a run, from which a later run of the same command goes on.
  *
  *     RESULT.lapwing-part      the incomplete result (io/write)
- *     RESULT.lapwing-journal   the journal: identity of the run (program, inputs, options, processor), and the work safe in the file
+ *     RESULT.lapwing-journal   the journal: identity of the run (program, inputs, options, processor), and the work in the file
  *
  * A run goes on with an earlier one only if both have the same identity. Lines of the journal about the work itself belong to the
  * journal's user: stream/resume.h for a streamed run, sparse/resume.c for a sparse one. stop.h notes signals and the end of
