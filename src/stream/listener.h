@@ -1,4 +1,4 @@
-/* listener.h - who wants to know how far a run has come: the progress line, the checkpoints. The run tells them after each
+/* listener.h - callbacks that follow the progress of a run: the progress line, the checkpoints. The run calls them after each
  * write. */
 #pragma once
 
@@ -7,19 +7,19 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Outputs that all ranks have handed to the file, on the axis times channels, in the fixed order of rounds: those of the
- * rounds before `n_rounds` and no others; and what was found in these rounds. A run on other ranks or with other rounds counts the
- * same outputs; what an earlier run has left done counts as written. */
+/* Progress of a run. All ranks have handed the outputs of the rounds before `n_rounds` to the file, and no others; the flaws
+ * and rows are those found in these rounds. Outputs are counted on the axis times channels, in the fixed order of rounds: a run
+ * on other ranks or with other rounds counts the same outputs. Outputs that an earlier run has written are included. */
 struct lw_written {
-    int64_t n_rounds;           /* of this run */
+    int64_t n_rounds;           /* rounds of this run that are written */
     int64_t n_outputs, all_outputs;
-    int64_t n_rows;             /* of a table that grows, on rank 0; LW_ROWS_TOO_MANY: there will be no result */
-    struct lw_flaws flaws;      /* this rank's */
+    int64_t n_rows;             /* rows of the growing table, on rank 0; LW_ROWS_TOO_MANY: there will be no result */
+    struct lw_flaws flaws;      /* flaws that this rank has found */
 };
 
 #define LW_ROWS_TOO_MANY (-1)
 
-/* @return  an error ends the run; all ranks return the same. Collective. */
+/* Handle progress. Collective. @return  an error ends the run; all ranks return the same code */
 typedef int lw_listener_fn(void *context, const struct lw_written *written, struct lw_error *err);
 
 #define LW_LISTENERS 4

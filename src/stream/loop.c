@@ -1,13 +1,18 @@
-/* loop.c - the loop in which reading, halo exchange, computing and writing meet.
+/* loop.c - the loop that overlaps reading, halo exchange, computing and writing.
  *
  *     I/O threads   read 1    | read 2    | read 3    |
  *     engine        compute 0 | compute 1 | compute 2 |
  *     I/O threads             | write 0   | write 1   |
  *
- * Every rank takes the same steps in the same order. In round r it waits for its slice, which has been read into a free slot,
- * gets its halo from the rank before it (rank 0: the carry of round r - 1, at the start the prologue), and hands the slot to
- * the engine. Then it begins to read the slice of round r + 1, into the slot that has been written longest ago, and to write the
- * products of the blocks that the engine has finished before this one. Ranks agree on failure before each collective step. */
+ * Every rank takes the same steps in the same order. Round r has these:
+ *
+ *     wait      until the slice of round r is read into its slot
+ *     halo      receive the samples before the slice from the previous rank (rank 0: the carry of round r - 1, or the prologue)
+ *     compute   hand the slot to the engine
+ *     read      begin to read the slice of round r + 1, into the slot that was written longest ago
+ *     write     begin to write the products of the blocks that the engine has finished
+ *
+ * Ranks agree on failure before each collective step. */
 #include "stream/loop.h"
 
 #include "stream/not_finite.h"
@@ -31,23 +36,23 @@ struct lw_loop {
     struct lw_stream_window *window;
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
-    struct lw_candidates *candidates;   /* NULL: no peaks are wanted */
-    struct {                            /* the slice that is being read */
+    struct lw_candidates *candidates;   /* NULL: no search for peaks */
+    struct {                            /* slice that is being read */
         struct lw_slot *slot;
         struct lw_block block;
         struct lw_window_part part;
-        int rc;                         /* whether it could be begun, which is said once it is waited for */
+        int rc;                         /* code of its begin, reported once the slice is waited for */
         struct lw_error err;
     } reading;
-    struct {                            /* blocks that are being written, a ring: the oldest first */
+    struct {                            /* blocks that are being written: a ring, oldest first */
         struct lw_slot *slot;
         struct lw_sink_writes writes;
-        struct lw_flaws flaws;          /* up to this block, */
-        int64_t n_rows;                 /* the rows of the table likewise */
+        struct lw_flaws flaws;          /* flaws of all blocks up to this one */
+        int64_t n_rows;                 /* rows of the table, likewise */
     } writing[LW_MAX_DEPTH];
     int oldest_writing, n_writing;
-    struct lw_flaws early[LW_MAX_DEPTH];        /* found in a slot's samples before the engine had them */
-    struct lw_flaws flaws;              /* boundary copies of samples are not counted */
+    struct lw_flaws early[LW_MAX_DEPTH];        /* flaws found in a slot's samples before the engine has them */
+    struct lw_flaws flaws;              /* copies of samples beyond the ends are not counted */
     struct lw_written written;
 };
 
@@ -78,7 +83,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     return lw_candidates_create(&candidates, &loop->candidates, err);
 }
 
-/* Wait for the block that has been written longest, which then no longer counts as being written. */
+/* Wait until the oldest block is written, and remove it from the ring. */
 static int end_oldest(struct lw_loop *loop, struct lw_error *err)
 {
     const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
@@ -112,7 +117,7 @@ void lw_loop_destroy(struct lw_loop *loop)
 {
     if (!loop)
         return;
-    /* Nothing may be read into memory, or written from it, that is freed. */
+    /* Memory that is being read into or written from must not be freed. */
     if (loop->window)
         lw_window_end(loop->window, NULL);
     while (loop->n_writing > 0)
@@ -131,12 +136,13 @@ const struct lw_written *lw_loop_written(const struct lw_loop *loop) { return &l
 
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop) { return &loop->flaws; }
 
-/* Window position of the first own sample of the first block: the job's, and what the engine needs behind a block. */
+/* Offset from a block's first output to the window position of its first own sample: the job's look-ahead plus the samples that
+ * the engine needs behind a block. */
 static int64_t look_ahead(const struct lw_loop *loop) { return loop->setup->job.look_ahead + loop->plan->op.after; }
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
-/* What is found in a slot's samples before the engine has them: it counts once the slot's block is done. */
+/* Flaws found in a slot's samples before the engine has them; they count once the slot's block is done. */
 static struct lw_flaws *early_of(struct lw_loop *loop, const struct lw_slot *slot)
 {
     return &loop->early[lw_pipeline_number(loop->pipeline, slot)];
@@ -147,8 +153,8 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* The samples before the first slice: boundary samples, and those by which the window runs ahead; where an earlier run came to
- * here, they were slices of its own and are counted. */
+/* Read the samples before the first slice: boundary samples, and the samples of the look-ahead. If an earlier run came to here,
+ * these samples were in its slices and are already counted. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;
@@ -167,7 +173,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     const int64_t last = lw_min64(part.end, job->n_samples);
     const int64_t first = lw_max64(part.begin, 0);
     const struct lw_samples_view view = view_of(loop, &part);
-    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);      /* the engine counts a slice's own samples only */
+    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);      /* the engine counts only a slice's own samples */
     const int64_t bad = lw_not_finite_count(&view, first, last);
     if (bad > 0)
         lw_not_finite_locate(&view, first, last, job->view.start, flaws);
@@ -178,7 +184,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     return LW_OK;
 }
 
-/* The own samples of a block, as they lie in its slot. */
+/* The own samples of a block, as placed in its slot. */
 static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, const struct lw_slot *slot)
 {
     const int64_t halo = loop->plan->op.halo;
@@ -192,7 +198,8 @@ static struct lw_window_part slice_of(const struct lw_loop *loop, const struct l
     return part;
 }
 
-/* A clock for what this thread does itself: it stands while the pool's threads work in the lane, whose time is counted apart. */
+/* Clock of this thread's own work: it stands still while the pool's threads work in the lane, since their time is counted
+ * separately. */
 static double own_clock(const struct lw_loop *loop, enum lw_lane lane)
 {
     return lw_now() - lw_pool_busy_seconds(loop->setup->pool, lane);
@@ -224,13 +231,13 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     }
     const int rc = lw_window_end(loop->window, err);
     const struct lw_samples_view view = view_of(loop, part);
-    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies that the engine counts */
         early_of(loop, loop->reading.slot)->n_not_finite -=
             lw_not_finite_count(&view, lw_max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
-/* The slice that has been read, and its halo, to the engine. */
+/* Wait for the slice, add its halo, and hand both to the engine. */
 static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = loop->setup->comm;
@@ -245,7 +252,7 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
     lw_timeline_end(LW_START_READ);
     if (loop->setup->mask && loop->reading.block.count > 0) {
-        struct lw_window_part part = loop->reading.part;        /* and its halo */
+        struct lw_window_part part = loop->reading.part;        /* includes the halo */
         part.begin -= part.into_first;
         part.into_first = 0;
         rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, slot), &part, err);
@@ -273,7 +280,7 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
                    slot->n_not_finite);
 }
 
-/* Wait for the oldest block that the engine has, and begin to write its products. */
+/* Wait for the engine's oldest block, and begin to write its products. */
 static int begin_write(struct lw_loop *loop, struct lw_error *err)
 {
     struct lw_slot *slot = NULL;
@@ -281,7 +288,7 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     rc = rc ? rc : check_finite(loop, slot, err);
     if ((rc = lw_comm_agree(loop->setup->comm, rc, err)))
         return rc;
-    /* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
+    /* The slot still holds its samples, which tell the positions. Positions behind the end of the axis are copies. */
     const struct lw_job *const job = &loop->setup->job;
     const struct lw_window_part part = slice_of(loop, &slot->block, slot);
     const struct lw_samples_view view = view_of(loop, &part);
@@ -306,7 +313,7 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     return LW_OK;
 }
 
-/* Wait until the block that has been written longest is on its way to the disk; its slot is free. */
+/* Wait until the oldest block is written, free its slot, and call the listeners. */
 static int end_write(struct lw_loop *loop, struct lw_error *err)
 {
     const int place = loop->oldest_writing;
@@ -332,7 +339,7 @@ static int free_slot(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
-/* The engine has the last block that it got to go on with. */
+/* Begin to write finished blocks until the engine has only `n_left` blocks to work on. */
 static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
 {
     int rc = LW_OK;

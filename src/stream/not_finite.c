@@ -28,7 +28,7 @@ static int64_t chunk_of(const struct lw_samples_view *view)
     return lw_max64(1, CHUNK_VALUES / (view->part->n_channels * view->width));
 }
 
-/* The first or the last position of [begin, end) with such a sample, of which there is one. */
+/* Position of the first or the last non-finite sample in [begin, end); there is at least one. */
 static int64_t narrow(const struct lw_samples_view *view, int64_t begin, int64_t end, bool is_first)
 {
     while (end - begin > 1) {
@@ -41,7 +41,7 @@ static int64_t narrow(const struct lw_samples_view *view, int64_t begin, int64_t
     return begin;
 }
 
-/* Behind the last one. @param n_sought  values looked at so far, in the end more */
+/* Position after the last non-finite sample. @param n_sought  values examined so far by the run; increased */
 static int64_t find_end(const struct lw_samples_view *view, int64_t begin, int64_t end, int64_t *n_sought, bool *is_rough)
 {
     const int64_t chunk = chunk_of(view);

@@ -4,16 +4,16 @@
 
 #include <assert.h>
 
-/* Slots are used in turn. */
+/* Ring of slots, used in turn. */
 struct lw_pipeline {
     struct lw_engine *engine;   /* borrowed */
     struct lw_op *op;
     struct lw_slot *slots[LW_MAX_DEPTH];
     int depth;
-    int next;                   /* slot that the next acquire gives */
-    int oldest;                 /* slot that the next collect waits for */
-    int n_submitted;            /* submitted and not yet collected */
-    int n_out;                  /* acquired and not yet released */
+    int next;                   /* slot of the next acquire */
+    int oldest;                 /* slot of the next collect */
+    int n_submitted;            /* slots submitted but not yet collected */
+    int n_out;                  /* slots acquired but not yet released */
 };
 
 int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
@@ -39,7 +39,7 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline)
 {
     if (!pipeline)
         return;
-    while (pipeline->n_submitted > 0) {         /* whatever becomes of them: the engine is at work in their memory */
+    while (pipeline->n_submitted > 0) {         /* the engine still uses their memory: wait, and ignore errors */
         struct lw_slot *slot;
         lw_pipeline_collect(pipeline, &slot, NULL);
     }

@@ -1,12 +1,16 @@
-/* pipeline.h - a ring of slots, so that reading, computing and writing overlap. Knows no MPI and no files.
+/* pipeline.h - a ring of slots, so that reading, computing and writing overlap. No MPI, no files.
  *
  *     read 0 | read 1    | read 2    |          files and halos
  *            | compute 0 | compute 1 | ...      engine: threads or streams
  *                        | write 0   | write 1  files
  *
- * acquire gives the next free slot, to be read into; submit starts it; collect waits for the oldest one submitted and gives its
- * output, to be written; release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit
- * an empty block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
+ *     acquire    the next free slot, to be filled with samples
+ *     submit     start to compute the slot
+ *     collect    wait for the oldest submitted slot; its output can be written
+ *     release    make the slot free again
+ *
+ * At most `depth` slots are in use at a time. A rank without work in a round submits an empty block. The block passes through
+ * the ring without reaching the engine, so that all ranks collect and write in step. */
 #pragma once
 
 #include "engine/engine.h"
@@ -16,23 +20,25 @@ struct lw_pipeline;
 #define LW_MIN_DEPTH 1
 #define LW_MAX_DEPTH 8
 
-/** @param engine  borrowed for the pipeline's life
- *  @param count, n_channels  the largest block, see lw_engine_ops.op_create */
+/** Create a pipeline of `depth` slots.
+ * @param engine  borrowed for the pipeline's life
+ * @param count, n_channels  size of the largest block, see lw_engine_ops.op_create */
 int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                        int64_t count, int64_t n_channels, int depth, struct lw_pipeline **out, struct lw_error *err);
-void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for what is in flight; NULL is legal */
+void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for submitted slots; NULL is legal */
 
-bool lw_pipeline_is_full(const struct lw_pipeline *pipeline);       /* collect before the next acquire */
-int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* and not yet collected */
+bool lw_pipeline_is_full(const struct lw_pipeline *pipeline);       /* true: collect and release before the next acquire */
+int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* slots submitted but not yet collected */
 
-/** A slot's number, 0 .. depth - 1. */
+/** Return the number of a slot, 0 .. depth - 1. */
 int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot);
 
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);
 
-/** Make a table's rows again for a part of the block of a slot that was collected and is not released: lw_engine_ops.again. */
+/** Compute the rows of a table again for a part of a slot's block. The slot is collected but not released; see
+ * lw_engine_ops.again. */
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);

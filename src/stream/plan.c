@@ -13,20 +13,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A slot holds this much input and output: enough for file calls to run at full rate, small enough for many rounds. */
+/* Bytes of input and output in a slot: enough for file calls to run at full rate, small enough for many rounds. */
 enum { MIB = 1 << 20 };
 static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
 static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
 enum { WANTED_ROUNDS = 8 };
 
-/* Assumed for the estimate only: a parallel file system or RAM disk, per node. */
+/* Assumed rate per node, for the estimate only: a parallel file system or RAM disk. */
 static const double file_bytes_per_second = 1e9;
 
-/* Seen in MPI's lists of the pieces of a write, and the time that each takes, assumed. */
+/* Bytes of MPI's lists for each piece of a write, as measured; and the assumed time of each piece. */
 static const int64_t bytes_per_piece = 64;
 static const double seconds_per_piece = 1e-6;
 
-/* Threads and ranks wait for each other. Assumed: rounds of a few kilobytes took 0.05 ms of a core, and up to 0.8 ms elapsed. */
+/* Assumed time in which threads and ranks wait for each other in a round. Measured rounds of a few kilobytes took 0.05 ms of a
+ * core and up to 0.8 ms elapsed. */
 static const double seconds_per_round = 1e-4;
 
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
@@ -35,32 +36,32 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
-/* Values that are computed, by all ranks together. */
+/* Number of values that all ranks together compute. */
 static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
 {
     return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
 }
 
-/* Bytes in a slot for one output sample on the axis of one channel. */
+/* Bytes in a slot for one position on the axis of one channel. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
+    const int64_t samples = 1 << 20;    /* average over many samples: blocks and table rows are fewer than samples */
     int64_t bytes = lw_plan_input_bytes(job, op);
     for (int p = 0; p < op->n_products; p++)
         bytes += lw_divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
 }
 
-/* Channels that one rank has at most. */
+/* Most channels of one rank. */
 static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_grid *grid, enum lw_split split)
 {
     const int n_ranks = lw_comm_size(spec->comm);
     return split == LW_SPLIT_CHANNELS ? (grid->n_channels + n_ranks - 1) / n_ranks : grid->n_channels;
 }
 
-/* Rounds whose slots hold about `slot_bytes`. Where time is slow, a sample of all channels is contiguous in the file, so
- * all channels go together; where it is fast, long slices of few channels are.
- * @param group  channels that go together; 0: as above */
+/* Make rounds whose slots hold about `slot_bytes`. If time is slow, a sample of all channels is contiguous in the file, and
+ * slices are short with many channels. If time is fast, slices are long with few channels.
+ * @param group  channels of a slice; 0: as above */
 static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
                                        const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
 {
@@ -77,7 +78,7 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
 }
 
-/* Rows of the result that one write cuts into pieces: a part of the channels, where time is slow. */
+/* Rows of the result that one write cuts into pieces. This happens if time is slow and a slice has only part of the channels. */
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
     const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
@@ -87,7 +88,7 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
 }
 
-/* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
+/* Count the bytes of the rank that needs most. Ranks may have different numbers of threads, but must choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
@@ -96,8 +97,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_view_spec view = lw_plan_view(plan, job);
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
-    static const int64_t stack_bytes = 64 << 10;    /* of a thread, beside what it has of the file that it writes */
-    int64_t growing = 0;        /* what the writer takes for tables while their rows come in */
+    static const int64_t stack_bytes = 64 << 10;    /* stack of a thread; its file buffers count separately */
+    int64_t growing = 0;        /* writer's buffers for tables whose rows arrive during the run */
     for (int p = 0; p < plan->op.n_products; p++)
         growing += plan->op.products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) + pieces_of_write(plan, job) * bytes_per_piece +
@@ -108,7 +109,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));  /* of a pass before */
+    const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));  /* earlier, alone */
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));
@@ -129,7 +130,7 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
-/* What does not depend on the rounds. Collective. */
+/* Estimate the quantities that do not depend on the rounds. Collective. */
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
@@ -168,8 +169,8 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     };
     plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
     const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
-    /* Computing takes longer than with all threads at work: those of a rank share the parts of its slice, of which a small one has
-     * few, and ranks may have none. An image's rows of tiles have parts of their own. */
+    /* Computing takes longer than with all threads busy. The threads of a rank share the parts of a slice, and a small slice
+     * has few parts; some ranks may have none. An image's rows of tiles have parts of their own. */
     const int64_t threads = lw_max64(1, spec->engine->n_workers);
     const int64_t parts =
         lw_divide_up(rounds->slice, lw_max64(1, plan->op.unit)) * lw_divide_up(rounds->group, lw_max64(1, plan->op.channel_unit));
@@ -179,7 +180,7 @@ static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *pla
     plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
 }
 
-/* Halve the slots until they fit. @return  whether they do */
+/* Halve the slots until they fit; return whether they do. */
 static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                        int64_t group)
 {
@@ -197,7 +198,7 @@ static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
     return false;
 }
 
-/* Take other rounds where they are clearly faster. */
+/* Use other rounds if they are clearly faster. */
 static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
                        int64_t group, enum lw_chunks chunks)
 {
@@ -210,7 +211,7 @@ static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, co
         *plan = other;
 }
 
-/* Groups as wide as chunks, or several of them, so that no chunk is cut. */
+/* Try groups as wide as one or several chunks, so that no chunk is cut. */
 static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split)
 {
     const struct lw_view_spec view = lw_plan_view(plan, spec->job);
@@ -249,12 +250,12 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
                          (double)lw_type_bytes(op->input);
     const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
-    if (rc == LW_OK && all > 0x1p62)        /* as what follows counts them; in double, which cannot overflow */
+    if (rc == LW_OK && all > 0x1p62)        /* exact counts would overflow, a double does not */
         rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start and "
                      "--count, or fewer --channels", all);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
-    /* Ranks on different processors (--engine allow-mixed) must still cut alike; rank 0's estimate counts. */
+    /* Ranks on different processors (--engine allow-mixed) must cut alike: rank 0's estimate is used by all. */
     char text[200];
     snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, plan->op.segment, plan->op.unit,
              plan->op.halo, plan->op.channel_unit);

@@ -1,4 +1,4 @@
-/* plan.h - how a job will run: rounds, slices, buffers and bytes, decided before anything large is allocated. */
+/* plan.h - the plan of a run: rounds, slices, buffers and bytes, chosen before any large allocation. */
 #pragma once
 
 #include "comm/comm.h"
@@ -9,9 +9,9 @@
 #include "signal/rounds.h"
 #include "stream/window.h"
 
-/* Host bytes of one rank by what they are for, on top of limits.base; pinned and device bytes stand beside them. */
+/* Host bytes of one rank by purpose, in addition to limits.base. pinned and device count separately. */
 struct lw_plan_bytes {
-    int64_t files;              /* what the MPI file layer takes while it works, and bounce buffers */
+    int64_t files;              /* work space of the MPI file layer, and bounce buffers */
     int64_t halo;               /* carry, messages, boundary samples */
     int64_t engine;             /* slots (pageable), filters, FFT work space */
     int64_t pinned;
@@ -22,18 +22,18 @@ struct lw_plan {
     struct lw_op_plan op;
     struct lw_rounds rounds;
     int depth;                  /* slots */
-    enum lw_chunks chunks;      /* of the input */
+    enum lw_chunks chunks;      /* how chunks of the input are read */
     struct lw_plan_bytes bytes;
     struct lw_limits limits;
-    int64_t input_bytes, output_bytes;      /* of all ranks together */
-    double compute_seconds, file_seconds;   /* estimates for the whole run */
-    double busy_seconds;                    /* of compute_seconds, were all threads at work all the time */
-    double round_seconds;                   /* comes on top of both: what rounds take whatever their size */
-    struct lw_chunk_cost chunk_cost;        /* comes on top of file_seconds */
-    double piece_seconds;                   /* likewise: for rows of the result that are written in pieces */
+    int64_t input_bytes, output_bytes;      /* totals of all ranks */
+    double compute_seconds, file_seconds;   /* estimates for the whole run, s */
+    double busy_seconds;                    /* compute_seconds if all threads were always busy, s */
+    double round_seconds;                   /* constant cost of all rounds, whatever their size, s; added to both */
+    struct lw_chunk_cost chunk_cost;        /* added to file_seconds */
+    double piece_seconds;                   /* cost of writing rows of the result in pieces, s; added to file_seconds */
 };
 
-/* What planning starts from. All borrowed during the call. */
+/* Input of planning. All members are borrowed during the call. */
 struct lw_plan_spec {
     struct lw_comm *comm;
     const struct lw_job *job;
@@ -42,31 +42,31 @@ struct lw_plan_spec {
     const struct lw_mask *mask; /* NULL: none */
     struct lw_limits limits;
     enum lw_split split;
-    int n_io_threads;           /* that write; 0: none do */
+    int n_io_threads;           /* threads that write; 0: none */
 };
 
-/** Host bytes per rank, all together. */
+/** Return all host bytes of one rank. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);
 
-/** Seconds after the start: computing, and reading and writing at the same time. */
+/** Return the seconds of a run after its start, with computing overlapping reading and writing. */
 double lw_plan_seconds(const struct lw_plan *plan);
-double lw_plan_serial_seconds(const struct lw_plan *plan);     /* were nothing done at the same time */
+double lw_plan_serial_seconds(const struct lw_plan *plan);     /* seconds without any overlap */
 
-/** Resolve the operation, then choose the largest rounds (up to the size that overlaps well) that fit the memory of every
- * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes
- * of the smallest round and the limit. Collective. */
+/** Plan a run: resolve the operation, then choose the largest rounds (up to the size that overlaps well) that fit the memory of
+ * every rank. For a chunked input the rounds are those that decode chunks least often. LW_ECONFIG: the smallest round does not
+ * fit; the message names its bytes and the limit. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
-/** The same for what has been set up; sets setup->algorithm. */
+/** Plan the run of a setup like lw_plan_make; also sets setup->algorithm. */
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);
 
-/** Bytes of one sample of the axis of one channel of the input. */
+/** Return the bytes of the input at one position of the axis of one channel. */
 int64_t lw_plan_input_bytes(const struct lw_job *job, const struct lw_op_plan *op);
 
-/** The specs that the plan's numbers belong to; `reader` with its view selected. */
+/** Return the halo, window and view of a plan. The caller selects the view of `reader`. */
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job);
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader);
 struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job *job);
 
-/** Print the plan in words, on standard output; by rank 0. */
+/** Print the plan in words on standard output. Rank 0 only. */
 void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan);

@@ -1,4 +1,4 @@
-/* plan_specs.c - what a plan asks of those that read: halo, window and view. */
+/* plan_specs.c - the halo, window and view that follow from a plan. */
 #include "stream/plan.h"
 
 #include "base/integers.h"

@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of a stripe in the journal: three numbers, and what stands between. */
+/* Bytes of a stripe in the journal: three numbers and separators. */
 enum { STRIPE_TEXT = 3 * 21 };
 
 /* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
 
-/* "3840 0 2,0 2 30" @return  how many stripes there are; 0: it is no such list */
+/* Parse stripes such as "3840 0 2,0 2 30". @return  number of stripes; 0: no valid list */
 static int64_t parse(const char *text, struct lw_stripe *stripes, int64_t most)
 {
     int64_t n = 0;
@@ -120,8 +120,8 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &safe->flaws);
 }
 
-/* Whether there is something to be noted: not at the end, where the result will be there, and where there will be none.
- * Collective. */
+/* Whether a checkpoint is worth its cost. At the end of the run it is not, since the result will exist; nor if there will be no
+ * result. Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
 {
     const bool is_here = !streamed->has_failed && written->n_rows != LW_ROWS_TOO_MANY &&
@@ -129,7 +129,8 @@ static bool is_worth(const struct lw_streamed *streamed, const struct lw_written
     return lw_comm_min(streamed->checkpoint.setup->comm, is_here) > 0;
 }
 
-/* What is safe now is noted. A second sync would succeed: the system tells only once that what was written is lost. */
+/* Wait for the sync, then record its outputs. A failed sync must not be retried: the system reports lost writes only once, and
+ * a second sync would succeed. */
 static int end_sync(struct lw_streamed *streamed, struct lw_error *err)
 {
     int rc = lw_comm_agree(streamed->checkpoint.setup->comm, lw_writer_sync_end(streamed->writer, err), err);

@@ -1,10 +1,10 @@
-/* resume.h - checkpoints of a streamed run, which does its outputs in the order of its rounds. The journal counts outputs, not
- * rounds: another run goes on from it on any number of ranks, with rounds of any size.
+/* resume.h - checkpoints of a streamed run, which completes its outputs in the order of its rounds. The journal counts outputs,
+ * not rounds: another run can continue on any number of ranks, with rounds of any size.
  *
- *     open    -> what an earlier run has left limits the rounds
- *     start   -> the rows of its table, and what it found, are taken again by the loop
- *     listen     after each round: what is written is flushed on all ranks, meanwhile; once it is, the journal says so
- *     save       the rounds have ended with an error: a last checkpoint, where something is done
+ *     open      limit the rounds to the outputs that an earlier run has left
+ *     start     the loop takes over the earlier run's table rows and flaws
+ *     listen    after each round: flush the written outputs on all ranks, in the background; then record them in the journal
+ *     save      after an error: one last checkpoint, if outputs were written since the last one
  *     close */
 #pragma once
 
@@ -14,37 +14,37 @@
 
 struct lw_streamed {
     struct lw_checkpoint checkpoint;
-    struct lw_stripe *stripes;          /* owned: what an earlier run has left; NULL: there was none */
+    struct lw_stripe *stripes;          /* outputs that an earlier run has left, owned; NULL: no earlier run */
     int64_t n_stripes;
-    int64_t n_rows;                     /* of its table */
-    struct lw_flaws flaws;              /* that it found; on rank 0 */
+    int64_t n_rows;                     /* rows of the earlier run's table */
+    struct lw_flaws flaws;              /* flaws that the earlier run found; on rank 0 */
 
     struct lw_writer *writer;           /* borrowed; NULL: not started */
     const struct lw_rounds *rounds;     /* borrowed */
-    struct lw_stripe *left;             /* owned, as `text`: of the journal that is written */
+    struct lw_stripe *left;             /* outputs left, for the journal that is written; owned, like `text` */
     char *text;
-    struct lw_written safe;             /* what is being flushed; its flaws are those of all ranks */
+    struct lw_written safe;             /* progress that is being flushed, with the flaws of all ranks */
     bool is_syncing;
-    bool has_failed;                    /* a sync has, or an input has changed: nothing more is noted */
-    int64_t n_stored;                   /* outputs that the journal knows */
+    bool has_failed;                    /* a sync failed or an input changed: no more checkpoints */
+    int64_t n_stored;                   /* outputs recorded in the journal */
 };
 
-/** As lw_checkpoint_open; limits the rounds to what is left. Collective. */
+/** Open the checkpoint like lw_checkpoint_open, and limit the rounds to the outputs left. Collective. */
 int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struct lw_rounds *rounds, struct lw_error *err);
 
-/** What the journal that was read says of the work; by rank 0, as a part of open. LW_EDATA: nothing that can be, for this grid;
- * LW_ESYSTEM. */
+/** Take the work left from the journal, as a part of open. Rank 0 only. LW_EDATA: the journal does not fit this grid;
+ * LW_ESYSTEM: no memory. */
 int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err);
 
-/** LW_ESYSTEM; not collective. @param writer, rounds  borrowed until close */
+/** Begin to take checkpoints. LW_ESYSTEM: no memory. Not collective. @param writer, rounds  borrowed until close */
 int lw_streamed_start(struct lw_streamed *streamed, struct lw_writer *writer, const struct lw_rounds *rounds, struct lw_error *err);
 
-/** LW_ESTOPPED, LW_EIO. Its context is a struct lw_streamed. */
+/** Listener of the loop; the context is a struct lw_streamed. LW_ESTOPPED: the run is interrupted; LW_EIO. */
 lw_listener_fn lw_streamed_listen;
 
-/** The rounds have ended with `rc`, the same on all ranks: keep what is written where a later run can go on. Collective.
- * @param err  in, out: an error that says that the run was stopped says what can be done */
+/** Save the written outputs for a later run, after the rounds have ended with `rc`, the same on all ranks. Collective.
+ * @param err  in, out: if the run was interrupted, the message is extended by what the user can do */
 void lw_streamed_save(struct lw_streamed *streamed, const struct lw_written *written, int rc, struct lw_error *err);
 
-/** What is being flushed is waited for; before the writer's end. */
+/** Wait for a flush in progress, and free everything. Call before the writer is closed. */
 void lw_streamed_close(struct lw_streamed *streamed);

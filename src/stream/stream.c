@@ -59,7 +59,7 @@ static int open_mask(struct lw_setup *setup, struct lw_error *err)
     return lw_mask_open(setup->comm, setup->reader, &setup->job, &setup->mask, err);
 }
 
-/* The stage ends, well or not. */
+/* End a stage of the timeline; return `rc`. */
 static int ended(enum lw_start_stage stage, int rc)
 {
     lw_timeline_end(stage);
@@ -78,14 +78,14 @@ static int open_loop(struct stream *run, struct lw_error *err)
     return rc ? rc : lw_loop_create(&spec, &run->loop, err);
 }
 
-/* The file is new, or what an earlier run has left. */
+/* Create the result, or open the one that an earlier run has left. */
 static int open_result(struct stream *run, struct lw_error *err)
 {
     run->result.n_runs = run->streamed.checkpoint.n_runs;
     return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 
-/* The noise is part of the operation that the loop creates. What stands in the result from the start is written. */
+/* Measure the noise, which the operation needs before the loop is created; then write the datasets known from the start. */
 static int find_noise(struct stream *run, struct lw_error *err)
 {
     static const int64_t none[LW_MAX_DIMS];
@@ -163,7 +163,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);
     else {
-        /* The rounds have failed, or were told to stop. What is being computed is left, what is being written waited for. */
+        /* The rounds failed, or the run was interrupted. Computing is given up; writes in progress are waited for. */
         const struct lw_written written = *lw_loop_written(run.loop);
         lw_leave_ask("the run ends");
         lw_loop_destroy(run.loop);
@@ -179,7 +179,7 @@ done:
 
 /* ---- how long a run will take: its first rounds, tried as they will be run, into a file beside the output ------------- */
 
-/* About so long, unless the whole run is shorter. */
+/* Approximate time of the measurement, unless the whole run is shorter. */
 #define MEASURE_SECONDS 4.0
 
 static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int64_t end)
@@ -190,7 +190,7 @@ static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int6
     return outputs;
 }
 
-/* Rank 0's clock counts. */
+/* Rank 0's clock, shared with all ranks. */
 static double agreed_seconds(struct lw_comm *comm, double start)
 {
     double seconds = lw_now() - start;
@@ -207,8 +207,10 @@ static int try_rounds(struct stream *run, int64_t begin, int64_t end, double *se
     return rc;
 }
 
-/* The first rounds say how many fit the time; those are measured, so that pages and tables that are touched for the first time do
- * not count for all rounds. @param n_rounds  set: how many were tried; @param seconds  set: what all will take */
+/* Time some rounds. The first rounds tell how many more fit the time. Only the later rounds are extrapolated, so that first
+ * accesses to pages and tables do not count for all rounds.
+ * @param n_rounds  set to the number of rounds run
+ * @param seconds   set to the estimate for all rounds */
 static int try_all(struct stream *run, int64_t *n_rounds, double *seconds, struct lw_error *err)
 {
     const struct lw_rounds *const rounds = &run->plan.rounds;
@@ -241,7 +243,7 @@ static int open_trial(struct stream *run, struct lw_error *err)
     return lw_comm_agree(setup->comm, lw_loop_create(&spec, &run->loop, err), err);
 }
 
-/* Errors are those of the run, but that no final name is given. Collective. */
+/* Measure the run by a trial. Errors are those of a run, except for naming the result. Collective. */
 static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
 {
     const struct lw_rounds *const rounds = &run->plan.rounds;
@@ -251,7 +253,7 @@ static int measure(struct stream *run, struct lw_planned *planned, struct lw_err
     planned->start_seconds = lw_report_elapsed(&run->report);
     if (rc || (rc = try_all(run, &n_rounds, &rounds_seconds, err)))
         return rc;
-    /* On its way to the disk after the last round is at most what was written in the trial: systems hold back only so much. */
+    /* Writes in flight after the last round are at most those of the trial, since systems buffer only a limited amount. */
     const double start = lw_now();
     rc = lw_writer_sync(run->result.writer, err);
     const double share = (double)count_outputs(rounds, 0, rounds->n_rounds) / (double)count_outputs(rounds, 0, n_rounds);

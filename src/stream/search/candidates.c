@@ -18,35 +18,35 @@
 /* Rows that a rank sends at a time. */
 enum { SENT_ROWS = 1 << 14 };
 
-/* Peaks are counted by the logarithm of their SNR over the threshold: so many bins an octave, for so many octaves. */
+/* Histogram of the peaks by log2(SNR / threshold): bins per octave, octaves. */
 enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
 
-/* The run ends where there are so many times max-peaks, or would be by the rate so far, which counts from a part of max-peaks on
- * and from so many peaks. It also ends where so many times max-peaks outputs cross the threshold, and one in CROWDED of all so
- * far. */
+/* The run ends if the peaks are HOPELESS times max-peaks, or will be at the rate so far. The rate is used from 1/RATE_FROM of
+ * max-peaks and from LEAST_RATE peaks on. The run also ends if HOPELESS times max-peaks outputs cross the threshold, and these
+ * are more than one in CROWDED of all outputs so far. */
 enum { HOPELESS = 4, RATE_FROM = 16, LEAST_RATE = 1000, CROWDED = 10 };
 
-/* Parts that wait to be done: each is split in two, by units, channels or filters. */
+/* Most parts of a block that wait. A part is split in two, by units, channels or filters. */
 enum { MOST_PARTS = 192 };
 
 struct lw_candidates {
     struct lw_candidates_spec spec;
-    const struct lw_search *search;     /* of the job */
+    const struct lw_search *search;     /* search of the job */
     struct lw_counted counted;
-    int product;                        /* the crossings' number, and that of the table */
-    struct lw_part parts[MOST_PARTS];   /* a stack: the next part is the last */
+    int product;                        /* product number of the crossings and of the table */
+    struct lw_part parts[MOST_PARTS];   /* a stack: the last part is done next */
     int n_parts;
     struct lw_peak *peaks;              /* [most_rows] */
-    int64_t n_peaks;                    /* of the part that was done last, */
-    int64_t n_crossings;                /* of it in the slot's table, */
-    int64_t n_part;                     /* and its outputs of all filters; 0: none was done */
-    int64_t n_crossed, n_values;        /* own crossings, and outputs of all filters, of the blocks so far, of all ranks */
-    bool is_crowded;                    /* there are too many of them: the run ends with the next part's peaks */
+    int64_t n_peaks;                    /* peaks of the part done last */
+    int64_t n_crossings;                /* crossings of that part in the slot's table */
+    int64_t n_part;                     /* outputs of that part, of all filters; 0: no part done */
+    int64_t n_crossed, n_values;        /* crossings and outputs of all filters, in the blocks so far, of all ranks */
+    bool is_crowded;                    /* too many crossings: the run ends with the peaks of the next part */
     void *received;                     /* rank 0: [SENT_ROWS] */
-    void *rows;                         /* rank 0: [SENT_ROWS] as the job's table has them */
+    void *rows;                         /* rank 0: [SENT_ROWS] in the format of the job's table */
     int64_t *counts;                    /* rank 0: [BINS] */
-    int64_t n_found;                    /* rank 0: of all ranks */
-    int64_t n_seen;                     /* outputs of all filters whose peaks these are */
+    int64_t n_found;                    /* rank 0: peaks of all ranks */
+    int64_t n_seen;                     /* outputs, of all filters, in which these peaks were found */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int bin_of(const struct lw_candidates *candidates, double snr)
     return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
 }
 
-/* Rows that an earlier run has found count as this one's. */
+/* Count the rows that an earlier run has found, like this run's. */
 static void see_rows(void *context, const void *rows, int64_t n)
 {
     struct lw_candidates *const candidates = context;
@@ -130,8 +130,8 @@ void lw_candidates_destroy(struct lw_candidates *candidates)
 
 static int64_t half(int64_t n, int64_t unit) { return lw_divide_up(lw_divide_up(n, unit), 2) * unit; }
 
-/* Cut a part in two where the grid allows it; the first half is to be done first.
- * @return  false: it cannot be cut */
+/* Split a part in two, if the grid allows it; the first half is done first.
+ * @return  false: the part cannot be split */
 static bool split(struct lw_candidates *candidates, struct lw_part part)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
@@ -168,7 +168,7 @@ static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, con
     };
 }
 
-/* The SNR that half of the crossings in the slot's table have. The peaks' memory is overwritten. @param n  at least 1 */
+/* SNR exceeded by half of the crossings in the slot's table. Overwrites the memory of the peaks. @param n  at least 1 */
 static double typical_snr(struct lw_candidates *candidates, const struct lw_slot *slot, int64_t n)
 {
     const struct lw_crossing *const crossings = slot->products[candidates->product].data;
@@ -179,8 +179,8 @@ static double typical_snr(struct lw_candidates *candidates, const struct lw_slot
     return lw_select(snr, n, n / 2);
 }
 
-/* What the slot has is what `part` asked for: choose its peaks, or cut it.
- * @param has_peaks  set: the part is done */
+/* Choose the peaks of `part`, whose crossings are in the slot; or split the part if they are too many.
+ * @param has_peaks  set: true if the part is done */
 static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
                        struct lw_error *err)
 {
@@ -201,8 +201,8 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
     return LW_OK;
 }
 
-/* Look whether so many outputs of all blocks so far cross the threshold that it is of no use. A block's own crossings, of those
- * that it has with its neighbours, are counted by their share of the outputs that were looked at. Collective. */
+/* Set is_crowded: whether too many outputs of all blocks so far cross the threshold. A block's crossings include its
+ * neighbourhood's; its own are estimated by its share of the outputs. Collective. */
 static void count_crossings(struct lw_candidates *candidates, const struct lw_slot *slot)
 {
     const struct lw_op_plan *const op = candidates->spec.op;
@@ -218,7 +218,7 @@ static void count_crossings(struct lw_candidates *candidates, const struct lw_sl
                              candidates->n_crossed > candidates->n_values / CROWDED;
 }
 
-/* The peaks of the next part that is not too dense. */
+/* Find the peaks of the next part that is not too dense. */
 static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
 {
     bool has_peaks = false;
@@ -234,7 +234,7 @@ static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, str
 
 /* ---- on rank 0 --------------------------------------------------------------------------------------------------------- */
 
-/* A threshold, a little above that of a bin, that keeps no more than `most` of the peaks that were counted. */
+/* Return a threshold, rounded up from the edge of a bin, that keeps at most `most` of the counted peaks. */
 static double keeping_threshold(const struct lw_candidates *candidates, double most)
 {
     int bin = BINS;
@@ -245,7 +245,7 @@ static double keeping_threshold(const struct lw_candidates *candidates, double m
     return ceil(exact / digits) * digits;
 }
 
-/* The part of all outputs whose peaks were counted. */
+/* Fraction of all outputs in which peaks were counted. */
 static double seen_part(const struct lw_candidates *candidates)
 {
     const struct lw_job *const job = &candidates->spec.setup->job;
@@ -253,7 +253,7 @@ static double seen_part(const struct lw_candidates *candidates)
            ((double)job->n_outputs * (double)job->op.n_channels * (double)candidates->spec.op->n_values);
 }
 
-/* Some rows to the table, unless there have been too many. */
+/* Append rows to the table, unless there are too many already. */
 static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
@@ -289,7 +289,7 @@ static int take_rows(void *context, const void *data, int64_t bytes, struct lw_e
     return rc;
 }
 
-/* The peaks of the first parts are counted: they tell the threshold. */
+/* Fail because of crowding; the peaks counted so far determine the threshold in the message. */
 static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *slot, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Sides of the least square of pixels that are all alike. */
+/* Side of the smallest square of equal pixels that does not count. */
 enum { ALIKE_SIDE = 4 };
 
 /* ---- samples that do not count -------------------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static struct inside inside_columns(const struct lw_conv2d_spec *c)
     return inside_of(c->output_columns, c->columns, c->kernel_columns, c->look_ahead_columns);
 }
 
-/* Few outputs at the ends change nothing. */
+/* A few outputs at the ends do not change the noise. */
 static bool skips_ends(const struct lw_job *job)
 {
     const struct inside axis = inside_axis(job);
@@ -82,7 +82,7 @@ struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op
     return counted;
 }
 
-/* Position on the axis of the first sample of a slot. */
+/* Window position of a slot's first sample. */
 static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *slot)
 {
     return slot->block.first + counted->job->look_ahead + counted->op->after - counted->op->halo;
@@ -90,29 +90,29 @@ static int64_t begin_of(const struct lw_counted *counted, const struct lw_slot *
 
 /* ---- a signal ------------------------------------------------------------------------------------------------------ */
 
-/* A channel of a slot. */
+/* One channel of a slot. */
 struct line {
     const struct lw_counted *counted;
     const struct lw_slot *slot;
     int number;
     int64_t c;
     const char *samples;
-    size_t bytes;               /* of a sample */
-    int64_t pitch;              /* bytes from one to the next */
+    size_t bytes;               /* bytes of a sample */
+    int64_t pitch;              /* bytes from one sample to the next */
     int64_t length, n_taps;
-    int64_t begin;              /* window position of the first */
+    int64_t begin;              /* window position of the first sample */
 };
 
-/* Output 0 of the block has its newest sample there. */
+/* Index of the newest sample of the block's output 0. */
 static int64_t newest(const struct line *line) { return line->counted->op->before + line->n_taps - 1; }
 
-/* The lengths of most samples are known to the compiler. */
+/* Constant lengths let the compiler replace the call for most types. */
 static inline bool are_alike(const char *a, const char *b, size_t bytes)
 {
     return bytes == 4 ? memcmp(a, b, 4) == 0 : bytes == 2 ? memcmp(a, b, 2) == 0 : memcmp(a, b, bytes) == 0;
 }
 
-/* Whether a sample is as the one before it. Samples beyond the ends are like any. */
+/* Whether a sample equals the one before it. Samples beyond the ends match any sample. */
 static inline bool is_as_before(const struct line *line, int64_t i)
 {
     const char *const sample = line->samples + i * line->pitch;
@@ -120,7 +120,8 @@ static inline bool is_as_before(const struct line *line, int64_t i)
     return i <= begin || i >= begin + line->counted->job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
 }
 
-/* Mark the outputs of samples that are all alike. Of so many that follow each other, every step-th is looked at first. */
+/* Mark the outputs of equal samples. Only runs longer than `step` matter, so that examining every step-th sample first finds
+ * each run. */
 static void mark_alike(const struct line *line, unsigned char *skip)
 {
     const int64_t step = lw_max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
@@ -138,7 +139,7 @@ static void mark_alike(const struct line *line, unsigned char *skip)
     }
 }
 
-/* @param bad  [line's length] @return  whether any is */
+/* Mark bad samples. @param bad  [line's length] @return  whether any sample is bad */
 static bool find_bad(const struct line *line, unsigned char *bad)
 {
     const struct lw_counted *const counted = line->counted;
@@ -177,17 +178,17 @@ struct image {
     const struct lw_conv2d_spec *conv2d;
     const struct lw_slot *slot;
     int64_t c;
-    size_t bytes;               /* of a pixel */
-    int64_t begin;              /* row of the image that the slot's first is */
-    /* For each column of the outputs, how many rows up to this one hold, within reach of the kernel, pixels that are all alike and
-     * no pixel that does not count. */
+    size_t bytes;               /* bytes of a pixel */
+    int64_t begin;              /* image row of the slot's first row */
+    /* Row counts of each output column: consecutive rows, up to the current one, whose pixels within reach of the kernel are
+     * all equal (alike), or all count (good). */
     int32_t *alike, *good;
 };
 
 static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
 
-/* Whether a pixel is as those left of it and, behind the first row that is taken, above it. Pixels beyond the sides are like
- * any. */
+/* Whether a pixel equals the pixel to its left and, after the first row, the pixel above. Pixels beyond the sides match any
+ * pixel. */
 static bool is_alike(const struct image *image, int64_t i, int64_t column)
 {
     const int64_t row = image->begin + i;
@@ -201,7 +202,8 @@ static bool is_alike(const struct image *image, int64_t i, int64_t column)
            (is_first || memcmp(pixel, pixel - (size_t)image->conv2d->columns * image->bytes, image->bytes) == 0);
 }
 
-/* Take one more row, from left to right: an output's last column is its own and look_ahead_columns more. */
+/* Update the row counts by one more row, from left to right. The last column of an output is look_ahead_columns to the right of
+ * its own. */
 static void take_row(struct image *image, int64_t i, bool touches)
 {
     const struct lw_conv2d_spec *const c = image->conv2d;
@@ -292,8 +294,7 @@ static double energy(const struct lw_ols_spec *ols, int filter, int64_t tap)
     return h[0] * h[0] + (parts == 2 ? h[1] * h[1] : 0);
 }
 
-/* The samples of an output begin `before` samples after those of the block's first output, which begin where the input does; the
- * newest meets tap 0. */
+/* The oldest sample of the block's first output is number `before` of the slot; the newest sample of an output meets tap 0. */
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
 {
     const struct lw_ols_spec *const ols = &counted->job->op.ols;

@@ -1,16 +1,15 @@
-/* counted.h - outputs that count: those that are made of recorded samples.
+/* counted.h - the outputs that count for the noise: those made of recorded samples.
  *
- * For the noise, these do not count:
+ * Three kinds of outputs do not count:
  *
- *     - outputs that touch samples that do not count: masked ones, with --nan zero those that are not finite, and those of gaps
- *       between files; with --masked-fraction F only where such samples are more than this part of all that the output is made of
- *     - outputs that reach beyond the ends (an image's sides), where the boundary makes the samples, so that they are of less
- *       noise; but where fewer than one in LW_COUNTED_ENDS outputs or more than half of them do, and behind boundary wrap, these
- *       count, too
- *     - outputs of samples that are all alike, LW_COUNTED_ALIKE at least: nothing was recorded there
+ *     - outputs that touch bad samples: masked samples, samples in gaps between files, and with --nan zero samples that are not
+ *       finite; --masked-fraction F allows up to this part of an output's samples to be bad
+ *     - outputs that reach beyond the ends (an image's sides), where the boundary makes samples with less noise; but these count
+ *       with boundary wrap, and if fewer than one in LW_COUNTED_ENDS of all outputs or more than half reach beyond
+ *     - outputs of at least LW_COUNTED_ALIKE equal samples: nothing was recorded there
  *
- * The rest of a channel's outputs are noise and signals. Outputs that touch samples that do not count, gaps apart, become no peaks,
- * unless the part of the filter's energy that meets such samples is no more than the job's `masked_fraction`. */
+ * All other outputs of a channel are noise and signals. Outputs that touch masked or non-finite samples also become no peaks,
+ * unless these samples meet at most the part `masked_fraction` of the filter's energy. Gaps do not prevent peaks. */
 #pragma once
 
 #include "setup/setup.h"
@@ -20,28 +19,28 @@
 #define LW_COUNTED_ENDS 16
 
 struct lw_counted {
-    const struct lw_job *job;           /* all borrowed */
-    const struct lw_op_plan *op;        /* of the operation that makes the outputs */
-    const struct lw_mask *mask;         /* NULL: none */
-    const struct lw_gap *gaps;          /* [n_gaps] of the reader */
+    const struct lw_job *job;           /* borrowed, like all members */
+    const struct lw_op_plan *op;        /* operation that makes the outputs */
+    const struct lw_mask *mask;         /* NULL: no mask */
+    const struct lw_gap *gaps;          /* [n_gaps] gaps between the reader's files */
     int64_t n_gaps;
     bool skips_ends;
 };
 
-/** @param op  borrowed, as what the setup has */
+/** Return what counts for a setup and an operation. @param op  borrowed, like the members of the setup */
 struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op_plan *op);
 
-/** Bytes of the scratch that marking takes, for blocks of at most so many outputs on the axis. */
+/** Return the bytes of scratch that marking a block of at most `count` outputs on the axis needs. */
 int64_t lw_counted_bytes(const struct lw_job *job, const struct lw_op_plan *op, int64_t count);
 
 /** Mark the outputs of channel c of a slot's block that do not count for the noise.
- * @param number  of the slot, see lw_mask_apply
- * @param skip    [outputs on the axis][pixels of a row] 1: it does not count
- * @return        whether any is marked */
+ * @param number  number of the slot, see lw_mask_apply
+ * @param skip    [outputs on the axis][pixels of a row] set: 1 for an output that does not count
+ * @return        whether any output is marked */
 bool lw_counted_mark(const struct lw_counted *counted, const struct lw_slot *slot, int number, int64_t c, unsigned char *skip,
                      void *scratch);
 
-/** Drop the crossings of a block that become no peaks. @param number  of the slot, see lw_mask_apply
- * @return  how many are left, at the front */
+/** Drop the crossings of a block that become no peaks. @param number  number of the slot, see lw_mask_apply
+ * @return  number of crossings left, at the front */
 int64_t lw_counted_drop(const struct lw_counted *counted, const struct lw_slot *slot, int number, struct lw_crossing *crossings,
                         int64_t n);

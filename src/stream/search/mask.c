@@ -12,33 +12,33 @@
 
 enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };
 
-/* Bits are kept in memory as they are in the file, all of them; so much is read at a time. */
+/* Bytes of a packed mask that are read at a time. */
 #define BITS_READ ((int64_t)4 << 20)
 
-/* The marks of a slot's input: numbers of the mask's own type, as its window gives them. */
+/* Marks of a slot's input, as numbers of the mask's own type. */
 struct marks {
     char *numbers;
-    struct lw_window_part part;         /* with the channels of the mask: one, where it is by sample */
-    int64_t channel;                    /* of the slot's first, for a mask by channel */
+    struct lw_window_part part;         /* part of the window; its channels are the mask's (one, if by sample) */
+    int64_t channel;                    /* channel of the slot's first, for a mask by channel */
 };
 
 struct lw_mask {
     struct lw_reader *reader;
     enum shape shape;
     struct lw_type type;
-    struct lw_stream_window *window;           /* not by channel */
-    double *channels;                   /* by channel: [channels of the view] */
-    unsigned char *bits;                /* packed, but not by channel: [rows][pitch] */
+    struct lw_stream_window *window;           /* NULL for a mask by channel */
+    double *channels;                   /* mask by channel: [channels of the view] */
+    unsigned char *bits;                /* packed mask, not by channel: [rows][pitch] */
     int64_t rows, pitch;
-    struct lw_view_spec view;           /* of the input */
+    struct lw_view_spec view;           /* view of the input */
     enum lw_boundary boundary;
-    int64_t n_samples;                  /* of the view */
+    int64_t n_samples;                  /* samples of the view */
     struct marks marks[LW_MAX_DEPTH];
-    enum lw_layout layout;              /* of a slot */
-    int64_t sample_bytes;               /* of the input */
+    enum lw_layout layout;              /* layout of a slot */
+    int64_t sample_bytes;               /* bytes of a sample of the input */
 };
 
-/* What lw_mask_start has made. */
+/* Free what lw_mask_start has allocated. */
 static void stop(struct lw_mask *mask)
 {
     for (int i = 0; i < LW_MAX_DEPTH; i++) {
@@ -51,8 +51,9 @@ static void stop(struct lw_mask *mask)
 
 /* ---- which samples it is about ------------------------------------------------------------------------------------------ */
 
-/* @param per  numbers, or bits, in an element of the mask
- * @return     whether the mask has a shape that fits */
+/* Find which samples a mask marks.
+ * @param per  numbers, or bits, in an element of the mask
+ * @return     whether the mask's shape fits the input */
 static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per,
                       enum shape *shape)
 {
@@ -83,10 +84,10 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
-/* Bit i of bytes: numpy.packbits puts the first into the highest place. */
+/* Bit i of packed bytes: numpy.packbits puts the first bit into the highest place. */
 static bool bit_of(const unsigned char *bytes, int64_t i) { return bytes[i / 8] >> (7 - i % 8) & 1; }
 
-/* The mask by channel is small: all of it, for the channels of the view. */
+/* Read a mask by channel as a whole, and keep the channels of the view. */
 static int read_channels(struct lw_comm *comm, const char *name, const struct lw_job *job, bool is_packed, struct lw_mask *mask,
                          struct lw_error *err)
 {
@@ -104,7 +105,7 @@ static int read_channels(struct lw_comm *comm, const char *name, const struct lw
     return lw_comm_agree(comm, rc, err);
 }
 
-/* All bits, on each rank. */
+/* Read all bits, on each rank. */
 static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, struct lw_error *err)
 {
     const int last = info->n_dims - 1;
@@ -131,7 +132,7 @@ static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, s
     return rc;
 }
 
-/* Marks from a dataset, which is one more input of the job. */
+/* Open a dataset of marks, and add it to the job's inputs. */
 static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask *mask, struct lw_error *err)
 {
     int rc = lw_reader_open(comm, job->search.mask, &mask->reader, err);
@@ -153,17 +154,17 @@ static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask
 
 /* ---- tests of which the input files keep the results (io/notes/notes.h) -------------------------------------------------- */
 
-/* The axis of the input, and its samples that fail. */
+/* Axis of the input, and its samples that fail a test. */
 struct axis {
     const struct lw_axis_metadata *times;
     int64_t n;
-    unsigned char *failed;      /* in any series so far */
-    unsigned char *doubtful;    /* in the one at hand: until some file says that they are good */
+    unsigned char *failed;      /* bits: samples that failed in any series so far */
+    unsigned char *doubtful;    /* bits: samples that no file has reported as good in the current series */
 };
 
 static int64_t bit_bytes(int64_t n) { return lw_divide_up(n, 8); }
 
-/* The first sample that is not earlier. */
+/* First sample of the axis that is not earlier than an entry of a series. */
 static int64_t sample_from(const struct axis *axis, const struct lw_axis_metadata *series, int64_t entry)
 {
     double late;
@@ -185,7 +186,7 @@ static void clear_bits(unsigned char *bits, int64_t begin, int64_t end)
         }
 }
 
-/* One series of one file. */
+/* Read one series of one file. */
 static int read_series(struct lw_comm *comm, struct axis *axis, const char *file, const struct lw_quality *quality,
                        struct lw_error *err)
 {
@@ -205,7 +206,7 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
     return rc;
 }
 
-/* All files, series after series. */
+/* Read all series of all files. */
 static int read_all(struct lw_comm *comm, const struct lw_reader *input, const char *tests, struct axis *axis, struct lw_error *err)
 {
     const int64_t n_files = lw_reader_info(input)->n_files;
@@ -230,7 +231,8 @@ static int read_all(struct lw_comm *comm, const struct lw_reader *input, const c
     return LW_OK;
 }
 
-/* One bit for each sample of the axis, set where a test is not passed or nothing is said of the sample; on every rank. */
+/* Read the good-data mask, on every rank: one bit for each sample of the axis, set if the sample fails a test or no file
+ * reports it. */
 static int read_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
                           struct lw_error *err)
 {
@@ -287,7 +289,7 @@ void lw_mask_close(struct lw_mask *mask)
     lw_free(mask);
 }
 
-/* Whether the marks of a slot are read with it. */
+/* Whether the marks are read slot by slot. */
 static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != BY_CHANNEL && !mask->bits; }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
@@ -348,7 +350,7 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
 
 /* ---- a slot ---------------------------------------------------------------------------------------------------------------- */
 
-/* A bit of a packed mask; samples beyond the ends are those that the boundary puts there. */
+/* Bit of a packed mask. A sample beyond the ends has the bit of the sample that the boundary copies there. */
 static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
 {
     const int64_t place = marks->part.begin + i,

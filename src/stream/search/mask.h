@@ -1,10 +1,12 @@
-/* mask.h - samples that do not count: --mask FILE:/dataset, or those that do not pass the tests of --mask good-data=TESTS, of
- * which the input files themselves keep the results (io/notes/notes.h).
+/* mask.h - samples that do not count for a search: the mask. --mask names it in one of two ways:
  *
- * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
- * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first
- * in the highest place (numpy.packbits), of which every rank keeps all in memory. Masked samples are made zero before the engine
- * sees them; outputs of which too much comes from masked samples become no peaks. */
+ *     --mask FILE:/dataset       a dataset of marks
+ *     --mask good-data=TESTS     samples that fail tests, whose results are in the input files (io/notes/notes.h)
+ *
+ * A dataset holds numbers; 0 means that a sample counts. It has one number for each sample of the axis, for each channel, or
+ * for both in the shape of the input. It may instead hold bits, eight in a uint8 along the last dimension, the first bit in the
+ * highest place (numpy.packbits); every rank keeps all bits in memory. Masked samples are set to zero before the engine reads
+ * them. An output that masked samples contribute too much to becomes no peak. */
 #pragma once
 
 #include "job/job.h"
@@ -13,22 +15,22 @@
 struct lw_plan;
 struct lw_mask;
 
-/** Open the dataset that the job's search names as its mask and look at its shape; *out stays NULL where there is none. Adds the
- * dataset to the job's inputs. Errors are those of lw_reader_open, lw_quality_find and lw_reader_read_numbers; LW_EDATA
- * for a shape that does not fit, and where a file keeps no such series, or its times or the input's are not known. Collective. */
+/** Open the mask that the job's search names, and check its shape; *out stays NULL without a mask. A dataset is added to the
+ * job's inputs. Errors are those of lw_reader_open, lw_quality_find and lw_reader_read_numbers. LW_EDATA: the shape does not
+ * fit; or a file has no results of the tests, or their times or the input's are unknown. Collective. */
 int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out,
                  struct lw_error *err);
 void lw_mask_close(struct lw_mask *mask);                   /* NULL is legal */
 
-/** Host bytes that lw_mask_start allocates for such a plan; 0 for no mask. */
+/** Return the host bytes that lw_mask_start allocates for a plan; 0 without a mask. */
 int64_t lw_mask_bytes(const struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan);
 
-/** Make ready for the blocks of a plan, again where it was another one before. Not collective. */
+/** Prepare for the blocks of a plan; may be called again for another plan. Not collective. */
 int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan, struct lw_error *err);
 
-/** Read the marks of a part of the window that a slot's input holds from its beginning on (into_first 0), and make its masked
- * samples zero. `number` tells the slots apart, 0 <= number < plan's depth: the marks stay until the slot is read anew. */
+/** Read the marks of a part of the window, and set its masked samples to zero. The part is at the beginning of a slot's input
+ * (into_first 0). The marks of slot `number`, 0 <= number < plan's depth, stay valid until the slot is read again. */
 int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part *part, struct lw_error *err);
 
-/** Whether sample i of the part is masked in channel c of it. */
+/** Return whether sample i of channel c of the part is masked. */
 bool lw_mask_is_set(const struct lw_mask *mask, int number, int64_t c, int64_t i);

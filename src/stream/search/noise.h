@@ -1,20 +1,24 @@
 /* noise.h - the noise behind each filter, measured in the data: a pass over part of the input before the rounds.
  *
- * --noise measured: sigma by signal/spread.h of a channel behind a filter, which signals do not raise, over the outputs that count
- * (counted.h). Blocks of the axis are looked at: LW_NOISE_LENGTH outputs, up to four times as many behind longer filters, or 64
- * rows of an image or four kernels, rounded up to grid units. All of them are, while they have no more than LW_NOISE_OUTPUTS
- * outputs; of more, evenly spaced ones with so many outputs, and no fewer than LW_NOISE_BLOCKS. What that takes is bounded: an
- * eighth of the run's own outputs, or LW_NOISE_VALUES of all channels and filters, whichever is more. So it is at least 2^18
- * outputs of each channel and filter, or all, but where thousands of channels and filters have fewer than 2^21. Where noise varies,
- * sigma of all together is near that of the quietest part. So the median of the sigmas of pieces, blocks or squares of an image,
- * takes its place where it differs by more than a tenth.
+ * --noise measured: sigma of each channel behind each filter, over the outputs that count (counted.h); signal/spread.h makes
+ * sigma insensitive to signals. The pass uses blocks of the axis:
  *
- * --noise every=TIME: each stretch of the axis (signal/search.h) is measured by itself: all of its outputs, or those in evenly
- * spaced blocks, LW_NOISE_OF_STRETCH of them.
+ *     length   LW_NOISE_LENGTH outputs, up to four times as many for longer filters; for images 64 rows or four kernels; rounded up
+ *              to grid units
+ *     number   all blocks, if these have at most LW_NOISE_OUTPUTS outputs; else evenly spaced blocks with about that many outputs,
+ *              at least LW_NOISE_BLOCKS blocks
+ *     cost     at most an eighth of the run's own outputs, or LW_NOISE_VALUES of all channels and filters, whichever is more
+ *
+ * Sigma thus rests on at least 2^18 outputs of each channel and filter, or on all; on less only if thousands of channels and
+ * filters have fewer than 2^21 outputs. If the noise varies, the sigma of all outputs is near the quietest part's. Then the
+ * median of the sigmas of pieces (blocks, or squares of an image) replaces it, if they differ by more than a tenth.
+ *
+ * --noise every=TIME: each stretch of the axis (signal/search.h) is measured separately, over all of its outputs or
+ * LW_NOISE_OF_STRETCH outputs in evenly spaced blocks.
  *
  * --noise rms: the median of root mean squares, see noise_rms.c.
  *
- * Where no output counts, or where more than half of them are 0, the noise is 0: nothing is found, and a warning says so. The noise
+ * The noise is 0 if no output counts or more than half of them are 0; then nothing is found, and a warning is logged. The noise
  * does not depend on ranks, rounds or memory. */
 #pragma once
 
@@ -28,14 +32,14 @@
 #define LW_NOISE_BOUND 8
 #define LW_NOISE_VALUES ((int64_t)1 << 29)
 
-/** Whether the job asks for it. */
+/** Return whether the job measures the noise. */
 bool lw_noise_is_measured(const struct lw_job *job);
 
-/** What the noise of a job with --noise every=TIME takes as long as it runs. */
+/** Return the bytes that the noise of a job with --noise every=TIME takes for the whole run. */
 int64_t lw_noise_kept_bytes(const struct lw_job *job);
 
-/** What measuring takes at least while it goes on; all of it is over when the run's buffers are allocated. */
+/** Return the least bytes of a measurement; they are free again before the run's buffers are allocated. */
 struct lw_bytes lw_noise_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan);
 
-/** Fill job->noise on every rank; the plan is that of the run. Selects another view of the reader. Collective. */
+/** Measure the noise into job->noise, on every rank, for the plan of the run. Selects another view of the reader. Collective. */
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err);

@@ -1,9 +1,11 @@
-/* noise_clip.c - --noise measured: sigma of signal/spread.h, over the outputs that counted.h lets count.
+/* noise_clip.c - --noise measured: sigma by signal/spread.h, over the outputs that count (counted.h).
  *
- * Blocks of the filtered series come to the host, where the values of each channel and filter are counted all together, and sigma
- * is found of each piece of a block, a cell, by itself. The ranks' counts are added up, and the sigmas of their pieces gathered.
- * Neither ranks nor memory change a count: memory bounds the channels that are counted at a time, and the filters of a pass depend
- * on shapes alone. */
+ * The host receives blocks of the filtered signal. The values of each channel and filter are counted in two ways: all together,
+ * and by cell, a piece of a block, for a sigma of its own. The counts of the ranks are added up, and the sigmas of their pieces
+ * gathered.
+ *
+ * Counts do not depend on ranks or memory: memory only limits the channels that are counted at a time, and the filters of a
+ * pass depend on shapes alone. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -18,49 +20,49 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A block has at most so many values of all its channels and filters, where it can have fewer channels or filters; where
- * time is slow, more channels, which are together in the file. */
+/* Most values of a block, of all channels and filters, unless its channels and filters are already as few as possible. If time
+ * is slow, blocks have more channels, which are contiguous in the file. */
 enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
 
-/* Outputs of a channel and a filter that 32 bits count. */
+/* Most outputs of a channel and a filter that 32-bit counters can count. */
 #define MOST_OUTPUTS ((int64_t)1 << 31)
 
-/* A piece is a block of a signal, which is at least so many times as long as its filters; of an image a square of so many pixels,
- * or so many times the kernel's length, about. */
+/* A piece of a signal is a block, if the block has at least PIECE_TAPS times the outputs of a filter's length. A piece of an
+ * image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
 enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS = 4 };
 
-/* Sigma of all counts where it differs by less than this from the median of the pieces, and where there are few. */
+/* The sigma of all counts is used if it differs by at most VARIES from the median of the pieces, or if the pieces are fewer
+ * than LEAST_PIECES. */
 #define VARIES 0.1
 enum { LEAST_PIECES = 16 };
 
-/* Doubles of the counts that ranks add up at a time: several channels and filters in single precision, one in double. */
+/* Counts, as doubles, that ranks add up at a time: several channels and filters in single precision, one in double. */
 enum { SUMMED = 1 << 17 };
 
-/* Where time is slow, so many channels beside each other are taken at a time, so that all is used that comes with a line of the
- * cache. */
+/* Adjacent channels that are processed together if time is slow, so that whole cache lines are used. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
-/* The sides of a block are cut into so many parts each; none: there are no pieces. */
+/* Parts into which the rows and columns of a block are cut; 0: no pieces. */
 struct cells {
     int64_t rows, columns;
 };
 
 struct clip {
-    struct lw_noise_pass pass;  /* takes the sigmas of pieces, of which half counts */
-    int first_filter;           /* of those of the pass */
-    int64_t stretch;            /* of the axis that is being measured */
-    int64_t begin, end;         /* outputs of the axis that count, of those in the blocks */
+    struct lw_noise_pass pass;  /* collects the sigmas of pieces in which half of the outputs count */
+    int first_filter;           /* first of the filters of this pass */
+    int64_t stretch;            /* stretch of the axis that is being measured */
+    int64_t begin, end;         /* outputs of the axis that count; the blocks may hold others */
     struct cells cells;
     struct lw_counted counted;
-    struct lw_pool *pool;       /* borrowed; NULL: one thread does all */
+    struct lw_pool *pool;       /* borrowed; NULL: single thread */
     int n_threads;
     int64_t bins;               /* lw_spread_bins */
 
-    /* Of the group of channels that is being measured. */
+    /* Members for the group of channels that is being measured. */
     uint32_t *counts;           /* owned; [channels][filters][bins] */
-    char *scratch;              /* owned; of the threads */
-    int64_t n_blocks;           /* counted so far */
-    const struct lw_slot *slot; /* that is being counted, and its number */
+    char *scratch;              /* owned; scratch of all threads */
+    int64_t n_blocks;           /* blocks counted so far */
+    const struct lw_slot *slot; /* slot that is being counted, and its number */
     int number;
     double *sums, *work;        /* owned; [summed_of] */
 };
@@ -69,7 +71,7 @@ static int64_t n_filters(const struct clip *clip) { return lw_op_filters(&clip->
 
 /* ---- which outputs ------------------------------------------------------------------------------------------------- */
 
-/* Where some blocks of the axis are enough, so many of `all` are taken. @param outputs  of a block, of a channel and a filter */
+/* Blocks to use of `all`, if some blocks of the axis are enough. @param outputs  outputs of a block, of one channel and filter */
 static int64_t count_blocks(const struct lw_job *job, int64_t all, int64_t outputs)
 {
     const int64_t an_eighth = lw_divide_up(all, LW_NOISE_BOUND), pairs = job->op.n_channels * lw_op_filters(&job->op);
@@ -78,7 +80,7 @@ static int64_t count_blocks(const struct lw_job *job, int64_t all, int64_t outpu
     return lw_min64(all, lw_max64(1, lw_min64(wanted, MOST_OUTPUTS / outputs)));
 }
 
-/* Side of a piece of an image. */
+/* Side of a piece of an image, pixels. */
 static int64_t side_of(const struct lw_conv2d_spec *c)
 {
     return lw_max64(PIECE_SIDE, PIECE_KERNELS * lw_max64(c->kernel_rows, c->kernel_columns));
@@ -86,7 +88,7 @@ static int64_t side_of(const struct lw_conv2d_spec *c)
 
 static int64_t n_stretches(const struct clip *clip) { return lw_search_stretches(lw_op_search(&clip->pass.job->op)); }
 
-/* Outputs [begin, end) that count, of all or of a stretch; the blocks hold them, and may hold some beside them. */
+/* Choose blocks for outputs [begin, end), of the axis or of a stretch; the blocks cover these and may hold others. */
 static struct lw_noise_blocks choose_blocks(const struct lw_job *job, int64_t unit, int64_t begin, int64_t end)
 {
     const struct lw_search *const search = lw_op_search(&job->op);
@@ -110,24 +112,24 @@ static void choose_stretch(struct clip *clip, int64_t stretch)
     clip->pass.blocks = choose_blocks(job, clip->pass.plan.op.unit, clip->begin, clip->end);
 }
 
-/* Place of a channel's sigma behind a filter of the pass, of the stretch. */
+/* Index of a channel's sigma behind a filter of the pass, in the current stretch. */
 static int64_t place_of(const struct clip *clip, int64_t channel, int64_t filter)
 {
     const struct lw_job *const job = clip->pass.job;
     return (clip->stretch * job->op.n_channels + channel) * lw_op_filters(&job->op) + clip->first_filter + filter;
 }
 
-/* Parts of about `wanted`. */
+/* Number of parts of about the wanted length. */
 static int64_t parts_of(int64_t length, int64_t wanted) { return lw_max64(1, (length + wanted / 2) / wanted); }
 
-/* The values of a block of the fewest channels. */
+/* Values of a block with the fewest channels. */
 static int64_t least_values(const struct clip *clip)
 {
     const struct lw_noise_pass *const pass = &clip->pass;
     return lw_min64(pass->blocks.length, pass->job->n_outputs) * lw_op_width(&pass->job->op) * pass->plan.op.channel_unit;
 }
 
-/* Filters [first, first + n) of the job, as a series of the computing precision, in as many blocks as any stretch has. */
+/* Plan a pass of filters [first, first + n) of the job, in the computing precision; its blocks are as many as in any stretch. */
 static int plan_filters(struct clip *clip, int first, int n, struct lw_error *err)
 {
     struct lw_noise_pass *const pass = &clip->pass;
@@ -158,7 +160,7 @@ static int plan_filters(struct clip *clip, int first, int n, struct lw_error *er
     return LW_OK;
 }
 
-/* As many of the filters from `first` on as a block has room for, parted evenly; and the fewest channels. */
+/* Plan a pass of as many filters from `first` on as a block has room for, evenly divided, with the fewest channels. */
 static int plan_clip(struct clip *clip, int first, struct lw_error *err)
 {
     const int all = lw_op_filters(&clip->pass.job->op);
@@ -173,7 +175,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
                            int n_threads)
 {
     struct clip clip = {.pass = lw_noise_pass_of(job, engine, plan, n_ranks), .n_threads = n_threads > 0 ? n_threads : 1};
-    if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block on its way */
+    if (job->op.layout == LW_TIME_SLOW)     /* more channels at a time are worth more than a third block in progress */
         clip.pass.depth = (int)lw_min64(clip.pass.depth, 2);
     clip.bins = lw_spread_bins(job->op.precision);
     return clip;
@@ -183,8 +185,8 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 
 static int64_t n_cells(const struct clip *clip) { return clip->cells.rows * clip->cells.columns; }
 
-/* What a thread has for itself: the marks of channels, what marking takes, and of a piece of each the counts, 0 when it is done,
- * and sums. */
+/* Work space of a thread: marks of channels, scratch for marking, the counts of a piece of each channel (0 when the piece is
+ * done), and sums. */
 struct scratch {
     unsigned char *skip;
     void *marking;
@@ -194,10 +196,10 @@ struct scratch {
 
 static int64_t longest_block(const struct clip *clip) { return lw_min64(clip->pass.blocks.length, clip->pass.job->n_outputs); }
 
-/* Channels that are taken together. */
+/* Channels that are processed together. */
 static int64_t n_together(const struct clip *clip) { return clip->pass.spec.layout == LW_TIME_SLOW ? SLOW_CHANNELS : 1; }
 
-/* Of one channel. */
+/* Bytes of the marks of one channel. */
 static int64_t marks_bytes(const struct clip *clip)
 {
     return lw_round_up(longest_block(clip) * lw_op_width(&clip->pass.job->op), LW_ALIGNMENT);
@@ -220,7 +222,7 @@ static int64_t n_bins(const struct clip *clip, int64_t n_channels)
     return lw_noise_pass_pairs(&clip->pass, n_channels) * clip->bins;
 }
 
-/* Room for some channels' and filters' counts, and for the sigmas of one. */
+/* Numbers for the counts of some channels and filters, and for the sigmas of one. */
 static int64_t summed_of(const struct clip *clip)
 {
     return lw_max64(lw_max64(clip->bins, SUMMED), clip->pass.n_ranks * lw_noise_pass_rows(&clip->pass));
@@ -243,7 +245,7 @@ struct lw_bytes lw_noise_clip_bytes(const struct lw_plan_spec *spec, const struc
     return plan_clip(&clip, 0, NULL) ? (struct lw_bytes){0} : bytes_of(&clip, spec->reader, spec->mask, plan);
 }
 
-/* As many channels at a time as fit what the run will take anyway. Every rank finds its own number, and the least counts. */
+/* Choose as many channels at a time as fit the memory that the run needs anyway. The least choice of all ranks is used. */
 static void choose_group(struct clip *clip, struct lw_setup *setup, const struct lw_plan *plan)
 {
     const int64_t unit = clip->pass.plan.op.channel_unit, least = clip->pass.group;
@@ -262,7 +264,7 @@ static void choose_group(struct clip *clip, struct lw_setup *setup, const struct
 
 /* ---- counts -------------------------------------------------------------------------------------------------------- */
 
-/* The values of channels [c, c + n) of the slot's block, behind a filter, and which of them do not count; NULL: all do. */
+/* Values of channels [c, c + n) of the slot's block behind filter f, and the marks of values that do not count; NULL: all count. */
 struct values {
     int64_t c;
     int n, f;
@@ -270,8 +272,8 @@ struct values {
     const unsigned char *skip;
 };
 
-/* Outputs [first, end) on the axis, and columns likewise, of those that count. @param pitch  from the counts of a channel to the
- * next's */
+/* Count the values in a rectangle of rows (outputs on the axis) and columns, as far as they count. @param pitch  distance from
+ * the counts of a channel to those of the next */
 static void count_values(const struct clip *clip, const struct values *v, const int64_t rows[2],
                          const int64_t columns[2], uint32_t *counts, int64_t pitch)
 {
@@ -293,14 +295,14 @@ static void count_values(const struct clip *clip, const struct values *v, const 
     }
 }
 
-/* Sigma of a piece's counts, which are added to those of all and forgotten; -1: there are fewer than `least`. */
+/* Return sigma of a piece's counts, then add the counts to the total and clear them; -1: fewer than `least` values. */
 static double take_piece(const struct clip *clip, const struct scratch *scratch, uint32_t *piece, double least, uint32_t *counts)
 {
     const struct lw_op_spec *const spec = &clip->pass.spec;
     double n_finite;
     int64_t first, end;
     lw_spread_range(piece, clip->bins, &first, &end);
-    end = lw_min64(end + 1, clip->bins);      /* one more, which takes the sum */
+    end = lw_min64(end + 1, clip->bins);      /* one more bin, which takes the sum */
     for (int64_t bin = first; bin < end; bin++) {
         counts[bin] += piece[bin];
         scratch->sums[bin - first] = piece[bin];
@@ -311,13 +313,14 @@ static double take_piece(const struct clip *clip, const struct scratch *scratch,
     return n_finite >= least ? sigma : -1;
 }
 
-/* Place of the sums of channel k. */
+/* Counts of channel k. */
 static uint32_t *counts_of(const struct clip *clip, const struct values *v, int k)
 {
     return clip->counts + ((v->c + k) * n_filters(clip) + v->f) * clip->bins;
 }
 
-/* A piece counts if half of its outputs do. @param sigmas  [cells][channels x filters], of the first channel and its filter */
+/* Count one cell; its sigma counts if at least half of its outputs do. @param sigmas  [cells][channels x filters], at the first
+ * channel and its filter */
 static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch, double *sigmas)
 {
     const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);
@@ -332,7 +335,7 @@ static void count_cell(const struct clip *clip, const struct values *v, int64_t 
             take_piece(clip, scratch, scratch->counts + k * clip->bins, 0.5 * (double)(tall * wide), counts_of(clip, v, k));
 }
 
-/* Some channels of the slot, those from c on, behind all filters. */
+/* Count some channels of the slot, behind all filters. */
 static int count_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct clip *const clip = context;
@@ -388,7 +391,7 @@ static void find_sigmas(struct clip *clip, struct lw_setup *setup, int64_t chann
     const struct lw_op_spec *const spec = &clip->pass.spec;
     const int64_t its = n_filters(clip), n_pairs = n_channels * its;
     int64_t bin_first, bin_end;
-    /* Bins that some rank has counted in, and one more, so that the sums over all of them have a place. */
+    /* Bins that are not empty on some rank, and one more, so that the sums over all bins have a place. */
     int64_t lowest = clip->bins, highest = 0;
     for (int64_t i = 0; i < n_pairs; i++) {
         lw_spread_range(clip->counts + i * clip->bins, clip->bins, &bin_first, &bin_end);
@@ -430,7 +433,7 @@ static int measure_group(struct clip *clip, struct lw_setup *setup, int64_t chan
         double *const noise = &setup->job.noise[place_of(clip, channel + i / its, i % its)];
         int64_t n;
         const double median = lw_noise_pass_median(&clip->pass, n_channels, i, clip->work, &n);
-        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* half of the pieces have less, and half more */
+        if (n >= LEAST_PIECES && fabs(median - *noise) > VARIES * *noise)   /* half of the pieces have less noise, half more */
             *noise = median;
     }
     return LW_OK;
@@ -449,7 +452,7 @@ static int open_clip(struct clip *clip, struct lw_setup *setup, struct lw_error 
     return lw_noise_pass_open(&clip->pass, setup, err);
 }
 
-/* "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)" */
+/* Write a text such as "262144 outputs of each channel and filter in each of 12 stretches of 1800000 outputs (1800 s)". */
 static void tell(const struct clip *clip, struct lw_noise_said *said)
 {
     const struct lw_job *const job = clip->pass.job;
@@ -467,7 +470,7 @@ static void tell(const struct clip *clip, struct lw_noise_said *said)
              job->ops->channel, stretches);
 }
 
-/* The filters from `first` on that are measured together. @param n  set: how many they are */
+/* Measure the filters from `first` on that fit into one pass. @param n  set to their number */
 static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, int first, int *n, struct lw_noise_said *said,
                            struct lw_error *err)
 {
@@ -480,7 +483,7 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     char text[160];
     snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip.pass.blocks.length,
              n_filters(&clip), clip.pass.plan.op.channel_unit);
-    if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))      /* despite --engine allow-mixed */
+    if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))      /* --engine allow-mixed */
         return rc;
     choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);

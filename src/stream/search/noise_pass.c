@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Blocks on their way at a time, at most. */
+/* Most blocks in progress at a time. */
 enum { MOST_DEPTH = 4 };
 
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan,
@@ -58,7 +58,7 @@ static int64_t n_values(const struct lw_noise_pass *pass, int64_t n_channels)
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* Blocks may be longer than the run's slices, and have more channels where the engine pairs them. */
+/* Blocks of a pass may be longer than the run's slices, and have more channels if the engine pairs them. */
 static struct lw_plan plan_of(const struct lw_noise_pass *pass)
 {
     struct lw_plan plan = pass->plan;

@@ -1,13 +1,16 @@
 /* noise_rms.c - --noise rms: the median of the root mean squares of |y| in segments.
  *
- * Of the grid's whole segments number 8, 24, 40, .. are taken, one in 16; of fewer than 9 the middle one, and where there is no
- * whole one, what there is. Of a long signal, ONE_IN RUN^2 segments and more whose outputs behind all filters are no more than
- * RUN_OUTPUTS, they are taken in runs of RUN: the runs 8, 24, 40, .. . Where that makes more than MOST segments, or more than
- * MOST_VALUES values of all channels and filters together (but LEAST segments at least), so many are taken, evenly spaced. Segments
- * with outputs that are not finite do not count.
+ * One in 16 of the grid's whole segments is used: number 8, 24, 40, ... With fewer than 9 whole segments it is the middle one;
+ * with none, the partial segment.
  *
- * Segments of an image, whole rows, are cut into pieces of COLUMNS columns (more, where that would be more than MOST_PIECES pieces;
- * columns that are left over do not count), and the median is that of the pieces. */
+ * A long signal is sampled in runs of RUN segments: runs 8, 24, 40, ... It is long if it has at least ONE_IN RUN^2 segments,
+ * with at most RUN_OUTPUTS outputs behind all filters each.
+ *
+ * There are at most MOST segments, and at most MOST_VALUES values of all channels and filters together (but at least LEAST
+ * segments); if need be fewer, evenly spaced ones are used. Segments with outputs that are not finite do not count.
+ *
+ * Segments of an image are whole rows. They are cut into pieces of COLUMNS columns, or wider ones, so that there are at most
+ * MOST_PIECES. Left-over columns do not count. The median is then over the pieces. */
 #include "stream/search/noise_pass.h"
 
 #include "base/integers.h"
@@ -19,14 +22,14 @@
 enum { ONE_IN = 16, RUN = 8, RUN_OUTPUTS = 1 << 20, LEAST = 16, MOST = 1024, MOST_VALUES = 1 << 22 };
 enum { COLUMNS = 64, MOST_PIECES = 256 };
 
-/* Outputs of a block, of all filters and channels, that an engine may have to keep. */
+/* Most outputs of a block, of all filters and channels, that an engine may have to hold. */
 #define MOST_OUTPUTS ((int64_t)1 << 25)
 
-/* A piece is a segment, or a part of an image's rows. */
+/* Measurement by segments; a piece is a segment, or a part of an image's rows. */
 struct rms {
     struct lw_noise_pass pass;
-    int64_t columns;            /* of a piece of an image */
-    double *next;               /* of the pass' values: where the next block's begin */
+    int64_t columns;            /* columns of a piece of an image */
+    double *next;               /* place of the next block's values in pass.mine */
 };
 
 /* ---- which segments ------------------------------------------------------------------------------------------------ */
@@ -83,7 +86,7 @@ struct lw_bytes lw_noise_rms_bytes(const struct lw_plan_spec *spec, const struct
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-/* Of the slot's image, rows of which have `width` numbers: columns `first` to before `end`. */
+/* Root mean square of columns [first, end) of an image in a slot; rows have `width` numbers. */
 static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t image, int64_t width, int64_t first, int64_t end)
 {
     const int64_t rows = slot->block.count;
@@ -99,8 +102,8 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
     return sqrt(sum / (double)(type.is_complex ? numbers / 2 : numbers));
 }
 
-/* Into [piece][image], or [piece][channel][filter] of the block's product, [filter][channel][piece] or, time slow,
- * [filter][piece][channel]. */
+/* Store the values of a block as [piece][image], or as [piece][channel][filter]. The block's product is
+ * [filter][channel][piece] or, if time is slow, [filter][piece][channel]. */
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
 {
     struct rms *const rms = context;

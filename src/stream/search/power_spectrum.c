@@ -15,16 +15,16 @@
 #include <math.h>
 #include <string.h>
 
-/* The medians of some frequencies are found at a time: of so many, or, with many segments, of fewer, so that a rank sends about so
- * many numbers. */
+/* Most frequencies whose medians are found together; fewer with many segments, so that a rank sends at most about NUMBERS_SENT
+ * numbers. */
 enum { MOST_COLUMNS = 256, NUMBERS_SENT = 1 << 20 };
 
 /* ---- which segments -------------------------------------------------------------------------------------------------- */
 
-/* Blocks 0, step, 2 step, ... of `run` segments of the window; the last may be shorter. */
+/* The sample of segments: blocks 0, step, 2 step, ... of `run` segments each; the last may be shorter. */
 struct sample {
-    int64_t n, hop;             /* samples of a segment, and from one to the next */
-    int64_t n_segments;         /* of the window */
+    int64_t n, hop;             /* samples of a segment, and from one segment to the next */
+    int64_t n_segments;         /* segments of the window */
     int64_t run, step, count;
 };
 
@@ -42,7 +42,7 @@ static struct sample choose_segments(const struct lw_job *job)
 
 static int64_t block_samples(const struct sample *sample, int64_t n_segments) { return (n_segments + 1) * sample->hop; }
 
-/* Segments that one rank has at most. */
+/* Most segments of one rank. */
 static int64_t most_of_rank(const struct sample *sample, int n_ranks)
 {
     return lw_min64(lw_divide_up(sample->count, n_ranks) * sample->run, sample->n_segments);
@@ -88,11 +88,11 @@ int64_t lw_spectrum_bytes(const struct lw_job *job, const struct lw_engine *engi
 
 /* ---- a rank's share -------------------------------------------------------------------------------------------------- */
 
-/* A block that is read while the one before it is transformed. */
+/* Block that is read while the previous one is transformed. */
 struct reading {
     void *stored;               /* [block_samples], as in the file */
     int64_t first, n_segments;
-    int64_t count;              /* samples; 0: there is none */
+    int64_t count;              /* samples; 0: no block */
 };
 
 struct pass {
@@ -102,9 +102,10 @@ struct pass {
     struct lw_welch *welch;
     struct reading readings[2];
     double *samples;            /* [block_samples] */
-    double *spectra;            /* [most_of_rank][frequencies], those that count in front */
+    double *spectra;            /* [most_of_rank][frequencies] spectra that count, at the front */
     int64_t n_spectra;
-    double *mine, *all, *columns;   /* of some frequencies: [most_of_rank][columns_of], of all ranks, [columns_of][segments] */
+    /* Numbers of some frequencies: [most_of_rank][columns_of], the same of all ranks, [columns_of][segments]. */
+    double *mine, *all, *columns;
 };
 
 static int open_pass(struct pass *pass, struct lw_error *err)
@@ -124,7 +125,7 @@ static int open_pass(struct pass *pass, struct lw_error *err)
         !(pass->all = lw_alloc_array(received, sizeof(double), "power spectra", err)) ||
         !(pass->columns = lw_alloc_array(received, sizeof(double), "power spectra", err)))
         return LW_ESYSTEM;
-    /* The mask takes its view of a block from a plan. */
+    /* The mask needs a plan to know the size of a block. */
     const struct lw_plan plan = {.depth = 1, .rounds = {.slice = view.max_axis, .group = 1}, .op = {.input_width = 1}};
     int rc;
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
@@ -133,7 +134,7 @@ static int open_pass(struct pass *pass, struct lw_error *err)
     return lw_welch_create(pass->sample.n, job->whitening->rate_hz, pass->n_threads, &pass->welch, err);
 }
 
-/* @param block  of those that are taken; from `end` on there is none */
+/* Begin to read a block of the sample. @param block  number in the sample; none from `end` on */
 static int begin_block(struct pass *pass, int64_t block, int64_t end, struct reading *reading, struct lw_error *err)
 {
     const struct sample *const sample = &pass->sample;
@@ -149,7 +150,7 @@ static int begin_block(struct pass *pass, int64_t block, int64_t end, struct rea
     return lw_reader_begin(pass->setup->reader, &slab, err);
 }
 
-/* Samples in double precision; those that the mask names are not finite. */
+/* Convert the samples to double precision; masked samples become NaN. */
 static int take_samples(struct pass *pass, const struct reading *reading, struct lw_error *err)
 {
     const struct lw_type type = pass->setup->job.op.input;
@@ -164,7 +165,7 @@ static int take_samples(struct pass *pass, const struct reading *reading, struct
     return LW_OK;
 }
 
-/* Consecutive blocks: a share of those that are taken. */
+/* Read this rank's share, consecutive blocks of the sample, and compute their spectra. */
 static int take_share(struct pass *pass, struct lw_error *err)
 {
     struct lw_comm *const comm = pass->setup->comm;
@@ -177,7 +178,7 @@ static int take_share(struct pass *pass, struct lw_error *err)
             (rc = begin_block(pass, block + 1, end, &pass->readings[(block - begin + 1) % 2], err)) ||
             (rc = take_samples(pass, reading, err)))
             break;
-        /* Spectra behind those that are there; those that do not count are taken out again. */
+        /* New spectra are appended; those that do not count are removed again. */
         const int64_t width = lw_welch_frequencies(pass->sample.n);
         double *const added = pass->spectra + pass->n_spectra * width;
         int64_t kept = 0;
@@ -191,13 +192,13 @@ static int take_share(struct pass *pass, struct lw_error *err)
         }
         pass->n_spectra += kept;
     }
-    const int end_rc = lw_reader_end(pass->setup->reader, rc ? NULL : err);     /* nothing is read into memory that is freed */
+    const int end_rc = lw_reader_end(pass->setup->reader, rc ? NULL : err);     /* no read may continue into freed memory */
     return rc ? rc : end_rc;
 }
 
 /* ---- medians over all ranks ------------------------------------------------------------------------------------------ */
 
-/* @return  numbers in each column */
+/* Sort the gathered rows into columns of one frequency. @return  numbers in each column */
 static int64_t sort_into_columns(const struct pass *pass, int64_t count, int64_t rows, int64_t n)
 {
     int64_t found = 0;
@@ -211,7 +212,7 @@ static int64_t sort_into_columns(const struct pass *pass, int64_t count, int64_t
     return found;
 }
 
-/* @param n  spectra of all ranks */
+/* Find the medians of all frequencies. @param n  spectra of all ranks */
 static void find_medians(struct pass *pass, int64_t n)
 {
     struct lw_comm *const comm = pass->setup->comm;
@@ -271,6 +272,6 @@ int lw_spectrum_whiten(struct lw_setup *setup, struct lw_error *err)
     rc = lw_comm_rank(setup->comm) == 0 ? job->ops->whiten(job, pass.n_threads, err) : LW_OK;
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
         return rc;
-    lw_comm_broadcast(setup->comm, job->taps, lw_spectrum_taps_bytes(job));     /* rank 0's, bit by bit */
+    lw_comm_broadcast(setup->comm, job->taps, lw_spectrum_taps_bytes(job));     /* the same bits on every rank */
     return LW_OK;
 }

@@ -3,19 +3,19 @@
 #include "base/integers.h"
 #include "io/codecs/hash.h"
 
-/* Bytes that are handed to a thread at a time, at least. */
+/* Least bytes of a piece of work for a thread. */
 enum { PIECE_BYTES = 1 << 19 };
 
-/* A block whose sums are computed. Pieces are runs of blocks along the axis, for some of the channel blocks. */
+/* A block whose sums are being computed. Pieces of work are consecutive blocks on the axis, for some of the channel blocks. */
 struct work {
     const struct lw_sums_shape *shape;
     const struct lw_block *block;
     const char *data;
     char *gather;
     uint64_t *sums;
-    int64_t n_elements; /* of a channel */
+    int64_t n_elements; /* elements of a channel */
     int64_t n_blocks, n_channel_blocks;
-    int64_t piece_blocks, piece_channels; /* of a piece; channel blocks */
+    int64_t piece_blocks, piece_channels; /* axis blocks and channel blocks of a piece */
 };
 
 int64_t lw_sums_blocks(const struct lw_sums_shape *shape, int64_t n_outputs) { return lw_divide_up(n_outputs, shape->unit); }
@@ -32,14 +32,14 @@ static int64_t first_element(const struct lw_sums_shape *shape, int64_t output)
     return lw_divide_up(output, shape->every) * shape->rate;
 }
 
-/* Behind the last output there is nothing to interpolate. */
+/* No elements are interpolated after the last output. */
 static int64_t count_elements(const struct lw_sums_shape *shape, int64_t first, int64_t count)
 {
     const int64_t all = first_element(shape, first + count) - first_element(shape, first);
     return all - (count > 0 && first + count == shape->n_outputs ? shape->rate - 1 : 0);
 }
 
-/* The elements of block k of the piece of work, as places in a channel of it. */
+/* First element of block k within a channel of the work; *count is its number of elements. */
 static int64_t place_block(const struct work *work, int64_t k, int64_t *count)
 {
     const struct lw_sums_shape *const shape = work->shape;
@@ -78,14 +78,15 @@ static uint64_t sum_rows(const struct work *work, int64_t plane, int64_t channel
     return lw_hash_end(&hash);
 }
 
-/* A complex number in double precision. */
+/* Complex number in double precision. */
 struct sixteen {
     uint64_t parts[2];
 };
 
 /* ---- time slow: the elements of some channels are gathered first ------------------------------------------------- */
 
-/* Rows [begin, end) of n channels; few enough for the rows to stay in the cache, and to fill lines of what is gathered. */
+/* Gather rows [begin, end) of n channels. ROWS is small enough for the rows to stay in the cache, and large enough to fill
+ * cache lines of the gathered elements. */
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, struct sixteen)
 enum { ROWS = 32 };
 #define X(size, type)                                                                                                          \
@@ -98,7 +99,7 @@ enum { ROWS = 32 };
 SIZES(X)
 #undef X
 
-/* Elements [first, first + count) of channels [channel, channel + n) of a plane, channel after channel. */
+/* Gather elements [first, first + count) of channels [channel, channel + n) of a plane, channel after channel. */
 static void gather(const struct work *work, int64_t plane, int64_t channel, int64_t n, int64_t first, int64_t count, char *into)
 {
     const int64_t bytes = work->shape->value_bytes, row = work->block->n_channels;
@@ -114,7 +115,7 @@ static void gather(const struct work *work, int64_t plane, int64_t channel, int6
         }
 }
 
-/* A block too long to be gathered at once. */
+/* Hash a block that is too long to be gathered at once. */
 static uint64_t sum_long(const struct work *work, int64_t plane, int64_t channel_block, int64_t first, int64_t count, char *into)
 {
     const int64_t most = LW_SUMS_GATHER_BYTES / work->shape->value_bytes, channel = channel_block * work->shape->channel_unit;

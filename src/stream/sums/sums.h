@@ -1,6 +1,6 @@
-/* sums.h - the checksums of a run's arrays, --checksum: made of each block that is finished, in memory, before it is written,
- * and written with it. The array /filtered has its sums in /checksums/filtered, uint64, of the shape that block_sums.h says;
- * its attributes say what a block is. */
+/* sums.h - checksums of a run's arrays, for --checksum. Each finished block is hashed in memory, before it is written, and the
+ * sums are written with it. The sums of /filtered are /checksums/filtered, uint64, of the shape in block_sums.h; attributes
+ * describe the blocks. */
 #pragma once
 
 #include "setup/setup.h"
@@ -11,29 +11,29 @@
 
 struct lw_sums;
 
-/** The outputs between two cuts of rounds, a multiple of the operation's unit: blocks are no smaller than some KiB. The unit
- * itself where the job has no checksums. Pure: the same for any ranks, memory and rounds. */
+/** Return the outputs between two possible cuts of rounds, a multiple of the operation's unit, so that blocks have at least some
+ * KiB. Without checksums this is the unit itself. Pure: independent of ranks, memory and rounds. */
 int64_t lw_sums_unit(const struct lw_job *job, const struct lw_op_plan *op);
 
-/** Host bytes that create allocates. @param n_threads  of the pool */
+/** Return the host bytes that create allocates. @param n_threads  threads of the pool */
 int64_t lw_sums_bytes(const struct lw_plan *plan, const struct lw_job *job, int n_threads);
 
-/** Declare the datasets of the sums: job->sums. Once the plan is made. */
+/** Declare the datasets of the sums, job->sums, once the plan is made. */
 void lw_sums_declare(const struct lw_plan *plan, struct lw_job *job);
 
-/** LW_ESYSTEM. *out stays NULL where the job has none. @param setup, plan  borrowed until destroy */
+/** Create the sums. *out stays NULL if the job has none. LW_ESYSTEM: no memory. @param setup, plan  borrowed until destroy */
 int lw_sums_create(const struct lw_setup *setup, const struct lw_plan *plan, struct lw_sums **out, struct lw_error *err);
 void lw_sums_destroy(struct lw_sums *sums); /* NULL is legal */
 
-/* The sums of a product of a block, where they lie in their dataset, and its number in the result. */
+/* Sums of a block of one array: their place in their dataset, and its number in the result. */
 struct lw_sums_part {
-    const uint64_t *values; /* until the pipeline is LW_MAX_DEPTH blocks further */
+    const uint64_t *values; /* valid until the pipeline is LW_MAX_DEPTH blocks further */
     int dataset;
     int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
 };
 
-/** A block's products follow. */
+/** Begin the next block; lw_sums_compute follows for each of its arrays. */
 void lw_sums_next(struct lw_sums *sums);
 
-/** Compute those of array number `product` of a slot. Not collective. */
+/** Compute the sums of array number `product` of a slot. Not collective. */
 void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int product, struct lw_sums_part *part);
