@@ -52,8 +52,7 @@ bool lw_flat_locate(void *dataset, struct lw_stored *out);
         return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);                                             \
     }
 
-/** Read a whole array as float64: lw_format.read_numbers. @param fd  open file, which is closed; -1: the file is opened by its
- * name */
+/** Read a whole array as float64: lw_format.read_numbers. @param fd  open file, which is closed; -1: opened by its name */
 int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values,
                          struct lw_error *err);
 

@@ -63,8 +63,7 @@ static void say_nothing(char *message)
     (void)message;
 }
 
-/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals, which are only read from then
- * on. */
+/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals; later calls only read those. */
 void lw_mseed_make_ready(void)
 {
     static const char header[HEADER_BYTES] = "000001D AAAAA  AAAAA\x07\xd0\0\1\0\0\0\0\0\0\0\0\0\1\0\1";

@@ -3,8 +3,7 @@
  *     /AA, /BB, /CR, /CI, /I, ..       a polarisation by its name in POL_TYPE, or by its number if POL_TYPE does not name it
  *     /AA+BB                           the sum of two polarisations; AA+BB is the total power, and the default without a path
  *
- * Values are integers if no row scales, shifts or weights its channels, else float32. Missing rows, found by OFFS_SUB, are filled
- * with not a number. */
+ * Values are integers if no row scales, shifts or weights its channels, else float32. Rows missing by OFFS_SUB are not a number. */
 #include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
@@ -71,8 +70,7 @@ static int64_t find_pol(const struct lw_psrfits *table, const char *text, size_t
     return -1;
 }
 
-/* Parse a path. The whole name is tried before its parts, since a name in POL_TYPE may contain a plus ("AA+BB" with one
- * polarisation). */
+/* Parse a path. The whole name is tried before its parts, since a name in POL_TYPE may contain a plus. */
 static bool parse_path(const char *path, const struct lw_psrfits *table, struct lw_spectra *out)
 {
     const char *const name = path + 1;
@@ -278,8 +276,7 @@ static int read_frequency(const struct opened *opened, int64_t channel, double *
     return rc;
 }
 
-/* Describe the frequencies by DAT_FREQ of the first row. They are regular if they follow a step; CHAN_BW is the step if it agrees
- * but for rounding. */
+/* Describe the frequencies by DAT_FREQ of the first row. A regular step is taken from CHAN_BW if that agrees but for rounding. */
 static int describe_frequency(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;

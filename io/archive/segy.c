@@ -123,8 +123,7 @@ static int find_pitch(struct segy *file, const char *name, struct lw_error *err)
     return LW_OK;
 }
 
-/* Find the number of traces. Revision 2 may give it, and may add texts behind the last trace. Otherwise bytes behind the last whole
- * trace are ignored. */
+/* Find the number of traces. Revision 2 may give it, and may add texts after the traces. Otherwise bytes there are ignored. */
 static int find_count(struct segy *file, const char *name, struct lw_error *err)
 {
     const int64_t claimed = file->revision == 2 ? number_at(file, 3513, 8) : 0;

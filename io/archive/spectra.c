@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* Bytes of the file that are read at a time, and samples from which some are picked at a time. Both are on an I/O thread's
- * stack. */
+/* Bytes of the file read at a time, and samples of which some are picked at a time; both are on an I/O thread's stack. */
 enum { RAW_BYTES = 64 << 10, PICKED_BYTES = 64 << 10 };
 
 /* Gap between the wanted samples of two spectra up to which they are read together. */

@@ -1,5 +1,4 @@
-/* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It detects accidental changes, not
- * forgery. */
+/* hash.h - a checksum of bytes: XXH3 with 64 bits, by xxHash (https://xxhash.com). It detects accidental changes, not forgery. */
 #pragma once
 
 #include <stdbool.h>

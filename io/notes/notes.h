@@ -59,8 +59,7 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
 
-/* ---- which samples are good, according to the file: a series of numbers beside the samples, such as one per second, has one bit
- * for each test. */
+/* ---- which samples are good, according to the file: a series of numbers, such as one per second, has one bit for each test. */
 
 enum { LW_MOST_QUALITIES = 2 };
 

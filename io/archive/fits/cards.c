@@ -18,7 +18,7 @@ int lw_fits_cards_begin(struct lw_fits_cards *cards, struct lw_error *err)
     return cards->stream ? LW_OK : lw_fail(err, LW_ESYSTEM, "no memory for a FITS header");
 }
 
-/* A card is filled up with blanks, and cut where it is too long. */
+/* Add a card, filled up with blanks, or cut to its length. */
 static void put(struct lw_fits_cards *cards, const char *card)
 {
     char plain[LW_FITS_CARD + 1];
@@ -51,7 +51,7 @@ void lw_fits_cards_release(struct lw_fits_cards *cards)
 
 /* ---- values ------------------------------------------------------------------------------------------------------------ */
 
-/* The shortest decimal number that reads back as the same, with a point or an exponent, as a real number must have. */
+/* Write the shortest decimal number that reads back as the same value. A real number must have a point or an exponent. */
 static void real_text(double value, char text[40])
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -82,7 +82,7 @@ void lw_fits_put_int(struct lw_fits_cards *cards, const char *keyword, int64_t v
     put_value(cards, keyword, text, comment);
 }
 
-/* FITS has no numbers that are not finite: their cards have no value. */
+/* FITS has no infinity and no not a number: a card of either has no value. */
 void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double value, const char *comment)
 {
     char text[40] = "";
@@ -91,7 +91,7 @@ void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double v
     put_value(cards, keyword, text, comment);
 }
 
-/* As many characters of a text as a card has room for, quotes doubled. @return  how many */
+/* Quote as much of a text as fits into `room`, with quotes doubled. @return  characters of the text that fit */
 static size_t quote(const char *text, size_t room, char *to)
 {
     size_t used = 0, n = 0;
@@ -128,7 +128,7 @@ static bool is_made_of(const char *name, const char *characters)
     return name[0] && strspn(name, characters) == strlen(name);
 }
 
-/* The value of a number, as it stands behind "name = ". */
+/* Write a number as it appears after "name = ". */
 static void number_text(const struct lw_attribute *attribute, char text[40])
 {
     if (attribute->kind == LW_ATTRIBUTE_INT)
@@ -178,7 +178,7 @@ static void put_history(struct lw_fits_cards *cards, const struct lw_attribute *
     }
 }
 
-/* A text or number beneath HIERARCH, where one card holds it. */
+/* Add a HIERARCH card. Returns false if the name or the value does not fit one card. */
 static bool put_hierarch(struct lw_fits_cards *cards, const struct lw_attribute *attribute)
 {
     char value[TEXT_ROOM + 3], quoted[TEXT_ROOM + 1], card[240];

@@ -1,4 +1,4 @@
-/* cards.h - headers of FITS files as they are written: cards of 80 characters, one behind the other, in memory. */
+/* cards.h - write headers of FITS files in memory: cards of 80 characters, one after the other. */
 #pragma once
 
 #include "base/error.h"
@@ -9,29 +9,28 @@
 #include <stdio.h>
 
 struct lw_fits_cards {
-    FILE *stream;               /* into memory */
-    char *text;                 /* owned, from lw_fits_cards_finish on */
+    FILE *stream;               /* writes into `text` */
+    char *text;                 /* owned; valid after lw_fits_cards_finish */
     size_t bytes;               /* a multiple of 2880 */
-    int64_t n;                  /* so far */
+    int64_t n;                  /* cards so far */
 };
 
-/** LW_ESYSTEM: no memory. To be released whatever the outcome. */
+/** Start a header. LW_ESYSTEM: no memory. To be released, also after an error. */
 int lw_fits_cards_begin(struct lw_fits_cards *cards, struct lw_error *err);
-int lw_fits_cards_finish(struct lw_fits_cards *cards, struct lw_error *err);    /* END, filled up with blanks */
+int lw_fits_cards_finish(struct lw_fits_cards *cards, struct lw_error *err);    /* adds END and fills up with blanks */
 void lw_fits_cards_release(struct lw_fits_cards *cards);
 
-/* Keywords have at most eight characters. Texts are cut into CONTINUE cards where they are long; characters that FITS does not
- * know become '?'. */
+/* Add a card. Keywords have at most eight characters. A long text goes on in CONTINUE cards. Other than ASCII becomes '?'. */
 void lw_fits_put_logical(struct lw_fits_cards *cards, const char *keyword, bool value, const char *comment);
 void lw_fits_put_int(struct lw_fits_cards *cards, const char *keyword, int64_t value, const char *comment);
 void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double value, const char *comment);
 void lw_fits_put_text(struct lw_fits_cards *cards, const char *keyword, const char *text);
 
-/** An attribute: as a card of its own where its name is a keyword, as HIERARCH card where it is made of capitals and fits, else in
- * HISTORY as "name = value"; a text of several lines follows its name, each line indented. A line that is cut ends with a backslash
- * in the last column and goes on in the next card. */
+/** Add an attribute: as its own card if its name is a keyword; as a HIERARCH card if its name has only capitals and it fits; else
+ * in HISTORY as "name = value". The lines of a long text follow its name in HISTORY, each indented. A line that is cut ends with a
+ * backslash in the last column and goes on in the next card. */
 #define LW_FITS_INDENT "  "
 void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribute *attribute);
 
-/** One card "HISTORY name = value" without a line's end, as lw_fits_put_attribute makes it; of a number or a short text. */
+/** Make the card "HISTORY name = value" of a number or a short text, as lw_fits_put_attribute does, without a line's end. */
 void lw_fits_history_card(const struct lw_attribute *attribute, char card[81]);

@@ -1,8 +1,8 @@
-/* fits.c - images and cubes of FITS files (FITS Standard 4.0).
+/* fits.c - read images and cubes of FITS files (FITS Standard 4.0).
  *
- * A path names a unit (HDU): FILE:/2 by its number, the primary one being 0, FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER;
- * without one the first image is taken. BSCALE, BZERO and BLANK are followed (io/archive/values.h says in which type); 64-bit
- * integers are given as float64. */
+ * A path names a unit (HDU): FILE:/2 by its number, where 0 is the primary unit; FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER.
+ * The default is the first image. BSCALE, BZERO and BLANK are applied (io/archive/values.h has the resulting types); 64-bit
+ * integers are read as float64. */
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/image.h"
 #include "io/dataset.h"
@@ -18,13 +18,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An image open for reading samples: one of the two. */
+/* An image open for reading samples, flat or tiled. */
 struct opened {
     struct lw_flat_opened flat;
-    struct lw_fits_tiles *tiles;        /* NULL: it is flat */
+    struct lw_fits_tiles *tiles;        /* NULL: the image is flat */
 };
 
-/* Go to the unit of a path. */
+/* Go to the unit that a path names. */
 static int find_unit(const char *file, const char *path, struct lw_fits_walk *walk, struct lw_fits_image *image,
                      struct lw_error *err)
 {
@@ -50,8 +50,8 @@ static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk 
     return rc;
 }
 
-/* Sections 8.2 to 8.4: regular are axes with an increment of their own and no projection (which stands behind a "-"). "FREQ" is
- * "frequency"; the celestial "RA---TAN" is "ra". */
+/* Find the coordinate of an axis (sections 8.2 to 8.4). It is regular if it has an increment and no projection, which follows a "-"
+ * in CTYPE. CTYPE "FREQ" is named "frequency", and the celestial "RA---TAN" is named "ra". */
 static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw_coordinate *out)
 {
     char type[72], *to = out->name;
@@ -88,7 +88,7 @@ static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_inf
         find_coordinate(unit, info->n_dims - d, time);
         if (strcmp(time->name, "time") != 0 || info->metadata_axis >= 0)
             continue;
-        /* Its increment is in seconds where nothing else is said. */
+        /* A time without a unit is in seconds. */
         const double seconds = time->unit[0] ? lw_sampling_unit_seconds(time->unit) : 1;
         info->metadata_axis = d;
         if (time->is_regular && lw_period_from_seconds(time->step * seconds, &info->axis.period))
@@ -130,7 +130,7 @@ static void list_table(const struct lw_fits_unit *unit, const char *path, lw_lis
     visit(&row, context);
 }
 
-/* A primary unit without data is not worth a line. */
+/* List a unit. A primary unit without data gets no line. */
 static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_fits_image image;
@@ -166,7 +166,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* The image of a dataset that has been described. @param fd  set to the file's, to be closed; -1 on failure */
+/* Find the image of a dataset that has been described. @param fd  set to the file, which the caller closes; -1 on failure */
 static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, int *fd, struct lw_error *err)
 {
     struct lw_fits_walk walk;
@@ -234,7 +234,7 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
 
-/* Keywords of the file's own structure, and of what is not true any more of what is made of its samples. */
+/* Return whether a keyword describes the file's structure, or is no longer true of results made from its samples. */
 static bool is_structural(const char *keyword)
 {
     static const char *const words[] = {
@@ -256,7 +256,7 @@ static bool is_structural(const char *keyword)
     return false;
 }
 
-/* A text that ends with & goes on in the CONTINUE cards behind it. */
+/* Join a text that ends with & to the texts of the CONTINUE cards after it. @return  index of the next card */
 static int64_t join_text(const struct lw_fits_unit *unit, int64_t index, const struct lw_fits_card *card, char *text, size_t size)
 {
     struct lw_fits_card next;
@@ -296,7 +296,7 @@ static void visit_unit(const struct lw_fits_unit *unit, lw_attribute_fn *visit, 
     }
 }
 
-/* The keywords of the image, and of the primary unit before it, where the image says that it inherits them. */
+/* Visit the keywords of the image, and those of the primary unit if the image inherits them. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
     struct lw_fits_walk walk;
@@ -313,13 +313,13 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
         lw_fits_end(&walk);
 }
 
-/* ---- where a file comes from, if this program has made it: what result_format.c writes to HISTORY ------------------------- */
+/* ---- origin of a file made by lapwing, which result_format.c writes to HISTORY -------------------------------------------- */
 
-/* Lines of HISTORY, one after the other, put together again where they were cut (cards.h). */
+/* A walk through the lines of HISTORY, joined where they were cut (cards.h). */
 struct history {
     const struct lw_fits_unit *unit;
-    int64_t card;                       /* the next one */
-    char line[4096];                    /* cut where it is longer */
+    int64_t card;                       /* index of the next card */
+    char line[4096];                    /* longer lines are cut */
 };
 
 static bool next_line(struct history *history)
@@ -349,7 +349,7 @@ static bool next_line(struct history *history)
     return used > 0;
 }
 
-/* The lines of the configuration stand behind its name, indented. */
+/* Take a line of HISTORY. The configuration's lines follow its name, indented. */
 static void take_line(const char *line, bool *is_configuration, FILE *configuration, struct lw_listing_origin *origin)
 {
     const struct {
@@ -372,7 +372,7 @@ static bool find_origin(const char *file, struct lw_listing_origin *origin)
     struct lw_fits_walk walk;
     bool is_complete = true, is_configuration = false, is_ours = false;
     size_t bytes = 0;
-    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free is free */
+    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free can free it */
     if (!configuration)
         return false;
     if (lw_fits_begin(file, &walk, NULL) == LW_OK) {
@@ -396,7 +396,7 @@ static int read_notes(const struct lw_object *object, struct lw_notes *notes, st
         struct history history = {.unit = walk.unit};
         while (next_line(&history)) {
             char *const equals = strstr(history.line, " = "), *const value = equals ? equals + 3 : NULL;
-            if (!equals || history.line[0] == ' ')          /* of the configuration */
+            if (!equals || history.line[0] == ' ')          /* a line of the configuration */
                 continue;
             *equals = '\0';
             struct lw_attribute attribute = {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Headers of archives have some hundred cards, tables of many columns some thousand. */
+/* A usual header has some hundred cards, that of a table with many columns some thousand. */
 #define MOST_HEADER_BYTES ((int64_t)LW_FITS_BLOCK * 1024)
 
 /* ---- cards ------------------------------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void copy_trimmed(const char *from, size_t length, char *to, size_t size)
     to[length] = '\0';
 }
 
-/* A number; FORTRAN's exponent D is one, too. */
+/* Parse a number, which may have FORTRAN's exponent D. */
 static void parse_number(const char *at, struct lw_fits_card *out)
 {
     char text[LW_FITS_CARD + 1];
@@ -41,7 +41,7 @@ static void parse_number(const char *at, struct lw_fits_card *out)
         out->kind = LW_FITS_INTEGER;
 }
 
-/* Of texts, 'It''s' and so on, blanks at the end do not count. */
+/* Parse a value. A quote in a text is doubled ('It''s'), and blanks at the end of a text do not count. */
 static void parse_value(const char *at, struct lw_fits_card *out)
 {
     size_t n = 0;
@@ -74,7 +74,7 @@ void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits
     if (strlen(card) < LW_FITS_CARD)
         return;
     copy_trimmed(card, 8, out->keyword, sizeof out->keyword);
-    const char *const equals = strchr(card, '=');       /* behind the words of a HIERARCH card, none of which has it */
+    const char *const equals = strchr(card, '=');       /* words after HIERARCH contain no "=" */
     if (memcmp(card, hierarch, length) == 0 && equals) {
         copy_trimmed(card + length, (size_t)(equals - card) - length, out->keyword, sizeof out->keyword);
         parse_value(equals + 1, out);
@@ -172,7 +172,7 @@ static int fail_unit(const struct lw_fits_walk *walk, const struct lw_fits_unit 
     return lw_fail(err, LW_EDATA, "'%s': header %d of the FITS file %s", walk->file, unit->number, what);
 }
 
-/* The cards up to END, which are measured before they are kept. */
+/* Read the cards up to END. They are counted before memory is allocated. */
 static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     const int64_t end = lw_min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
@@ -213,7 +213,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     return LW_OK;
 }
 
-/* Section 4.4.1: |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...). Random groups have NAXIS1 = 0, which does not count. */
+/* Bytes of the data (section 4.4.1): |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...), less random groups' NAXIS1 = 0. */
 static int find_bytes(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     int64_t group = 0, groups = 1, elements = unit->n_axes > 0 ? 1 : 0;
@@ -272,7 +272,7 @@ int lw_fits_begin(const char *file, struct lw_fits_walk *walk, struct lw_error *
     return read_unit(walk, 0, 0, err);
 }
 
-/* What follows the last unit and is no extension is of no standard, and passed over. */
+/* Go on to the next unit. Bytes after the last unit that begin no extension are ignored. */
 int lw_fits_next(struct lw_fits_walk *walk, struct lw_error *err)
 {
     struct lw_fits_unit *const last = walk->unit;

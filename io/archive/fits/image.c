@@ -86,8 +86,8 @@ static enum lw_number number_of(int bitpix)
     }
 }
 
-/* Section 4.4.2: the value is BZERO + BSCALE x number, integers equal to BLANK are none. Unsigned 16-bit and signed 8-bit integers
- * are stored about the middle of their range. */
+/* Find the stored type (section 4.4.2): the value is BZERO + BSCALE x number, and an integer equal to BLANK has none. Unsigned
+ * 16-bit and signed 8-bit integers are stored as signed and unsigned ones with half the range added. */
 static void find_values(const struct lw_fits_unit *unit, int bitpix, struct lw_values *values)
 {
     double scale = 1, zero = 0;
@@ -122,10 +122,10 @@ static int fail(const struct lw_fits_unit *unit, const char *file, const char *w
     return lw_fail(err, LW_EDATA, "'%s': the compressed image in unit %d %s", file, unit->number, what);
 }
 
-/* Pixels of one tile at most: it is decoded as a whole. */
+/* Most pixels of a tile, which is decoded as a whole. */
 #define MOST_TILE_PIXELS ((int64_t)1 << 24)
 
-/* A tile is one row where nothing is said. */
+/* Find the tiles. The default tile is one row. */
 static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
 {
     int64_t all = 1;
@@ -149,7 +149,7 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
     return LW_OK;
 }
 
-/* ZNAMEi and ZVALi. */
+/* Find a parameter of the compression, in ZNAMEi and ZVALi. */
 static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
 {
     char text[72];
@@ -231,7 +231,7 @@ static int find_heap(const struct lw_fits_unit *unit, const char *file, struct l
     return LW_OK;
 }
 
-/* Section 10.2: floats are integers with a scale and a zero of each tile, unless ZQUANTIZ is NONE. */
+/* Find how floats are stored (section 10.2): as integers with a scale and a zero for each tile, unless ZQUANTIZ is NONE. */
 static void find_quantization(const struct lw_fits_unit *unit, struct lw_fits_tiling *out)
 {
     char text[72] = "";

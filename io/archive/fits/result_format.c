@@ -1,12 +1,11 @@
-/* result_format.c - FITS as one of the formats of results.
+/* result_format.c - write results as FITS files.
  *
- *     primary unit      the first dataset, where it is an array, and HISTORY of where the result comes from
+ *     primary unit      the first dataset, if it is an array; HISTORY with the origin of the result
  *     IMAGE extension   each further array, named after it
  *     BINTABLE          each table that grows, at the end of the file
  *
- * Headers are written and the file gets its full length before the first sample comes; numbers are big-endian, see struct
- * lw_extent. An array's own attributes and what its input says of itself become cards, and HISTORY where their names are no
- * keywords. */
+ * All headers are written, and the file gets its full length, before the first sample comes. Numbers are big-endian (struct
+ * lw_extent). Attributes of an array, and keywords taken over from the input, become cards, or HISTORY if no keyword fits. */
 #include "io/write/structure.h"
 
 #include "base/integers.h"
@@ -25,14 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of a header, generously. */
+/* Room for a header, generously. */
 #define HEADER_ROOM ((int64_t)1 << 20)
 
 static bool is_array(const struct lw_writer_dataset *dataset) { return dataset->n_columns == 0; }
 
 /* ---- types ------------------------------------------------------------------------------------------------------------- */
 
-/* As FITS stores a scalar: BITPIX 0, not at all; integers whose sign FITS has not are stored about `middle`. */
+/* FITS' form of a scalar type. BITPIX 0: there is none. Integers whose sign FITS lacks are stored less `middle`. */
 struct stored {
     int bitpix;
     double middle;
@@ -59,7 +58,7 @@ static int check_dataset(const struct lw_writer_dataset *dataset, struct lw_erro
     return LW_OK;
 }
 
-/* More than any disk has where the product does not fit. */
+/* Return the bytes of an array; INT64_MAX, more than any disk has, if they overflow. */
 static int64_t array_bytes(const struct lw_writer_dataset *dataset)
 {
     int64_t bytes = (int64_t)lw_type_bytes(dataset->type);
@@ -82,7 +81,7 @@ static int64_t room(const struct lw_writer_spec *spec)
 
 /* ---- headers ----------------------------------------------------------------------------------------------------------- */
 
-/* "/convolved" is CONVOLVED. */
+/* Put the name of a dataset: "/convolved" becomes CONVOLVED. */
 static void put_name(struct lw_fits_cards *cards, const char *path)
 {
     char name[64];
@@ -118,7 +117,7 @@ static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_d
     }
 }
 
-/* @param dataset  the array in the unit; NULL: there is none */
+/* @param dataset  the array in the unit; NULL: none */
 static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, bool is_primary)
 {
     const int n_dims = dataset ? dataset->n_dims : 0;
@@ -165,12 +164,12 @@ static int make_array_header(const struct lw_writer_dataset *dataset, const stru
 
 /* ---- create, check --------------------------------------------------------------------------------------------------- */
 
-/* Where the units of the arrays lie. */
+/* Places of the arrays' units in the file. */
 struct layout {
-    struct lw_fits_cards *headers;      /* [n_headers] */
-    int64_t *offsets;                   /* of the headers */
+    struct lw_fits_cards *headers;      /* headers of the units, [n_headers] */
+    int64_t *offsets;                   /* first byte of each header */
     int n_headers;
-    int64_t end;                        /* of the file */
+    int64_t end;                        /* length of the file */
 };
 
 static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int64_t offset)
@@ -199,7 +198,7 @@ static int add_unit(struct layout *layout, const struct lw_writer_dataset *datas
     return LW_OK;
 }
 
-/* The primary unit has no data where the first dataset is a table. */
+/* Plan the file. The primary unit has no data if the first dataset is a table. */
 static int plan_layout(const struct lw_writer_spec *spec, struct lw_extent *extents, struct layout *layout, struct lw_error *err)
 {
     int rc = LW_OK;
@@ -321,7 +320,7 @@ static int make_table_header(const struct lw_growing *table, struct lw_fits_card
     return lw_fits_cards_finish(cards, err);
 }
 
-/* All columns have 8 bytes. */
+/* Write the rows, sorted. Each column has 8 bytes. */
 static int write_rows(const struct lw_result_file *result, struct lw_growing *table, int64_t offset, struct lw_error *err)
 {
     enum { BLOCK = 4096 };
@@ -342,7 +341,7 @@ static int write_rows(const struct lw_result_file *result, struct lw_growing *ta
     return rc;
 }
 
-/* Behind the end of the file, which then has its new length. */
+/* Append a table to the file. */
 static int add_table(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
 {
     struct lw_fits_cards cards;

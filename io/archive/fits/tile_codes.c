@@ -8,15 +8,15 @@
 
 /* ---- bits ------------------------------------------------------------------------------------------------------------ */
 
-/* Bits of a code, the highest of each byte first. */
+/* Bits of a code, the highest bit of each byte first. */
 struct bits {
     const unsigned char *at, *end;
-    uint64_t held;              /* read and not taken, the next one highest; zeros behind them */
-    int n;                      /* that are held */
-    bool is_over;               /* more were taken than there are: those are 0 */
+    uint64_t held;              /* bits read but not taken, the next one highest; zeros after them */
+    int n;                      /* number of bits held */
+    bool is_over;               /* more bits were taken than there are; the missing ones are 0 */
 };
 
-/* At least 32, as long as there are so many. */
+/* Hold at least 32 bits, or all that are left. */
 static void fill(struct bits *bits)
 {
     while (bits->n <= 56 && bits->at < bits->end) {
@@ -25,7 +25,7 @@ static void fill(struct bits *bits)
     }
 }
 
-/* @param count  up to 32 */
+/* Take the next bits. @param count  0 to 32 */
 static inline uint32_t take(struct bits *bits, int count)
 {
     fill(bits);
@@ -41,7 +41,7 @@ static inline uint32_t take(struct bits *bits, int count)
 
 /* ---- Rice ------------------------------------------------------------------------------------------------------------ */
 
-/* Zeros before the next one, which is taken, too. */
+/* Count the zeros before the next one; both are taken. */
 static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
 {
     *out = 0;
@@ -60,9 +60,9 @@ static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
     return *out <= most;
 }
 
-/* What the width of pixels fixes. */
+/* Constants of Rice's code for one width of pixels. */
 struct width {
-    int bits, fs_bits, fs_raw;          /* fs_raw: differences stand as they are */
+    int bits, fs_bits, fs_raw;          /* fs of fs_raw: differences are stored as they are */
     uint32_t mask;
 };
 
@@ -104,13 +104,13 @@ bool lw_rice_decode(const unsigned char *code, int64_t bytes, int pixel_bytes, i
 
 /* ---- PLIO ------------------------------------------------------------------------------------------------------------ */
 
-/* A word is an instruction, of 4 bits, and a number. */
+/* A word has an instruction of 4 bits and a number of 12 bits. */
 enum { ZEROS, SET_HIGH, RAISE, LOWER, VALUES, ZEROS_AND_VALUE, RAISE_AND_PUT, LOWER_AND_PUT };
 
 struct line {
     const unsigned char *code;
     int64_t n_words;
-    int64_t n, at;              /* pixels, and those that are made */
+    int64_t n, at;              /* pixels in all, and pixels made */
     uint32_t value;
     int32_t *pixels;
 };
@@ -127,7 +127,7 @@ static void put_run(struct line *line, int64_t count, int instruction)
     line->at = end;
 }
 
-/* @param i  of the word; set to that of the next one */
+/* Carry out the instruction in word i. @param i  set to the index of the next word */
 static bool obey(struct line *line, int64_t *i)
 {
     const unsigned word = word_at(line, *i);
@@ -161,7 +161,7 @@ static bool obey(struct line *line, int64_t *i)
     return true;
 }
 
-/* The old header has its length in word 2, the new one in words 3 and 4, and its own length in word 1. */
+/* Decode a line list. The old header has the length in word 2; the new one in words 3 and 4, and its own length in word 1. */
 bool lw_plio_decode(const unsigned char *code, int64_t bytes, int64_t n, int32_t *pixels)
 {
     enum { OLD_HEADER = 3, LEAST_WORDS = 3, NEW_WORDS = 5 };
@@ -188,7 +188,7 @@ bool lw_plio_decode(const unsigned char *code, int64_t bytes, int64_t n, int32_t
 
 enum { HEADER_BYTES = 25, MOST_PLANES = 40, FULL = 0xf };
 
-/* Four bits in Huffman's code: those with a single 1 are the most common. */
+/* Take four bits in Huffman's code, where quads with a single 1 have the shortest codes. */
 static unsigned char take_quad(struct bits *bits)
 {
     static const struct {
@@ -208,7 +208,7 @@ static unsigned char take_quad(struct bits *bits)
     return 0;
 }
 
-/* Part of the coefficients: rows of `pitch` numbers. */
+/* A quadrant of the coefficients, as rows that are `pitch` numbers apart. */
 struct quadrant {
     uint64_t *at;
     int64_t pitch, rows, columns;
@@ -222,13 +222,13 @@ static int levels_of(int64_t rows, int64_t columns)
     return levels;
 }
 
-/* A length of an array at a level of a tree or transform, of what it is at level 0: an empty one has a root, too. */
+/* Return the length of an array of n at a level of the tree or transform. It is 1 at least: an empty array has a root, too. */
 static int64_t length_at(int64_t n, int level)
 {
     return lw_max64(1, lw_divide_up(n, (int64_t)1 << level));
 }
 
-/* The quads of a plane, [rows / 2 x columns / 2], down from the root of its tree. @param columns, rows  of the quadrant */
+/* Take the quads of a plane of rows x columns, [rows / 2 x columns / 2], down from the root of its tree. */
 static void take_tree(struct bits *bits, int64_t rows, int64_t columns, unsigned char *quads, unsigned char *above)
 {
     quads[0] = take_quad(bits);
@@ -253,11 +253,11 @@ static void put_plane(const unsigned char *quads, const struct quadrant *quadran
         }
 }
 
-/* Planes from the highest bit on; each is a tree, or quads one by one where that is shorter. */
+/* Take the planes of a quadrant, highest bit first. Each is a tree, or single quads if these are shorter. */
 static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, int n_planes, unsigned char *scratch)
 {
     const int64_t n = (quadrant->rows + 1) / 2 * ((quadrant->columns + 1) / 2);
-    unsigned char *const above = scratch + lw_max64(n, (quadrant->rows + quadrant->columns) / 2 + 1);     /* of an empty one, too */
+    unsigned char *const above = scratch + lw_max64(n, (quadrant->rows + quadrant->columns) / 2 + 1);     /* n may be 0 */
     for (int plane = n_planes - 1; plane >= 0; plane--) {
         const uint32_t way = take(bits, 4);
         if ((way != 0 && way != FULL) || bits->is_over)
@@ -277,10 +277,10 @@ static bool take_quadrant(struct bits *bits, const struct quadrant *quadrant, in
 static bool is_negative(uint64_t value) { return (int64_t)value < 0; }
 static uint64_t shifted(uint64_t value, int by) { return (uint64_t)((int64_t)value >> by); }
 
-/* What the passes round to: multiples of a power of two, away from zero at the half. */
+/* Rounding to multiples of a power of two; halves are rounded away from zero. */
 struct rounding {
     uint64_t bit;
-    uint64_t half;              /* of it; 0: nothing is rounded */
+    uint64_t half;              /* half of `bit`; 0: nothing is rounded */
 };
 
 static uint64_t rounded(uint64_t value, struct rounding to)
@@ -295,7 +295,7 @@ static struct rounding rounding_of(int power)
                      : (struct rounding){(uint64_t)1 << power, power > 0 ? (uint64_t)1 << (power - 1) : 0};
 }
 
-/* The first half of the elements to the even places, the second to the odd ones. */
+/* Move the first half of the elements to the even places, the second half to the odd ones. */
 static void unshuffle(uint64_t *at, int64_t n, int64_t step, uint64_t *second)
 {
     const int64_t half = (n + 1) / 2;
@@ -309,8 +309,8 @@ static void unshuffle(uint64_t *at, int64_t n, int64_t step, uint64_t *second)
 
 static uint64_t toward_zero(uint64_t value, uint64_t by) { return is_negative(value) ? value + by : value - by; }
 
-/* The sum h0 and the differences along rows, columns and both, of 2 x 2 places, to their values. What was dropped of the sums'
- * lowest bits is in those of the differences. @param power  of the bits that both differences are multiples of */
+/* Turn 2 x 2 places, the sum h0 and the differences along rows, columns and both, into values. The lowest bits that the sum has
+ * lost are those of the differences. @param power  both differences are multiples of 2^power */
 static void invert_four(uint64_t *at, int64_t pitch, int power, int shift)
 {
     const struct rounding one = rounding_of(power + 1), none = rounding_of(power);
@@ -327,7 +327,7 @@ static void invert_four(uint64_t *at, int64_t pitch, int power, int shift)
     at[0] = shifted(h0 - hx - hy + hc, shift);
 }
 
-/* Two places at an odd end, `step` apart. */
+/* Turn sum and difference at an odd end into two values, `step` apart. */
 static void invert_two(uint64_t *at, int64_t step, int power, int shift)
 {
     const struct rounding one = rounding_of(power + 1);
@@ -398,7 +398,7 @@ bool lw_hcompress_decode(const unsigned char *code, int64_t bytes, int64_t n, in
     struct bits bits = {.at = code + HEADER_BYTES, .end = code + bytes};
     if (!take_coefficients(&bits, planes, rows, columns, a, scratch))
         return false;
-    take(&bits, bits.n % 8);            /* signs begin with a byte of their own */
+    take(&bits, bits.n % 8);            /* signs begin at a new byte */
     for (int64_t i = 0; i < n; i++)
         if (a[i] != 0 && take(&bits, 1))
             a[i] = -a[i];

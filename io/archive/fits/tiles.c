@@ -1,4 +1,4 @@
-/* tiles.c - samples of images that are compressed by tiles: found, decoded and put to their places. */
+/* tiles.c - read samples of tiled images: find the tiles of a box, decode them, and copy their samples. */
 #include "io/archive/fits/image.h"
 
 #include "base/integers.h"
@@ -15,32 +15,32 @@
 
 enum { N_RANDOM = 10000, MOST_NUMBER_BYTES = 8 };
 
-/* Larger tiles are decoded one at a time. */
+/* Tiles larger than this are decoded one at a time. */
 #define SMALL_PIXELS ((int64_t)1 << 16)
 
-/* A thread's place to decode a tile. */
+/* Memory in which one thread decodes a tile. */
 struct place {
     struct lw_gunzip *gunzip;
-    unsigned char *code;                /* as read */
-    unsigned char *bytes;               /* as decompressed */
+    unsigned char *code;                /* code of the tile */
+    unsigned char *bytes;               /* the code, decompressed */
     int32_t *integers;
-    char *numbers;                      /* of the image's own type, in this machine's byte order */
-    int64_t tile;                       /* the one that they are of; -1: none */
+    char *numbers;                      /* decoded numbers, of the image's stored type, in this machine's byte order */
+    int64_t tile;                       /* index of the decoded tile; -1: none */
 };
 
 struct lw_fits_tiles {
     int fd;
     struct lw_fits_tiling tiling;
     struct lw_values values;
-    int n_dims;                         /* of boxes: slower axes have length 1 */
+    int n_dims;                         /* dimensions of a box; slower axes of the image have length 1 */
     float *random;                      /* [N_RANDOM]; NULL: no dither */
-    pthread_mutex_t lock;               /* of `shared` */
-    struct place *shared;               /* of large tiles; NULL: each read has a place of its own */
+    pthread_mutex_t lock;               /* guards `shared` */
+    struct place *shared;               /* place for large tiles; NULL: each read has its own place */
 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------------ */
 
-/* Bytes that the code of a tile may take: what cannot be compressed grows a little. */
+/* Return the most bytes of a tile's code. Pixels that cannot be compressed grow a little. */
 static int64_t most_code_bytes(const struct lw_fits_tiling *tiling)
 {
     return tiling->tile_pixels * MOST_NUMBER_BYTES * 5 / 4 + 4096;
@@ -83,7 +83,7 @@ static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "tile %" PRId64 " %s", tile + 1, what);
 }
 
-/* What the table has of a tile in one of the columns. */
+/* Read the table's cell of a tile in one column. */
 static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, unsigned char *cell,
                      int bytes, struct lw_error *err)
 {
@@ -91,7 +91,7 @@ static int read_cell(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return lw_bytes_read(tiles->fd, cell, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
 }
 
-/* Where the code of a tile is by one of the columns, if there is some; 0 bytes: none. A descriptor is count and offset. */
+/* Find the code of a tile by one of the columns; 0 bytes: that column has none. A descriptor is a count and an offset. */
 static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset,
                      int64_t *bytes, struct lw_error *err)
 {
@@ -113,7 +113,7 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
     return LW_OK;
 }
 
-/* Big-endian numbers of the tile, of any width that fits their count, to place->bytes. */
+/* Decompress a tile's big-endian numbers into place->bytes. Their width follows from their count. */
 static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width,
                   struct lw_error *err)
 {
@@ -131,7 +131,7 @@ static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int
         return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
     if (code != LW_TILE_GZIP_2 || *width == 1)
         return LW_OK;
-    /* The first bytes of all numbers stand first, then the second ones, and so on. */
+    /* GZIP_2: the first bytes of all numbers come first, then all second bytes, and so on. */
     for (int b = 0; b < *width; b++)
         for (int64_t i = 0; i < n; i++)
             place->numbers[i * *width + b] = (char)place->bytes[b * n + i];
@@ -170,7 +170,7 @@ static int decode_integers(const struct lw_fits_tiles *tiles, struct place *plac
     return LW_OK;
 }
 
-/* To the width of the image's integers. */
+/* Convert the decoded integers to the image's stored type. */
 static void narrow(const struct lw_fits_tiles *tiles, struct place *place, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place,
 
 /* ---- floats from integers ---------------------------------------------------------------------------------------------- */
 
-/* Section 10.2.1 and appendix I: Park and Miller's generator, and a walk through its numbers for each tile. */
+/* Make the random numbers of dithering by Park and Miller's generator (section 10.2.1, appendix I). */
 static float *make_random(struct lw_error *err)
 {
     float *const random = lw_alloc_array(N_RANDOM, sizeof *random, "random numbers", err);
@@ -214,6 +214,7 @@ static float *make_random(struct lw_error *err)
     return random;
 }
 
+/* A walk through the random numbers from a place that `start` gives; at their end a new walk begins, with the next start. */
 struct walk {
     const float *random;
     int start, at;
@@ -279,7 +280,7 @@ static int scale_integers(const struct lw_fits_tiles *tiles, struct place *place
     return LW_OK;
 }
 
-/* By the first of the columns that has a code of the tile. */
+/* Decode a tile from the first column that has a code of it. */
 static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
@@ -311,11 +312,11 @@ struct wanted {
     int64_t first[LW_TILING_MOST_AXES], step[LW_TILING_MOST_AXES], count[LW_TILING_MOST_AXES];
 };
 
-/* Of a tile its pixels [first, end) of each axis; and the elements [low, high) of a box that lie in it. */
+/* A tile's pixels [first, end) along each axis, and the elements [low, high) of a box that lie in the tile. */
 struct extent {
     int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES], low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES];
-    int64_t n;                  /* pixels */
-    int64_t rows;               /* of those elements, along axis 1; 0: none lies in it */
+    int64_t n;                  /* pixels of the tile */
+    int64_t rows;               /* rows of these elements along axis 1; 0: the tile has none */
 };
 
 static struct extent extent_of(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t tile)
@@ -336,7 +337,7 @@ static struct extent extent_of(const struct lw_fits_tiling *tiling, const struct
     return extent;
 }
 
-/* Rows of the tile, along axis 1, to where their samples go. */
+/* Copy the wanted samples of a tile to their places, row by row along axis 1. */
 static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent,
                       const char *numbers)
 {
@@ -360,7 +361,7 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
     }
 }
 
-/* Tile number i of those from the box's first to its last one. @return  its number in the table */
+/* Return the index in the table of tile i of those between the box's first tile and its last; -1: there are no more. */
 static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t i)
 {
     int64_t tile = 0, pitch = 1;

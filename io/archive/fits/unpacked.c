@@ -1,4 +1,4 @@
-/* unpacked.c - a FITS file open for reading: as it is, or what comes out of gzip, in memory. */
+/* unpacked.c - open a FITS file for reading: as it is, or, if it is gzipped, unpacked into memory. */
 #include "io/archive/fits/header.h"
 
 #include "base/file.h"
@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of what comes out of one file. */
+/* Most bytes that one file may unpack to. */
 #define MOST_UNPACKED ((int64_t)4 << 30)
 
-/* A byte of deflate's becomes 1032 at most; a stored block, of 64 KiB at most, is decoded at once. gzip adds 18 bytes. */
+/* A byte of deflate's code becomes at most 1032 bytes. Stored blocks, up to 64 KiB, are decoded as a whole. gzip adds 18 bytes. */
 enum { MOST_RATIO = 1032, HEAD_BYTES = 128 << 10, LEAST_ROOM = 128 << 10, LEAST_PACKED = 18 };
 
 static const char first[] = "SIMPLE  =";
@@ -43,7 +43,7 @@ static int fail_memory(const char *file, int64_t bytes, struct lw_error *err)
                    strerror(errno));
 }
 
-/* Pages are reserved, so that there is an error where there are none. */
+/* Grow the memory. Pages are reserved, so that a lack of memory is an error here. */
 static int grow(const char *file, struct target *target, int64_t room, struct lw_error *err)
 {
     if (target->memory)
@@ -59,11 +59,11 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
     return LW_OK;
 }
 
-/* Members follow each other; what follows the last one and is none is left out, as gzip does. */
+/* Unpack all members of a file. As in gzip, bytes after the last member are ignored. */
 static int unpack_members(const char *file, const unsigned char *packed, int64_t n, struct lw_gunzip *gunzip, struct target *target,
                           struct lw_error *err)
 {
-    /* The first guess is what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
+    /* The first guess is the size that the last member gives, modulo 2^32, but at most MOST_RATIO times the packed bytes. */
     const int64_t told = lw_min64((int64_t)lw_field_unsigned(packed + n - 4, 4, false), MOST_UNPACKED);
     int rc = grow(file, target, lw_max64(LEAST_ROOM, lw_min64(told, n * MOST_RATIO)), err);
     for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
@@ -105,12 +105,12 @@ static int unpack(const char *file, const unsigned char *packed, int64_t n, stru
     return rc;
 }
 
-/* @param fd  the packed file's, which is replaced */
+/* @param fd  descriptor of the packed file; replaced by that of the memory */
 static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_error *err)
 {
     struct target target = {.fd = -1};
     const int64_t n = *bytes;
-    /* Memory that goes back to the system, whatever its size: it is in no plan. */
+    /* mmap, because this memory goes back to the system at once: no plan counts it. */
     void *const packed = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (packed == MAP_FAILED)
         return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes of '%.600s': %s", n, file, strerror(errno));
@@ -146,7 +146,7 @@ int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, s
     return rc;
 }
 
-/* Of a packed file what the decoder has made until the head of the file ends, or its room is full. */
+/* Find whether a file begins with SIMPLE. A packed file is unpacked until the end of `head`, or until `start` is full. */
 int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
 {
     struct lw_gunzip *gunzip = NULL;

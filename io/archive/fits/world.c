@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A keyword taken apart: "CD1_2A" is CD, 1, 2 and the letter of an alternative description, and so is "CD001002A". */
+/* The parts of a keyword: "CD1_2A" or "CD001002A" is root CD, numbers 1 and 2, and the letter of an alternative description. */
 struct parts {
     char root[8];
     int n_numbers;
@@ -16,11 +16,11 @@ struct parts {
     char letter;                /* 0: none */
 };
 
-/* How the result carries a keyword. */
+/* What happens to a keyword in the result. */
 enum fate {
-    MOVED,                      /* the result has it, in the same words or in others */
+    MOVED,                      /* put, changed if necessary */
     BY_TABLE,                   /* left out: it needs a table */
-    BY_PIXELS,                  /* left out: it is of the input's pixels */
+    BY_PIXELS,                  /* left out: it refers to the input's pixels */
     N_FATES
 };
 
@@ -36,7 +36,7 @@ static bool take_number(const char **at, int *number)
     return true;
 }
 
-/* Roots: letters, of SIP with the "_" before the first number. */
+/* Split a keyword. A root is letters; SIP's roots include the "_" before the first number. */
 static bool take_apart(const char *keyword, struct parts *out)
 {
     const char *at = keyword + strspn(keyword, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -64,7 +64,7 @@ static bool take_apart(const char *keyword, struct parts *out)
     return *at == '\0';
 }
 
-/* Of an axis as FITS counts it; an axis that the image has not stays as it is. */
+/* Return `every` of an axis by FITS' number, or 1 if the image has no such axis. */
 static double every_of(const struct lw_writer_dataset *dataset, int axis)
 {
     return axis >= 1 && axis <= dataset->n_dims ? dataset->map.every[dataset->n_dims - axis] : 1;
@@ -83,9 +83,9 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-/* ---- what is moved ------------------------------------------------------------------------------------------------------ */
+/* ---- keywords that are adapted ------------------------------------------------------------------------------------------ */
 
-/* Sizes of pixels, or parts of the sky that they span, in whatever unit; of an axis, 0: of both, which are thinned out alike. */
+/* Return the axis of a keyword for the size of pixels, in any unit; 0: both axes, thinned out alike; -1: no such keyword. */
 static int find_pixel_size(const char *keyword)
 {
     static const struct {
@@ -99,10 +99,10 @@ static int find_pixel_size(const char *keyword)
     return -1;
 }
 
-/* Pixel p of a plate of the Digitized Sky Survey covers (p - 1 + CNPIX) to (p + CNPIX) times its size. */
+/* Adapt the number of a keyword. CNPIX: pixel p of a plate covers (p - 1 + CNPIX) to (p + CNPIX) times the size of a pixel. */
 static double move_number(const char *keyword, const struct parts *parts, const struct lw_writer_dataset *dataset, double value)
 {
-    /* The largest corrections by the polynomials of SIP, in pixels. */
+    /* Largest corrections by SIP's polynomials, in pixels. */
     static const char *const polynomials_limits[] = {"A_DMAX", "B_DMAX", "AP_DMAX", "BP_DMAX", NULL};
     const int i = parts->numbers[0], j = parts->numbers[1], size = find_pixel_size(keyword);
     const double every_i = every_of(dataset, i), every_j = every_of(dataset, j);
@@ -126,7 +126,7 @@ static double move_number(const char *keyword, const struct parts *parts, const 
     return is_one_of(keyword, polynomials_limits) ? value / every_of(dataset, 1) : value;
 }
 
-/* ---- what is left out --------------------------------------------------------------------------------------------------- */
+/* ---- keywords that are left out ----------------------------------------------------------------------------------------- */
 
 static const struct lw_attribute *find_carried(const struct lw_writer_dataset *dataset, const char *name)
 {
@@ -136,7 +136,7 @@ static const struct lw_attribute *find_carried(const struct lw_writer_dataset *d
     return NULL;
 }
 
-/* Whether the coordinate that a keyword describes is looked up in a table: its CTYPEi ends with -TAB. */
+/* Return whether a keyword describes a coordinate from a table: its CTYPEi ends with -TAB. */
 static bool is_tabular(const struct lw_writer_dataset *dataset, const struct parts *parts)
 {
     static const char *const roots[] = {"CTYPE", "CUNIT", "CRVAL", "CDELT", "CNAME", "CRDER", "CSYER", "CD", "PC", "PS", "PV",
@@ -159,7 +159,7 @@ static bool is_distortion(const char *keyword, const struct parts *parts)
     return parts->n_numbers == 1 && is_one_of(parts->root, numbered);
 }
 
-/* One keyword of the input as it is for the result. @param out  set whatever the outcome */
+/* Adapt one keyword of the input to the result. @param out  always set */
 static enum fate move(const struct lw_attribute *attribute, const struct lw_writer_dataset *dataset, struct lw_attribute *out)
 {
     static const char *const sections[] = {"DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC", "OBJCTX", "OBJCTY", NULL};
@@ -187,10 +187,10 @@ static enum fate move(const struct lw_attribute *attribute, const struct lw_writ
     return MOVED;
 }
 
-/* ---- what the input leaves to defaults ------------------------------------------------------------------------------------ */
+/* ---- keywords that the input leaves to defaults --------------------------------------------------------------------------- */
 
-/* Whether the input has a keyword of an axis: a root, the axis and the letter of a description, "" for the first.
- * @param name  set */
+/* Return whether the input has a keyword of an axis: root, number of the axis, and letter of the description ("": the first).
+ * @param name  set to the keyword */
 static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, int axis, const char *letter, char name[40])
 {
     snprintf(name, 40, "%s%d%s", root, axis, letter);
@@ -215,7 +215,7 @@ static void put_default(struct lw_fits_cards *cards, const struct lw_writer_data
         lw_fits_put_attribute(cards, &moved);
 }
 
-/* Coordinates that the input leaves to their defaults: the reference pixel 0, the increment 1 (section 8.2); of IRAF's physical
+/* Put coordinates that the input leaves to defaults: reference pixel 0 and increment 1 (section 8.2); for IRAF's physical
  * coordinates, LTV 0 and the unit matrix. */
 static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
@@ -247,7 +247,7 @@ void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dat
         [BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
         [BY_PIXELS] = "they are of the input's pixels, and the result has others",
     };
-    char names[N_FATES][600] = {""};        /* as far as there is room */
+    char names[N_FATES][600] = {""};        /* names that do not fit are cut */
     struct lw_attribute moved;
     for (int a = 0; a < dataset->n_carried; a++) {
         const enum fate fate = move(&dataset->carried[a], dataset, &moved);
