@@ -1,4 +1,7 @@
-/* gather.c - the samples of a panel read into its raster. */
+/* gather.c - reads the samples of a panel into its raster, or an evenly spread part of them.
+ *
+ * plan() divides slow and fast dimension of the file into blocks: all samples if --read allows, else whole rows of the fast
+ * dimension, else a lattice of places. Blocks are read in batches of boxes, and each batch is added to the raster. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -7,43 +10,43 @@
 #include <math.h>
 
 enum {
-    BATCH_VALUES = 4 << 20,             /* that are read at a time */
+    BATCH_VALUES = 4 << 20,             /* values read at a time */
     BATCH_BOXES = 4096,
-    BLOCK_VALUES = 1 << 18,             /* of one of many blocks that are all samples */
-    PLACE_BYTES = 16 << 10,             /* that are counted for each place of a file, however few are read there */
-    LEAST_PLACES = 4096,                /* whatever they take */
-    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* the latter if they are at most so often what is to be read: */
+    BLOCK_VALUES = 1 << 18,             /* values of a block where blocks cover all samples */
+    PLACE_BYTES = 16 << 10,             /* least bytes that one place of a file costs, however few are read there */
+    LEAST_PLACES = 4096,                /* places that are read at any cost */
+    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* chunks read at any cost; up to ENOUGH_CHUNKS for MOST_TIMES the bytes */
     MOST_TIMES = 4,
 };
 
-/* How a subject is read. Channels are counted among those that are chosen. */
+/* How a subject is read. Channels are numbered among the chosen ones. */
 struct reading {
     struct lw_plot_subject *subject;
     struct lw_shown *shown;
     struct lw_thinning x, y;
-    struct lw_sample_box *boxes;        /* [BATCH_BOXES] of a batch */
+    struct lw_sample_box *boxes;        /* boxes of a batch, [BATCH_BOXES] */
     int n_boxes;
-    int64_t n_values;                   /* in them */
+    int64_t n_values;                   /* values in these boxes */
     double *values;                     /* [BATCH_VALUES] */
     int64_t n_read;
 };
 
-/* A dimension, as its storage sees it: the slow or the fast one of the file. */
+/* A dimension as storage sees it, the slow or the fast one of the file. */
 struct extent {
     int64_t length, offset;
-    int64_t unit;                       /* samples that come together */
+    int64_t unit;                       /* samples that storage reads together */
     int64_t pixels;
-    int64_t blocks;                     /* to be read, of so many samples */
+    int64_t blocks;                     /* number of blocks to read, each of `block` samples */
     int64_t block;
 };
 
 static int64_t count_units(const struct extent *e) { return lw_divide_up(e->length, e->unit); }
 
-/* Places that can be told apart in the picture. */
+/* Blocks that can be told apart in the picture. */
 static int64_t wanted(const struct extent *e) { return lw_min64(count_units(e), e->pixels); }
 
-/* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. Large chunks are few, and few places make
- * no picture. There are fewer blocks than are wanted in both directions, by about the same factor. */
+/* Choose a lattice of places: each is a run of the fast dimension, or some chunks side by side. The blocks of both directions are
+ * reduced from those wanted by about the same factor. LEAST_CHUNKS holds because a few large chunks make no picture. */
 static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
 {
     const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
@@ -57,11 +60,12 @@ static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sam
     slow->blocks = lw_max64(lw_min64(most / fast->blocks, wanted(slow)), 1);
     slow->block = slow->unit;
     fast->block = lw_max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
-    if (fast->block >= fast->length / fast->blocks)             /* whole rows: as many as may be read */
+    if (fast->block >= fast->length / fast->blocks)             /* whole rows: read as many as allowed */
         slow->blocks = lw_max64(lw_min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
 }
 
-/* All of the fast dimension, where it is short enough to be read so often. @param row  bytes of it, for a unit of the slow one */
+/* Read whole rows of the fast dimension, if they are short enough.
+ * @param row  bytes of a row, for one unit of the slow dimension */
 static bool choose_rows(struct extent *slow, struct extent *fast, double row, int64_t most_bytes)
 {
     if (row * (double)wanted(slow) > (double)most_bytes)
@@ -73,7 +77,7 @@ static bool choose_rows(struct extent *slow, struct extent *fast, double row, in
     return true;
 }
 
-/* A part of so many samples at most is read in one. */
+/* Divide a dimension into blocks of at most `longest` samples. */
 static struct lw_thinning thin(const struct extent *e, int64_t longest)
 {
     struct lw_thinning t = lw_thinning_spread(e->length, e->offset, e->unit, e->blocks, e->block);
@@ -93,11 +97,11 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     x.unit = lw_min64(lw_subject_chunk(subject, subject->x), BATCH_VALUES);
     y.unit = lw_max64(lw_min64(lw_subject_chunk(subject, subject->y) / channels->step, BATCH_VALUES / x.unit), 1);
     y.offset = channels->begin / channels->step;
-    /* Channels between those that are chosen come with them, where they are the fast dimension. */
+    /* Where channels are the fast dimension, those between the chosen ones are read with them. */
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : channels->step);
     struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
-    /* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
+    /* Bytes that are read from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
     enum { PAGE = 4096 };
     const int64_t all = (is_x_fast ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
     const double row = (double)slow->unit * (double)lw_max64(count_units(fast) * fast->unit * sample, lw_min64(PAGE, all));
@@ -113,14 +117,14 @@ static void plan(struct reading *r, int most_rows, int most_columns, int64_t mos
     r->y = is_x_fast ? of_slow : of_fast;
 }
 
-/* The boxes are added in their order, so that sums are the same whatever thread is done first. */
+/* Boxes are added in order, so that sums do not depend on which thread is done first. */
 static int read_batch(struct reading *r, struct lw_error *err)
 {
     const int rc = lw_boxes_read(r->subject->samples, r->boxes, r->n_boxes, r->values, err);
     const double *values = r->values;
     const struct lw_plot_subject *const subject = r->subject;
     const struct lw_raster *const raster = &r->shown->raster;
-    /* Row i begins with channel i x n_channels / n_rows, rounded down, as columns do. */
+    /* Row i of the raster begins with channel i x n_channels / n_rows, rounded down, as columns do. */
     const struct lw_raster rows = {.n_columns = raster->n_rows, .length = r->y.length};
     const bool is_x_fast = lw_subject_is_x_fast(subject);
     for (int b = 0; b < r->n_boxes && rc == LW_OK; b++) {
@@ -155,7 +159,7 @@ static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struc
     return rc;
 }
 
-/* Where samples are left out, no more cells than blocks: each cell has some. */
+/* Where samples are left out, a dimension has no more cells than blocks, so that no cell is empty. */
 static int count_cells(const struct lw_thinning *t, int64_t most)
 {
     return (int)lw_min64(lw_min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
@@ -179,7 +183,7 @@ int lw_plot_gather(struct lw_plot *plot, struct lw_shown *shown, int n_panels, i
     r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err);
     r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err);
     int rc = r.values && r.boxes ? LW_OK : LW_ESYSTEM;
-    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* in the order of the file */
+    const bool is_x_fast = lw_subject_is_x_fast(r.subject);         /* blocks are read in the order of the file */
     const int64_t n_slow = is_x_fast ? r.y.n_blocks : r.x.n_blocks, n_fast = is_x_fast ? r.x.n_blocks : r.y.n_blocks;
     for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
         for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)

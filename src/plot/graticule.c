@@ -1,5 +1,5 @@
-/* graticule.c - each line is followed in small steps over the sky. A step is drawn where its middle lies amid its ends, so that
- * nothing crosses the picture where a projection cuts the sky open. */
+/* graticule.c - draws lines of the sky's coordinates over an image, with labels. Each line is followed over the sky in small steps.
+ * A step is drawn only if its middle lies amid its ends: no line crosses the picture where a projection cuts the sky open. */
 #include "plot/kinds.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 enum { LONGITUDE, LATITUDE };
 enum { MOST_LINES = 7, LATTICE = 33, N_LATTICE = LATTICE * LATTICE, N_STEPS = 400, N_POINTS = 2 * N_STEPS + 1 };
 
-/* What is shown of longitude or latitude, in degrees. */
+/* Range of longitude or latitude in the picture, in degrees. */
 struct range {
     double low, high;
-    double per_degree;          /* seconds of time or of arc */
-    double step_s;              /* between two lines */
+    double per_degree;          /* seconds of time, or of arc, per degree */
+    double step_s;              /* distance of two lines */
 };
 
 struct drawing {
@@ -30,7 +30,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* On a circle, all but the largest gap. */
+/* Find the range of the values. On a circle, it is the circle without the largest gap. */
 static void find_range(double *values, int n, double circle, struct range *range)
 {
     qsort(values, (size_t)n, sizeof *values, compare);
@@ -40,12 +40,12 @@ static void find_range(double *values, int n, double circle, struct range *range
             range->low = values[i];
             range->high = values[i - 1] + circle;
         }
-    const double room = (range->high - range->low) / 16;        /* for what lies between the pixels that were looked at */
+    const double room = (range->high - range->low) / 16;        /* margin for what lies between the sampled pixels */
     range->low -= room;
     range->high += room;
 }
 
-/* The least usual step with which there are at most so many lines. */
+/* The least usual step that is not below `least_s`. */
 static double choose_step(double least_s)
 {
     static const double steps[] = {
@@ -58,7 +58,7 @@ static double choose_step(double least_s)
     return steps[s];
 }
 
-/* False: nothing that is shown lies on the sky. */
+/* Choose the range and step of lines. @return  false: nothing in the picture lies on the sky */
 static bool choose_lines(struct drawing *d)
 {
     struct lw_sky_point pixels[N_LATTICE], places[N_LATTICE];
@@ -87,7 +87,7 @@ static bool choose_lines(struct drawing *d)
 
 /* ---- labels ---------------------------------------------------------------------------------------------------------------- */
 
-/* "13h29m52.5s", "+47°11′40″": as many parts and digits as the step has. */
+/* Write "13h29m52.5s" or "+47°11′40″", with as many parts and digits as the step needs. */
 static void write_text(const struct range *range, int axis, double value_s, char *text, size_t size)
 {
     const bool is_hours = range->per_degree < 3600;
@@ -103,10 +103,10 @@ static void write_text(const struct range *range, int axis, double value_s, char
         snprintf(text + used, size - (size_t)used, "%02lld.%0*lld%s", whole % 60, digits, all % second, is_hours ? "s" : "″");
 }
 
-/* False: another one of its side is near. */
+/* Add a label. @return  false: another label of its side is too near */
 static bool add_label(struct lw_graticule *graticule, const struct lw_graticule_label *label)
 {
-    const double room[2] = {7 * (double)strlen(label->text), 14};       /* in the picture's pixels, about */
+    const double room[2] = {7 * (double)strlen(label->text), 14};       /* roughly, in the picture's pixels */
     bool is_free = graticule->n_labels < LW_GRATICULE_MOST_LABELS;
     for (int l = 0; l < graticule->n_labels && is_free; l++) {
         const struct lw_graticule_label *const other = &graticule->labels[l];
@@ -119,7 +119,7 @@ static bool add_label(struct lw_graticule *graticule, const struct lw_graticule_
     return is_free;
 }
 
-/* Where the step crosses an edge: at `value` of `axis`. */
+/* Find where a step crosses the edge `value` of `axis`. @return  false: it does not */
 static bool find_crossing(const struct lw_sky_point *p, int axis, double value, double at[2])
 {
     const double t = (value - p[0].at[axis]) / (p[2].at[axis] - p[0].at[axis]);
@@ -135,7 +135,7 @@ static bool is_inside(const struct lw_graticule *view, const double at[2])
     return at[0] >= view->low[0] && at[0] <= view->high[0] && at[1] >= view->low[1] && at[1] <= view->high[1];
 }
 
-/* Two points of a line and the one between them. */
+/* Whether a step is drawn. @param p  its ends, 0 and 2, and the point between them, 1 */
 static bool is_drawn(const struct drawing *d, const struct lw_sky_point *p)
 {
     const double x = (p[2].at[0] - p[0].at[0]) / 2, y = (p[2].at[1] - p[0].at[1]) / 2;
@@ -143,8 +143,7 @@ static bool is_drawn(const struct drawing *d, const struct lw_sky_point *p)
            (is_inside(d->graticule, p[0].at) || is_inside(d->graticule, p[2].at));
 }
 
-/* Longitudes have their label at the top if they get there, latitudes at the right; lines that have no room at either, on their
- * middle. */
+/* Label a line: a longitude at the top edge, a latitude at the right edge, a line without room at either on its middle. */
 static void put_label(struct drawing *d, int axis, double value_s, struct lw_graticule_label labels[3], const bool is_there[3])
 {
     const struct range *const range = &d->ranges[axis];
@@ -159,7 +158,7 @@ static void put_label(struct drawing *d, int axis, double value_s, struct lw_gra
     }
 }
 
-/* The line along which longitude or latitude (`axis`) is so many seconds. */
+/* Draw the line on which longitude or latitude (`axis`) is value_s seconds. */
 static void draw_line(struct drawing *d, int axis, double value_s)
 {
     const struct range *const along = &d->ranges[1 - axis];
@@ -242,7 +241,7 @@ static void write_labels(const struct lw_graticule *graticule, const double firs
     }
 }
 
-/* White lines within darker ones are seen on any colour. */
+/* White lines within darker ones are visible on any colour. */
 void lw_graticule_plot(const struct lw_graticule *graticule, const double low[2], const double high[2], const char *below,
                        const char *above, const struct lw_script *script)
 {

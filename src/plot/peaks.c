@@ -1,6 +1,6 @@
-/* peaks.c - candidates: a disc for each, the larger the higher it stands above the noise. Over time and filter, or channel where
- * there is one filter; with one of both, over time and signal-to-noise ratio; those of images where they lie. Of more than can be
- * told apart, the strongest of each few pixels is shown. */
+/* peaks.c - draws the peaks of a table as discs: the stronger the larger. The axes are time and filter; with one filter, time and
+ * channel; with one of both, time and signal-to-noise ratio; for peaks in images, column and row. Where there are more peaks than
+ * can be told apart, only the strongest of a few pixels is shown. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -13,7 +13,7 @@
 
 enum { CELL_PIXELS = 4 };
 
-/* Columns of the table, and of images those that stand for them: the image counts as channel, and the row stands where time is. */
+/* Columns of the table. For images, `image` stands for the channel and the filter, `column` for x, `row` for the time. */
 enum { X, TIME, FILTER, CHANNEL, SNR, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
 static const char *const of_series[N_COLUMNS] = {"index", "time", "filter", "channel", "snr"};
 static const char *const of_images[N_IMAGE_COLUMNS] = {"column", "row", "image", "snr"};
@@ -25,20 +25,20 @@ struct peak {
 struct peaks {
     struct lw_plot *plot;
     bool is_image;
-    void (*visit)(struct peaks *p, const double *row);     /* of the rows that are chosen, in the pass under way */
+    void (*visit)(struct peaks *p, const double *row);     /* called for each chosen row, in the pass under way */
     struct lw_option_range channels;    /* -1: open */
-    double begin, end;                  /* of x, where it is limited; in what x is shown in */
-    double low[N_COLUMNS], high[N_COLUMNS];     /* of what is chosen */
+    double begin, end;                  /* --from and --to, seconds from the start of the signal; infinite: not given */
+    double low[N_COLUMNS], high[N_COLUMNS];     /* least and largest value of each column, over the chosen rows */
     int64_t count;
-    int by;                             /* the column that is y */
-    double x_zero;                      /* taken from times, so that they begin at the start of the signal */
-    char start[80];                     /* that start: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "" not known */
-    struct lw_notes *bank;              /* owned; of the filters; NULL: they are not named */
-    double view_low[2], view_high[2];   /* what is shown on x and y */
-    struct lw_graticule graticule;      /* of sources */
+    int by;                             /* column that is y */
+    double x_zero;                      /* subtracted from times, so that they begin at the start of the signal */
+    char start[80];                     /* start of the signal: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "": not known */
+    struct lw_notes *bank;              /* owned; notes of the filters' bank; NULL: filters are not named */
+    double view_low[2], view_high[2];   /* visible part of x and y */
+    struct lw_graticule graticule;      /* sky of a table of sources */
     struct lw_panels panels;
     int n_x, n_y;
-    struct peak *cells;                 /* [n_y x n_x], snr -1: none */
+    struct peak *cells;                 /* [n_y x n_x], strongest peak of each; snr -INFINITY: none */
 };
 
 static void visit_row(void *context, const double *row)
@@ -70,7 +70,7 @@ static void note_range(struct peaks *p, const double *row)
     p->count++;
 }
 
-/* Times of a signal whose rate is not known are all the same. */
+/* If the signal's rate is unknown, all times are equal, and x is the index. */
 static int x_column(const struct peaks *p) { return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X; }
 
 static void take(struct peaks *p, const double *row)
@@ -85,7 +85,7 @@ static void take(struct peaks *p, const double *row)
         *peak = (struct peak){x, row[p->by], row[SNR]};
 }
 
-/* The start of the signal, as the table has it: in UTC where that is known. */
+/* Read --from and --to, in the time scale of the table's start of the signal, in UTC where that is known. */
 static int limit_time(struct peaks *p, struct lw_error *err)
 {
     const struct lw_said *const notes = &p->plot->subject.notes->dataset;
@@ -109,7 +109,7 @@ static int limit_time(struct peaks *p, struct lw_error *err)
     return rc;
 }
 
-/* What is shown on x and y: all that is chosen, and a little more. */
+/* Find the visible part of x and y: all chosen peaks, with a margin. */
 static void find_view(struct peaks *p)
 {
     const int x = x_column(p);
@@ -162,7 +162,7 @@ static int compare(const void *left, const void *right)
     return (a->snr > b->snr) - (a->snr < b->snr);
 }
 
-/* The strongest last, on top. @return  how many are shown */
+/* Write the peaks, the strongest last, on top. @return  how many are shown */
 static int64_t write_data(struct peaks *p, double factor)
 {
     const int64_t n = (int64_t)p->n_x * p->n_y;
@@ -182,7 +182,7 @@ static int64_t write_data(struct peaks *p, double factor)
     return shown;
 }
 
-/* Times are shown from the start of the signal on. */
+/* Label x. Times count from the start of the signal. @return  the factor from x to the unit of the label */
 static double label_x(const struct peaks *p, char *label, size_t size)
 {
     const char *unit;
@@ -197,7 +197,7 @@ static double label_x(const struct peaks *p, char *label, size_t size)
 
 /* ---- what filters are -------------------------------------------------------------------------------------------------- */
 
-/* What tells the filters of a bank apart, as the attributes of `lapwing filters` have it; bands by both edges. */
+/* Attributes of `lapwing filters` that tell the filters of a bank apart; bands have both edges. */
 static const struct {
     const char *attribute, *until, *label;
 } parameters[] = {
@@ -207,8 +207,8 @@ static const struct {
 };
 
 struct filter_names {
-    const char *label;                  /* NULL: filters are numbers */
-    struct lw_attribute values, until;  /* of the bank's notes */
+    const char *label;                  /* NULL: filters are numbered */
+    struct lw_attribute values, until;  /* borrowed from the bank's notes */
     bool is_band;
 };
 
@@ -227,7 +227,7 @@ static void find_names(struct peaks *p, const char *dataset, struct filter_names
     }
 }
 
-/* From the filters that the result holds, else from the file that they were read from. */
+/* Name the filters after the bank in the result, else after the file that the filters were read from. */
 static void name_filters(struct peaks *p, struct filter_names *names)
 {
     const struct lw_plot_subject *const subject = &p->plot->subject;
@@ -240,7 +240,7 @@ static void name_filters(struct peaks *p, struct filter_names *names)
         find_names(p, named, names);
 }
 
-/* Ticks with what the filters are in place of their numbers, of at most some twenty. */
+/* Put the filters' names at the ticks, at most some twenty. */
 static void write_names(const struct peaks *p, const struct filter_names *names)
 {
     enum { MOST_TICKS = 20 };

@@ -1,6 +1,7 @@
-/* picture.h - the file that a picture goes to, which bears its name only when it is complete; and gnuplot, which draws it, started
- * without a shell: it reads the text on its standard input and writes the picture to its standard output, both files that are open
- * already. */
+/* picture.h - the file of a picture, and gnuplot's process, which draws it.
+ *
+ * The file has its final name only when it is complete. gnuplot is started without a shell, with two open files: it reads its text
+ * from standard input and writes the picture to standard output. */
 #pragma once
 
 #include "base/error.h"
@@ -12,29 +13,31 @@
 struct lw_picture_file {
     const char *name;           /* borrowed */
     bool overwrite;
-    char *part;                 /* owned; the temporary name, NULL: there is no file */
+    char *part;                 /* owned; temporary name; NULL: there is no file */
     int fd;
 };
 
-/** What the name's ending asks for: .png, .pdf, .svg, .gp. LW_EUSAGE. */
+/** Return the kind of picture that a name's ending asks for: .png, .pdf, .svg, .gp. LW_EUSAGE. */
 int lw_picture_kind(const char *name, enum lw_picture *kind, struct lw_error *err);
 
-/** What --size says, "1200x800". LW_EUSAGE. */
+/** Read --size, "1200x800". LW_EUSAGE. */
 int lw_picture_parse_size(const char *text, int *width, int *height, struct lw_error *err);
 
-/** Make an empty file beside the name. LW_EIO: it exists and may not be overwritten, or its folder cannot be written. */
+/** Create an empty file with a temporary name beside `name`. LW_EIO: `name` exists and may not be overwritten, or the folder
+ * cannot be written. */
 int lw_picture_create(const char *name, bool overwrite, struct lw_picture_file *file, struct lw_error *err);
 
-/** Write the text itself. */
+/** Write gnuplot's text itself to the file (.gp). */
 int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_error *err);
 
-/** Give the file its name. LW_EIO; LW_ESYSTEM: it is empty. */
+/** Give the file its final name. LW_EIO; LW_ESYSTEM: the file is empty. */
 int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err);
-void lw_picture_discard(struct lw_picture_file *file);      /* unless it is published */
+void lw_picture_discard(struct lw_picture_file *file);      /* delete it, unless it is published */
 
-/** Whether gnuplot can be started. LW_ESYSTEM: it is not installed; names the package. */
+/** Check that gnuplot can be started. LW_ESYSTEM: it is not installed; the message names the package. */
 int lw_gnuplot_check(struct lw_error *err);
 
-/** Draw. LW_ESYSTEM: gnuplot fails; gives its reason.
- * @param script  written to so far; read from its beginning @param picture  descriptor of an empty file */
+/** Draw the picture. LW_ESYSTEM: gnuplot fails; the message has its reason.
+ * @param script  gnuplot's text, read from its beginning
+ * @param picture  descriptor of an empty file */
 int lw_gnuplot_draw(FILE *script, int picture, struct lw_error *err);

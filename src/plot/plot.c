@@ -63,7 +63,7 @@ const struct lw_option lw_plot_options[] = {
     {.name = NULL},
 };
 
-/* Without its folder. */
+/* The file's name without its folder. */
 static const char *base_of(const char *name)
 {
     const char *const slash = strrchr(name, '/');
@@ -72,7 +72,7 @@ static const char *base_of(const char *name)
 
 /* ---- the input of a result ----------------------------------------------------------------------------------------- */
 
-/* As the run named it, from here or from the result's folder. */
+/* Find the input's file by the name that the run gave, from here or from the result's folder. */
 static bool find_input(const struct lw_plot_subject *subject, char *name, size_t size)
 {
     const char *const input = lw_said_text(&subject->notes->file, "input");
@@ -110,7 +110,8 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     return lw_subject_open(name, &hints, &plot->input, err);
 }
 
-/* Unless it is asked for, an input that cannot be shown is none. That of a table of sources only tells where they lie. */
+/* An input that cannot be shown counts as none, unless the user asked for it. For a table of
+ * sources it only gives their places on the sky. */
 static int choose_input(struct lw_plot *plot, struct lw_error *err)
 {
     const bool is_given = lw_options_given(plot->given, "with-input");
@@ -132,7 +133,7 @@ void lw_plot_find_sources(const char *name, int n, struct lw_sky_point *places, 
 {
     const struct lw_subject_hints hints = {.axis = -1};
     struct lw_plot plot = {0};
-    struct lw_graticule g = {0};        /* from pixel 0, 0 to 1, 1 */
+    struct lw_graticule g = {0};        /* pixel 0, 0 to pixel 1, 1 */
     struct lw_error none;
     if (lw_subject_open(name, &hints, &plot.subject, &none) == LW_OK && open_input(&plot, &none) == LW_OK)
         lw_plot_open_sky(&plot, &plot.subject, (double[]){0, 0}, (double[]){1, 1}, &g, &none);
@@ -189,7 +190,7 @@ static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, stru
     return LW_OK;
 }
 
-/* The kind that is asked for must be one that such a dataset can be drawn as. */
+/* Refuse a --kind that the dataset cannot be drawn as. */
 static int settle_kind(struct lw_plot *plot, struct lw_error *err)
 {
     const struct lw_plot_subject *const subject = &plot->subject;
@@ -228,7 +229,7 @@ static int draw(struct lw_plot *plot, struct lw_picture_file *file, struct lw_er
                                                    : lw_gnuplot_draw(plot->script.file, file->fd, err);
 }
 
-/* What can fail for want of a name or a program does so before anything is read. */
+/* Options and gnuplot are checked, and the file is created, before anything is read. */
 static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
 {
     char title[4 * LW_MAX_PATH];
@@ -242,7 +243,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
         snprintf(title + length, sizeof title - length, " and %" PRId64 " more files", plot->n_files - 1);
     plot->script.title = title;
     if ((rc = settle_kind(plot, err)) || (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)))
-        return rc;              /* and there is no file */
+        return rc;              /* no file was created */
     const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
     plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (!plot->script.file)
@@ -257,7 +258,7 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     return rc;
 }
 
-/* LOW:HIGH, either of which may be left out. */
+/* Read LOW:HIGH, either of which may be left out. */
 static int read_limits(struct lw_plot *plot, struct lw_error *err)
 {
     const char *const text = lw_options_text(plot->given, "limits"), *const colon = text ? strchr(text, ':') : NULL;
@@ -313,7 +314,7 @@ done:
     return rc;
 }
 
-/* Files that are one axis: the ranks share the looking at them. */
+/* Draw several files that are one axis; all ranks share the looks at them. */
 static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subject_hints *hints, const struct lw_options *given,
                        struct lw_error *err)
 {
@@ -343,7 +344,7 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
     };
     struct lw_names found = {0};
     struct lw_dataset_info info;
-    struct lw_error none;           /* of a file that cannot be looked at, the plot itself says why */
+    struct lw_error none;           /* errors here are left to plot_alone, which meets and reports them again */
     int rc;
     if ((rc = lw_hints_take(given, &hints.file, err)) || (rc = lw_names_find(comm, names, &found, err)))
         return rc;

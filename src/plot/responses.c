@@ -1,4 +1,4 @@
-/* responses.c - a bank of filters: impulse responses above, magnitudes of the frequency responses below. */
+/* responses.c - draws a bank of filters: impulse responses above, magnitudes of the frequency responses below. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -20,7 +20,7 @@ struct bank {
     int n_filters;
     int64_t left_out;
     double *all;                        /* [filters x n_taps x parts] */
-    const double *taps;                 /* of the one that is drawn */
+    const double *taps;                 /* filter that is drawn, in `all` */
     double *work;
     int64_t points;
     double largest_db;
@@ -28,7 +28,7 @@ struct bank {
     struct lw_panels panels;
 };
 
-/* Brewer's Dark2, told apart also by many of those who see colours differently. */
+/* Brewer's Dark2, which many people with other colour vision can tell apart, too. */
 static const char *const colours[MOST_FILTERS] = {
     "#1b6ca8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444",
 };
@@ -66,13 +66,13 @@ static int read_taps(struct bank *bank, struct lw_error *err)
     return rc ? rc : lw_format_read_numbers(format, info, bank->all, err);
 }
 
-/* Complex taps: their magnitudes. */
+/* A complex tap is shown by its magnitude. */
 static double impulse(const struct bank *bank, int64_t m)
 {
     return bank->parts == 2 ? hypot(bank->taps[2 * m], bank->taps[2 * m + 1]) : bank->taps[m];
 }
 
-/* Of more taps than pixels, the least and the largest of each column, one after the other. */
+/* Write the impulse response. With more taps than pixels, each column shows its least and its largest tap, in their order. */
 static void write_impulse(struct bank *bank, double step)
 {
     FILE *const file = bank->plot->script.file;
@@ -92,7 +92,7 @@ static void write_impulse(struct bank *bank, double step)
     lw_script_data_end(&bank->plot->script);
 }
 
-/* Point k of the raster is frequency k / points; of complex taps, the upper half is that of negative frequencies. */
+/* Value k of `work` is at frequency k / points; for complex taps, the upper half has the negative frequencies. */
 static double response(const struct bank *bank, int64_t k) { return bank->work[(k + bank->points) % bank->points]; }
 
 static void write_response(struct bank *bank, double low, double high, double factor)
@@ -113,7 +113,7 @@ static void write_response(struct bank *bank, double low, double high, double fa
     lw_script_data_end(&bank->plot->script);
 }
 
-/* What tells one filter from the others: an attribute of the bank with a number for each. */
+/* Name a filter by what tells it from the others: an attribute of the bank with a number for each filter. */
 static void name_filter(const struct bank *bank, int f, char *text, size_t size)
 {
     static const struct {

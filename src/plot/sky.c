@@ -15,7 +15,7 @@ static int fail(int status, struct lw_error *err)
     return lw_fail(err, status == WCSERR_MEMORY ? LW_ESYSTEM : LW_EDATA, "WCSLIB says '%s'", wcs_errmsg[status]);
 }
 
-/* WCSAXES is left out, as WCSLIB makes room for as many axes as it says: the keywords' numbers tell it, too. */
+/* Write the keywords as FITS cards. WCSAXES is left out: WCSLIB would allocate as many axes as it says. */
 static int write_header(const struct lw_said *header, struct lw_fits_cards *cards, struct lw_error *err)
 {
     const int rc = lw_fits_cards_begin(cards, err);
@@ -30,10 +30,10 @@ static int write_header(const struct lw_said *header, struct lw_fits_cards *card
     return lw_fits_cards_finish(cards, err);
 }
 
-/* The two axes of the image without all others, where both are celestial. */
+/* Take the image's two axes without all others, if both are celestial. */
 static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_error *err)
 {
-    int axes[100] = {WCSSUB_CELESTIAL}, n_axes = 1, fixed[NWCSFIX], status;     /* keywords have room for 99 */
+    int axes[100] = {WCSSUB_CELESTIAL}, n_axes = 1, fixed[NWCSFIX], status;     /* keywords have room for 99 axes */
     wcsfix(0, NULL, all, fixed);
     if ((status = wcsset(all)) != 0)
         return fail(status, err);
@@ -50,7 +50,7 @@ static int take_celestial(struct wcsprm *all, struct lw_sky *sky, struct lw_erro
     return LW_OK;
 }
 
-/* Of several descriptions of the axes, the one without a letter. */
+/* Where the axes have several descriptions, take the one without a letter. */
 int lw_sky_open(const struct lw_said *header, struct lw_sky *sky, struct lw_error *err)
 {
     struct lw_fits_cards cards;
@@ -75,7 +75,7 @@ void lw_sky_close(struct lw_sky *sky)
     sky->wcs = NULL;
 }
 
-/* The longitude may be the second axis. */
+/* The longitude may be the second axis: then the two are swapped. */
 void lw_sky_find(const struct lw_sky *sky, bool is_back, int n, const struct lw_sky_point *from, struct lw_sky_point *to)
 {
     double in[2 * LW_SKY_MOST], out[2 * LW_SKY_MOST], plane[2 * LW_SKY_MOST], phi[LW_SKY_MOST], theta[LW_SKY_MOST];

@@ -1,4 +1,4 @@
-/* waterfall.c - values as colours: channels over the axis, and images, with lines of right ascension and declination. */
+/* waterfall.c - draws values as colours: channels over the axis, and images, with lines of the sky's coordinates. */
 #include "plot/kinds.h"
 
 #include "base/integers.h"
@@ -18,7 +18,7 @@ static int add_input(struct lw_plot *plot, struct lw_samples *images, struct lw_
                             plot->input.n_x);
     shown->y.begin = map.channels.begin + y->begin * map.channels.step;
     shown->y.step = y->step * map.channels.step;
-    if (shown->y.begin < 0)              /* of mode full, whose first rows lie before the input's */
+    if (shown->y.begin < 0)              /* mode full: the first rows lie before the input's first row */
         shown->y.begin += lw_divide_up(-shown->y.begin, shown->y.step) * shown->y.step;
     shown->y.end = lw_min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(shown->title, sizeof shown->title, "input: %.300s", plot->input.info.path);
@@ -47,14 +47,14 @@ static int choose(struct lw_plot *plot, struct lw_samples *images, struct lw_err
     return LW_OK;
 }
 
-/* On a logarithmic scale the magnitude counts. */
+/* A logarithmic scale shows the magnitude. */
 static double shown_value(const struct lw_plot *plot, const struct lw_shown *shown, int64_t cell)
 {
     const double value = lw_cell_value(&shown->raster.cells[cell], shown->show);
     return plot->is_log ? fabs(value) : value;
 }
 
-/* On a logarithmic scale the least colour stands for what has no logarithm. */
+/* Values below a logarithmic scale, 0 included, get its lowest colour. */
 static void write_data(struct lw_plot *plot, struct lw_shown *shown)
 {
     const struct lw_raster *const raster = &shown->raster;
@@ -78,8 +78,8 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
                             lw_panels_width(&plot->script, &images->panels), err);
     if (rc)
         return rc;
-    /* Values of both signs: the one farthest from zero where few samples share a cell, so that waves stay waves, and the rms value
-     * where many do, as a mean would only show that they cancel. Values of one sign: their mean. */
+    /* Values of both signs: where few samples share a cell, the one farthest from zero, so that waves stay waves; where many do,
+     * the rms value, as a mean would only show that they cancel. Values of one sign: the mean. */
     enum { MOST_FOR_EXTREMES = 32 };
     const struct lw_raster *const raster = &shown->raster;
     int64_t negative = 0, filled = 0, samples = 0;
@@ -108,7 +108,7 @@ static int gather(struct lw_plot *plot, struct lw_samples *images, struct lw_sho
     return LW_OK;
 }
 
-/* The cells' centres stand between their edges: cell i of n from `low` on, each `size` wide. */
+/* gnuplot needs the centres of cells: cell i of n is `size` wide and begins at low + i x size. */
 static void draw(const struct lw_plot *plot, const struct lw_samples *images, int number)
 {
     const struct lw_shown *const shown = &images->list[number];
