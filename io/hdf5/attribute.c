@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of fixed length lies in its object's header, which holds 64 KiB at most; one of variable length does not. */
+/* A text of fixed length lies in its object's header, which holds 64 KiB at most; a text of variable length lies elsewhere. */
 enum { TEXT_LONGEST = 60000 };
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
 struct found {
-    hid_t attribute, type;              /* the attribute, or the dataset */
+    hid_t attribute, type;              /* `attribute` may also be a dataset */
     hssize_t n_elements;
 };
 
@@ -64,7 +64,7 @@ static bool is_text(const struct found *found, int count)
     return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
 }
 
-/* Owned; NULL: it cannot be read. */
+/* Return an owned text; NULL: it cannot be read. */
 static char *take_variable_text(const struct found *found, int index)
 {
     char *stored[H5S_MAX_RANK] = {NULL};
@@ -79,7 +79,7 @@ static char *take_variable_text(const struct found *found, int index)
     return text;
 }
 
-/* Fixed texts may be padded with spaces and need not end with a zero. */
+/* Fixed texts may be padded with spaces and may lack the final zero. */
 static char *take_fixed_text(const struct found *found, int index)
 {
     const size_t stored_size = H5Tget_size(found->type);
@@ -193,7 +193,7 @@ bool lw_attribute_read_first(hid_t object, const char *const *names, char *text,
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-/* Texts are UTF-8. An empty fixed one still needs a byte: HDF5 knows no type of size 0. */
+/* Texts are UTF-8. Even an empty fixed text needs a byte, because HDF5 has no type of size 0. */
 static hid_t stored_type(const struct lw_attribute *attribute)
 {
     if (attribute->kind != LW_ATTRIBUTE_TEXT)
@@ -219,7 +219,7 @@ static herr_t put_text(hid_t stored, const char *text)
     return H5Awrite(stored, type, padded);
 }
 
-/* Put the value, and close what it is put to. @param how  "write", "overwrite" */
+/* Write the value and close the attribute. @param how  "write", "overwrite" */
 static int put(hid_t stored, const struct lw_attribute *attribute, const char *how, struct lw_error *err)
 {
     herr_t written = -1;

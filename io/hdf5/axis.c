@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Attributes that give the sampling, in hertz or, as periods, in seconds. */
+/* Attributes that give the sampling: rates in hertz, or periods in seconds. */
 static const struct {
     const char *name;
     bool is_period;
@@ -41,7 +41,7 @@ static bool find_rate_attribute(hid_t object, struct lw_axis_metadata *axis, str
     return false;
 }
 
-/* GWOSC: Xspacing in Xunits. */
+/* Read Xspacing in Xunits, of GWOSC. */
 static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     double spacing;
@@ -55,8 +55,8 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw
     return true;
 }
 
-/* As numbers without a date: without a unit, the scale of a dimension called time counts seconds. The step of a scale is a
- * difference of rounded numbers: a rate that may well be whole is whole. */
+/* Take a scale as numbers without a date; without a unit, the scale of a dimension named time counts seconds. Its step is a
+ * difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
 static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axis_metadata *axis)
 {
     const double seconds = scale->unit[0] ? lw_sampling_unit_seconds(scale->unit) : is_time ? 1 : 0;
@@ -72,7 +72,7 @@ static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axi
     return true;
 }
 
-/* Times that are whole numbers or dates are exact. */
+/* Times that are whole numbers or dates are read exactly. */
 static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *info, struct lw_axis_metadata *axis,
                        struct lw_error *err)
 {
@@ -89,8 +89,8 @@ static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *
     return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
-/* A group may hold more than the series that its rate is of: coordinates of time, and spectra, such as the blocks
- * [block x frequency x place] of a DAS interrogator. */
+/* A group's rate applies to series only: the group may also hold coordinates of time, and spectra, such as the blocks [block x
+ * frequency x place] of a DAS interrogator. */
 static bool is_series(const struct lw_dataset_info *info)
 {
     int64_t most = 1;
@@ -116,7 +116,7 @@ static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadat
     }
 }
 
-/* GWpy and PyCBC count seconds of GPS without saying so. A start of 0 was not set. */
+/* GWpy and PyCBC count seconds of GPS without a note. A start of 0 means that none was set. */
 static void take_gps_start(struct lw_axis_metadata *axis, double start)
 {
     axis->has_start = true;
@@ -124,7 +124,7 @@ static void take_gps_start(struct lw_axis_metadata *axis, double start)
     snprintf(axis->start_unit, sizeof axis->start_unit, "%s", start != 0 ? "GPS second" : "second");
 }
 
-/* GWpy: the first dimension begins at x0, by steps of dx in xunit; that of a spectrogram's frequencies at y0, by dy in yunit. */
+/* GWpy: the first dimension begins at x0 by steps of dx in xunit; the frequencies of a spectrogram at y0 by dy in yunit. */
 static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_coordinate *const frequency = &info->coordinates[1];
@@ -148,8 +148,8 @@ static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
 }
 
-/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. GWOSC: Xstart in Xunits, since what
- * Xlabel says. */
+/* Find the start: a number with a unit, or a date, which becomes 0 seconds since then. GWOSC: Xstart in Xunits, with the epoch in
+ * Xlabel. */
 static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};
@@ -176,9 +176,9 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
     }
 }
 
-/* ---- whose samples ------------------------------------------------------------------------------------------------------ */
+/* ---- the recorder ------------------------------------------------------------------------------------------------------ */
 
-/* Attributes of a dataset or of the file; results have those of their input, by the names of its format. */
+/* Read the recorder from attributes of a dataset or file. Results keep those of their input, in the names of its format. */
 static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_error *err)
 {
     static const struct {
@@ -228,7 +228,7 @@ static void find_coordinates(hid_t dataset, struct lw_dataset_info *info, struct
 static bool has_rate(const struct lw_axis_metadata *axis) { return axis->period.numerator > 0 || axis->sample_rate_hz > 0; }
 static bool has_start(const struct lw_axis_metadata *axis) { return axis->has_start || axis->scale != LW_TIME_UNKNOWN; }
 
-/* Those of a convention are where it says; of other files they are looked for. Times have no times of their own. */
+/* A convention names its times; in other files they are searched for. A dataset of times has no times of its own. */
 static bool find_times(struct lw_subject *subject, struct lw_times *times)
 {
     const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(lw_last_part(subject->info->path));
@@ -238,7 +238,7 @@ static bool find_times(struct lw_subject *subject, struct lw_times *times)
     return !subject->info->convention[0] && may_have && is_series(subject->info) && lw_conventions_find_times(subject, times);
 }
 
-/* What the file does not say otherwise; else they have to agree. */
+/* Times beside the data fill what the file lacks, and must agree with what it has. */
 static void use_times(struct lw_subject *subject)
 {
     struct lw_times times;
@@ -256,7 +256,7 @@ static void use_times(struct lw_subject *subject)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
 
-/* What our own results say of the samples, which were made by --post. */
+/* Whether a result of this program holds powers or amplitudes, made by --post. */
 static bool is_power(hid_t dataset, struct lw_error *err)
 {
     char post[16];
@@ -268,7 +268,7 @@ static bool is_power(hid_t dataset, struct lw_error *err)
     return false;
 }
 
-/* What a convention has not said. */
+/* Find whatever a convention has left open. */
 static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     static const char *const units[] = {"unit", "units", "Yunits", NULL};

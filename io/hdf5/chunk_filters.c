@@ -9,13 +9,13 @@
 
 /* ---- filters by their numbers ---------------------------------------------------------------------------------------- */
 
-/* As they are registered with the HDF Group. */
+/* Numbers registered with the HDF Group. */
 enum { LZF = 32000, BLOSC = 32001, LZ4 = 32004, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
 
 static const struct known {
     H5Z_filter_t number;
     const char *name;
-    bool is_in_hdf5plugin;      /* the collection of plugins that PyPI has */
+    bool is_in_hdf5plugin;      /* PyPI's collection of plugins has it */
 } known[] = {
     {H5Z_FILTER_DEFLATE, "deflate", false}, {H5Z_FILTER_SHUFFLE, "shuffle", false}, {H5Z_FILTER_FLETCHER32, "fletcher32", false},
     {H5Z_FILTER_SZIP, "szip", false}, {H5Z_FILTER_NBIT, "nbit", false}, {H5Z_FILTER_SCALEOFFSET, "scaleoffset", false},
@@ -44,7 +44,7 @@ struct stored_filter {
     H5Z_filter_t number;
     unsigned values[MOST_VALUES];
     size_t n_values;
-    char name[64];              /* as the file has it */
+    char name[64];              /* name in the file */
 };
 
 static struct stored_filter get_filter(hid_t creation, int index)
@@ -58,11 +58,11 @@ static struct stored_filter get_filter(hid_t creation, int index)
     return filter;
 }
 
-/* Its values: two versions, bytes of an element, elements of a block (0: nobody says), how it is compressed (0: not at all). */
+/* Values of bitshuffle: two versions, bytes of an element, elements of a block (0: not given), compression (0: none). */
 static bool take_bitshuffle(const struct stored_filter *stored, struct lw_filter *out)
 {
     enum { ELEMENT = 2, BLOCK = 3, COMPRESSION = 4, NONE = 0, WITH_LZ4 = 2, WITH_ZSTANDARD = 3 };
-    const unsigned *const values = stored->values;      /* those that there are not are 0 */
+    const unsigned *const values = stored->values;      /* missing values are 0 */
     const int64_t size = values[ELEMENT];
     if (stored->n_values <= ELEMENT || size == 0 || values[BLOCK] % 8 != 0)
         return false;
@@ -73,7 +73,7 @@ static bool take_bitshuffle(const struct stored_filter *stored, struct lw_filter
            (values[COMPRESSION] == NONE || values[COMPRESSION] == WITH_LZ4 || values[COMPRESSION] == WITH_ZSTANDARD);
 }
 
-/* Whether there is a decoder for it, built in or not, and its values make sense. */
+/* Convert a stored filter to ours. @return  whether it is known and its settings are valid, even if it is not built in */
 static bool take_filter(const struct stored_filter *stored, struct lw_filter *out)
 {
     switch (stored->number) {
@@ -107,7 +107,7 @@ bool lw_hdf5_filters_take(hid_t creation, struct lw_filters *out)
     return true;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------------- */
+/* ---- names of filters -------------------------------------------------------------------------------------------------- */
 
 static const char *filter_text(const struct stored_filter *stored, char text[96])
 {
@@ -132,9 +132,9 @@ const char *lw_hdf5_filters_text(hid_t creation, char *text, size_t size)
     return text;
 }
 
-/* ---- what nobody decodes ----------------------------------------------------------------------------------------------- */
+/* ---- filters that nothing decodes -------------------------------------------------------------------------------------- */
 
-/* How to get a plugin. */
+/* Return advice on getting a plugin. */
 static const char *remedy(const struct known *filter)
 {
     if (filter && filter->is_in_hdf5plugin)
@@ -157,7 +157,7 @@ static int fail_filter(const struct stored_filter *stored, const char *file_name
                    lw_codec_package(taken.codec), remedy(filter));
 }
 
-static bool is_ours[H5Z_FILTER_MAX + 1];    /* those that the program has registered with HDF5 */
+static bool is_ours[H5Z_FILTER_MAX + 1];    /* filters that the program has registered with HDF5 */
 
 int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *path, struct lw_error *err)
 {
@@ -181,7 +181,7 @@ int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *pat
 
 /* ---- HDF5 decodes with our decoders ------------------------------------------------------------------------------------- */
 
-/* Room for both halves. @return  false: there is no memory */
+/* Make room in both buffers. @return  false: there is no memory */
 static bool make_room(struct lw_filtered *f, int64_t room)
 {
     char *const data = H5resize_memory(f->data, (size_t)room);
@@ -192,7 +192,7 @@ static bool make_room(struct lw_filtered *f, int64_t room)
     return f->spare;
 }
 
-/* Where the data does not say how large it is, try with more and more room. */
+/* Undo a filter. If the data do not tell their decoded size, try again with four times the room. */
 static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, struct lw_error *err)
 {
     struct lw_filter_tools *tools = NULL;
@@ -211,7 +211,7 @@ static int undo_in_room(const struct lw_filter *filter, struct lw_filtered *f, s
     return rc;
 }
 
-/* Where there are no values, there is no memory of them. */
+/* Decode one chunk for HDF5. `values` is NULL where there are none. */
 static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)
 {
     struct stored_filter stored = {.number = number, .n_values = n < MOST_VALUES ? n : MOST_VALUES};
@@ -223,17 +223,17 @@ static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], siz
     int rc = take_filter(&stored, &filter) && lw_filter_is_built_in(&filter)
                  ? undo_in_room(&filter, &data, &err)
                  : lw_fail(&err, LW_EDATA, "the filter's settings make no sense");
-    if (rc == LW_OK && data.bytes == 0)     /* which HDF5 would take for a failure */
+    if (rc == LW_OK && data.bytes == 0)     /* HDF5 would take 0 bytes for a failure */
         rc = lw_fail(&err, LW_EDATA, "a chunk is compressed from nothing");
     H5free_memory(data.spare);
     *buffer = data.data;
     *room = (size_t)data.room;
-    if (rc)             /* last, since HDF5's other functions forget it */
+    if (rc)             /* last, because HDF5's other functions clear the error stack */
         H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_READERROR, "%s", err.message);
     return rc ? 0 : (size_t)data.bytes;
 }
 
-/* HDF5 does not tell a filter which one it is. */
+/* HDF5 does not pass a filter its own number, so each number has a function. */
 #define DECODER(name, number)                                                                                                 \
     static size_t name(unsigned flags, size_t n, const unsigned values[], size_t n_bytes, size_t *room, void **buffer)        \
     {                                                                                                                         \
@@ -246,7 +246,7 @@ DECODER(decode_lz4, LZ4)
 DECODER(decode_bitshuffle, BITSHUFFLE)
 DECODER(decode_zstandard, ZSTANDARD)
 
-/* @param codecs  those that one or another dataset with this filter needs */
+/* @param codecs  all codecs that datasets with this filter may need */
 static void register_filter(H5Z_filter_t number, H5Z_func_t function, const enum lw_codec_id *codecs, int n_codecs)
 {
     const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS, .id = number, .decoder_present = 1, .name = find_known(number)->name,

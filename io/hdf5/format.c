@@ -14,8 +14,8 @@
 struct opened {
     const struct lw_dataset_info *info;
     hid_t file, dataset, type;
-    bool is_converted;                  /* `type` is not the stored one */
-    struct lw_finder *finder;           /* of chunks; NULL: nobody has asked for it */
+    bool is_converted;                  /* `type` is not the stored type */
+    struct lw_finder *finder;           /* finds chunks; NULL: not needed so far */
 };
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
@@ -53,7 +53,7 @@ static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_e
     return LW_OK;
 }
 
-/* Numbers are read as they are stored. */
+/* Undo the joining of blocks: numbers are read as stored. */
 static void part_blocks(struct lw_dataset_info *info)
 {
     if (info->blocks.n == 0)
@@ -73,7 +73,8 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-/* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
+/* H5Dget_storage_size counts the chunks of a dataset that will be read whole: this reads their index here, where it may be
+ * damaged. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -116,7 +117,7 @@ static int open_dataset(void *dataset, const struct lw_dataset_info *info, struc
         return rc;
     opened->type = H5Dget_type(opened->dataset);
     opened->is_converted = !lw_hdf5_type_parse(opened->type, &type);
-    if (opened->is_converted) {     /* described for its numbers, and no type of samples */
+    if (opened->is_converted) {     /* described for its numbers, which are no type of samples */
         const hid_t stored = opened->type;
         opened->type = lw_hdf5_type_as_float64(stored, &is_complex);
         H5Tclose(stored);
@@ -124,7 +125,7 @@ static int open_dataset(void *dataset, const struct lw_dataset_info *info, struc
     return LW_OK;
 }
 
-/* @param n_dims  of the dataset as it is stored */
+/* Read a box of the dataset. @param n_dims  its dimensions as stored */
 static int read_stored(const struct opened *opened, const struct lw_box *box, int n_dims, struct lw_error *err)
 {
     hsize_t start[LW_MAX_DIMS], stride[LW_MAX_DIMS], count[LW_MAX_DIMS];
@@ -143,7 +144,7 @@ static int read_stored(const struct opened *opened, const struct lw_box *box, in
     return LW_OK;
 }
 
-/* Of blocks, one after the other; rows of the box are `pitch` elements apart in memory. */
+/* Read a box; blocks are read one after the other. Rows of the box are `pitch` elements apart in memory. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
@@ -164,14 +165,14 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* A damaged file may say of its chunks what was not believed when it was described. Should the finder not open what is open
- * already, HDF5 reads, and says what is wrong. */
+/* A damaged file may now claim chunks unlike those described. If the finder cannot open the file, HDF5 reads, and reports the
+ * reason. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     unsigned intent = 0;
-    /* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
+    /* While a logger writes, the file's recorded length lags behind, and without it HDF5 finds no chunk. */
     const bool is_being_written = H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
     *out = (struct lw_stored){0};
     if (info->blocks.n > 0 || opened->is_converted || is_being_written || !lw_stored_locate(opened->file, opened->dataset, out))
@@ -190,7 +191,7 @@ static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 
-/* Should the file have changed since it was described, its shape is no longer that of the memory. */
+/* The shape is checked again, because the file may have changed since `values` was allocated. */
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_dataset_info now = *info;
@@ -221,9 +222,8 @@ static int find_quality(const char *file, const char *tests, struct lw_qualities
 
 /* ---- chunks -------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 was seen to take 7 KiB for each chunk that one call touches, and 2.4 times the size of one that it decodes, of which
- * it has one at a time: the stored bytes, and the decoded ones in a buffer that grows by doubling. One that needs no decoding
- * is in its cache while the next one is read. */
+/* Measured: a call takes 7 KiB for each chunk that it touches. HDF5 decodes one chunk at a time, in 2.4 times its size: the stored
+ * bytes, and a buffer that grows by doubling. A chunk without filters stays cached while the next one is read. */
 enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
 
 static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int64_t n_chunks)
@@ -234,8 +234,8 @@ static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int6
     return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_dataset_chunk_bytes(info);
 }
 
-/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. The decoded
- * ones that it would keep take up to twice what it counts: none of them is kept. */
+/* The cache is fixed when a dataset is opened. With a preemption of 1, HDF5 would drop only chunks read whole. Decoded chunks in
+ * the cache would take up to twice what it counts, so none are kept. */
 static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 {
     struct opened *const opened = dataset;
@@ -253,7 +253,7 @@ static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 
 static const struct lw_library library = {
     .read_rows = lw_hdf5_read_rows, .find_quality = find_quality,
-    .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
+    .most_whole_bytes = 16 * MIB,       /* HDF5 reads only the wanted samples of larger chunks */
     .find_chunk = find_chunk, .prepare_chunks = prepare_chunks, .chunks_bytes = chunks_bytes,
 };
 

@@ -14,7 +14,7 @@
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
 
-/* Why HDF5 has just not opened it. */
+/* Explain why HDF5 has just failed to open a file. */
 static int fail_open(const char *file, struct lw_error *err)
 {
     char reason[256];
@@ -26,8 +26,8 @@ static int fail_open(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
 }
 
-/* A logger that writes for others to read at the same time (SWMR) marks the file as open, and so does one that was killed. A file
- * that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
+/* A logger that lets others read while it writes (SWMR) marks its file as open, for ever if it is killed: hence the second
+ * attempt. HDF5 locks the file against writers, except on file systems without locks. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
     LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -45,23 +45,23 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 
 /* ---- virtual datasets --------------------------------------------------------------------------------------------------
  *
- * They are made of parts of other datasets. HDF5 loses itself in those that are in the end made of themselves. */
+ * A virtual dataset consists of parts of other datasets. HDF5 recurses without end into one that contains itself. */
 
 enum { DEEPEST = 8 };
 
-/* A dataset on the way down through the sources, and where it lies. */
+/* A dataset on the way down through the sources of virtual datasets. */
 struct node {
     const struct node *above;
     int depth;
     hid_t file, dataset;
     char file_name[LW_MAX_PATH];
-    struct stat status;         /* of the file, and the dataset's address in it: which it is, whatever its names */
+    struct stat status;         /* identity of the dataset, whatever its names: its file, and its address there */
     hobj_ref_t address;
 };
 
 static int check_node(struct node *node, struct lw_error *err);
 
-/* A regular HDF5 file of that name; -1 if there is none. HDF5 reads missing sources as fill values. */
+/* Open a regular HDF5 file; -1: there is none. HDF5 reads missing sources as fill values. */
 static hid_t open_if_regular(const char *name)
 {
     char why[96];
@@ -72,7 +72,8 @@ static hid_t open_if_regular(const char *name)
     return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
 }
 
-/* Where HDF5 looks: first beside the virtual dataset's file, then from the working folder. "." is that file itself. */
+/* Open a source where HDF5 looks for it: beside the virtual dataset's file, then from the working folder. "." is that file
+ * itself. */
 static hid_t open_source_file(const struct node *node, const char *name, char found[LW_MAX_PATH])
 {
     const char *const slash = strrchr(node->file_name, '/');
@@ -89,7 +90,7 @@ static hid_t open_source_file(const struct node *node, const char *name, char fo
     return open_if_regular(found);
 }
 
-/* Neighbouring parts often come from one dataset. */
+/* Name of a source. Neighbouring parts often have the same source, which is then checked once. */
 struct source {
     char file[LW_MAX_PATH], path[LW_MAX_PATH];
 };
@@ -111,7 +112,7 @@ static int check_sources(const struct node *node, hid_t creation, size_t count, 
     return rc;
 }
 
-/* LW_EDATA: the dataset is virtual, and one of its sources, or of theirs, is the dataset itself. */
+/* Check a dataset and its sources. LW_EDATA: it is virtual, and contains itself. */
 static int check_node(struct node *node, struct lw_error *err)
 {
     size_t count = 0;
@@ -165,7 +166,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     if ((rc = lw_hdf5_filters_check(creation, file_name, path, err)) || (rc = check_node(&node, err)))
         return rc;
     *out = object;
-    object = -1;                /* the caller's from now on */
+    object = -1;                /* the dataset is the caller's from now on */
     return LW_OK;
 }
 
@@ -190,7 +191,7 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
     return LW_OK;
 }
 
-/* Samples may lie in the object's header: HDF5 copies as many as the shape says, also where fewer are there. */
+/* Samples may lie in the object's header. HDF5 copies as many as the shape needs, even if fewer are stored, so they are checked. */
 static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED const hid_t creation = H5Dget_create_plist(dataset);
@@ -209,7 +210,7 @@ static int describe_storage(hid_t dataset, struct lw_dataset_info *info, struct 
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the file is a result of this program, or its synthetic survey, that never became complete. */
+/* Whether the file is an incomplete result or synthetic survey of this program. */
 static bool is_incomplete(hid_t file)
 {
     double complete, accuracy;
@@ -225,7 +226,7 @@ int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *
                : LW_OK;
 }
 
-/* Without a path, the file may tell which dataset is the data: of a result of this program, its first array. */
+/* A missing path is found from the file: by its convention, or as the first array of a result of this program. */
 int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err)
 {
     static const char *const own[] = {"filtered", "convolved", "best"};

@@ -1,5 +1,11 @@
-/* inspect.h - one process looks at a file: opens it without MPI, finds the dataset, says what it holds or what is wrong, and reads
- * what stands beside the samples. */
+/* inspect.h - look at an HDF5 file in one process, without MPI: open it, find the dataset, describe it or its damage, and read its
+ * attributes.
+ *
+ *     library.h               HDF5 itself: handles, types, chunk filters, failures
+ *     attribute.h, scale.h    attributes and dimension scales, however they are stored
+ *     conventions/            how instruments and archives lay out their files
+ *     inspect.h               one dataset: description, time axis (axis.c), notes, places of chunks
+ *     format.c, result/       HDF5 as a format of archive files (io/format.h) and of results (io/write/structure.h) */
 #pragma once
 
 #include "base/error.h"
@@ -11,29 +17,28 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/** Open an HDF5 file for reading by this process alone, also while a logger writes it with SWMR. LW_EIO: unreadable, locked.
- * LW_EDATA: damaged. */
+/** Open an HDF5 file for reading by this process, even while a logger writes it with SWMR. LW_EIO: unreadable, locked. LW_EDATA:
+ * damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 
-/** Open a dataset. LW_EUSAGE: `path` is empty (lists the datasets). LW_EDATA: there is none of that name (lists those there
- * are), it is something else, a filter that its chunks need is not installed, or it is virtual and made of itself. */
+/** Open a dataset. LW_EUSAGE: `path` is empty (the message lists the datasets). LW_EDATA: no dataset of that name (the message
+ * lists those there are), not a dataset, chunks with a filter that is not installed, or a virtual dataset made of itself. */
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err);
 
-/** LW_EDATA if the file is a result of this program, or its synthetic survey, that never became complete. */
+/** Refuse a file that is an incomplete result or synthetic survey of this program. LW_EDATA. */
 int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err);
 
-/** All of the above for an input. LW_EDATA also if the file is incomplete.
- * @param info  with file and path already set; a path that is empty is set where the file tells which dataset is the data
- * @param file, dataset  -1, and to be closed by the caller whatever is returned */
+/** Open an input file and its dataset, with all checks above. LW_EDATA also if the file is incomplete.
+ * @param info  file and path are set; an empty path is set if the file tells which dataset is the data
+ * @param file, dataset  -1 at first; the caller closes them whatever is returned */
 int lw_probe_open(struct lw_dataset_info *info, hid_t *file, hid_t *dataset, struct lw_error *err);
 
-/** lw_list_file and lw_list_origin of an HDF5 file. */
+/** Implement lw_list_file and lw_list_origin for HDF5 files. */
 int lw_probe_list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 bool lw_probe_origin(const char *file, struct lw_listing_origin *origin);
 
-/* ---- axis.c: what a file's own metadata says about the time axis of a dataset.
+/* ---- axis.c: the time axis of a dataset, from the file's own metadata. These places are tried in turn; the first find counts:
  *
- * Looked at, the first find counts:
  *   - a convention (conventions/): which dimension, start, rate, coordinates, unit
  *   - rate: attributes sample_rate_hz, sample_rate, fs, dt, ... of the dataset; Xspacing (GWOSC); a regular dimension scale
  *     of the time dimension (netCDF, h5py); for time series (one or two dimensions, more than one value, not named "time")
@@ -42,47 +47,47 @@ bool lw_probe_origin(const char *file, struct lw_listing_origin *origin);
  *   - start: attributes start_time with start_unit, or with delta_t (PyCBC: seconds of GPS); Xstart; the first value of the scale;
  *     an ISO 8601 text
  *   - which dimension: dimension labels and scales named "time" or "t"
- *   - a dataset of times beside the dataset, as long as one of its dimensions: whatever of these is not known yet. A rate that is
- *     known has to be that of the times, unless the user gives another one */
+ *   - a dataset of times beside the dataset, as long as one of its dimensions: gives whatever is still unknown. A rate that is
+ *     known must match these times, unless the user gives another rate */
 
-/** Fill metadata_axis, axis, coordinates and convention, and the shape of blocks that are joined. LW_EDATA, LW_EIO: what was looked
- * at is there, but cannot be read; or it contradicts itself.
- * @param info  with path, n_dims and dims already set */
+/** Fill metadata_axis, axis, coordinates and convention, and the shape of joined blocks. LW_EDATA, LW_EIO: metadata cannot be
+ * read, or contradict each other.
+ * @param info  path, n_dims and dims are set */
 int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
 
 /* ---- listing.c: the datasets of a file */
 
-/** Show the datasets of an open file to `visit`, in the order of their names. @return  whether the file could be read to its end */
+/** Call `visit` for the datasets of an open file, in the order of their names. @return  whether the whole file could be read */
 bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context);
 
-/** Write an error about a dataset that the file has not: what `mistake` says, and as its list the datasets that there are, at most
- * 20, first those whose names are near to the one that was wanted. Returns `code`. */
+/** Write the error for a dataset that the file does not have: the text `mistake`, then a list of at most 20 datasets of the file,
+ * most similar names first. Returns `code`. */
 int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err);
 
 /* ---- notes.c */
 
-/** lw_format.visit_attributes: those of the dataset, then of the group that it is in, unless that is the root of a result of this
- * program, which speaks of the run that made it. Texts and numbers, up to LW_ATTRIBUTE_MOST_REALS of them as float64, in the order
- * of their names; what cannot be read is left out. */
+/** Implement lw_format.visit_attributes. Attributes of the dataset come first, then those of its group, each in the order of their
+ * names. The root group of a result of this program is left out, because it describes the run. Visits texts and up to
+ * LW_ATTRIBUTE_MOST_REALS numbers as float64; unreadable attributes are skipped. */
 void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
 
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
 
-/* ---- stored.c: where the raw data of a dataset lies in its file, for those that read it without HDF5.
+/* ---- stored.c: the place of a dataset's raw data in its file, for readers that bypass HDF5.
  *
- * HDF5 says where a contiguous dataset begins. Where a chunk is it says in a time that grows with the number of chunks
- * (H5Dget_chunk_info_by_coord looks through all before it); only reading one is quick. So a finder has HDF5 read raw chunks
- * through a driver that notes the place and leaves the bytes where they are: 1 us a chunk. */
+ * HDF5 tells the place of a contiguous dataset. Its call for the place of a chunk, H5Dget_chunk_info_by_coord, searches all chunks
+ * before it, so its time grows with their number; only reading a chunk is fast. So a finder has HDF5 read raw chunks through a
+ * driver that notes the place and does not move the bytes: 1 us a chunk. */
 
-/** lw_format.locate of an open dataset. */
+/** Implement lw_format.locate for an open dataset. */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out);
 
 struct lw_finder;
 
-/** @param fd  of the file, borrowed until destroy */
+/** Create a finder for the chunks of a dataset. @param fd  descriptor of the file, borrowed until destroy */
 int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err);
 void lw_finder_destroy(struct lw_finder *finder);           /* NULL is legal */
 
-/** lw_format.find_chunk. */
+/** Implement lw_library.find_chunk. */
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5_USE_FILE_LOCKING overrides what this program asks for, file by file: a lock on what it reads, where the file system has
- * locks, and none on the result, which bears the program's own lock (result_file.h). A second one on it would be refused. The
- * user may still forbid all locks. Before 1.10.7, HDF5 could not be asked file by file. */
+/* HDF5_USE_FILE_LOCKING would overrule this program's choice for each file. Input files are locked where the file system has
+ * locks. The result is not locked by HDF5: it bears the program's own lock (result_file.h), and a second lock would be refused.
+ * The user may still forbid all locks. Before 1.10.7, HDF5 had no choice for each file. */
 void lw_hdf5_start(void)
 {
     static const char variable[] = "HDF5_USE_FILE_LOCKING";
@@ -20,7 +20,7 @@ void lw_hdf5_start(void)
 #else
     setenv(variable, "FALSE", 1);
 #endif
-    H5open();           /* now, as it asks MPI whether it runs, which a child process must not */
+    H5open();           /* early, because it asks MPI whether it runs, which a child process must not do */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (!is_started)
         lw_hdf5_filters_start();
@@ -79,8 +79,8 @@ struct reason {
     int system_error;
 };
 
-/* The entries come innermost first; only the first one knows what happened, the others say what it was part of. A seek or a read at
- * an address that no file has is not the system's fault. */
+/* Keep the innermost entry, which comes first and names the cause; the others only name the calls around it. An errno from a seek
+ * or read at an impossible address is no failure of the system. */
 static herr_t take_innermost(unsigned position, const H5E_error2_t *entry, void *context)
 {
     static const char key[] = "errno = ";
@@ -115,7 +115,7 @@ int lw_hdf5_errno(void)
     return walk_stack(text, sizeof text).system_error;
 }
 
-/* Whose fault it is: the system's, that of the data, or, where HDF5 does not tell, what the caller takes it for. */
+/* Decide whether the system or the data are at fault; where HDF5 gives no hint, the caller's code stands. */
 static enum lw_code judge(const struct reason *reason, enum lw_code code)
 {
     if (reason->system_error != 0 && code == LW_EDATA)

@@ -15,7 +15,7 @@ struct walk {
     void *context;
 };
 
-/* snprintf at the end of what is there. */
+/* Print at the end of a text. */
 __attribute__((format(printf, 3, 4)))
 static void append(char *text, size_t size, const char *format, ...)
 {
@@ -117,7 +117,7 @@ bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context)
 
 enum { MOST_SHOWN = 20, FAR = 1000 };
 
-/* The datasets to show, nearest first, else as they came. */
+/* The datasets to show: the nearest first, equally near ones in the order of the file. */
 struct choice {
     const char *wanted;
     int n_datasets, n_shown;
@@ -127,7 +127,7 @@ struct choice {
     } shown[MOST_SHOWN];
 };
 
-/* How near a dataset is to what was wanted: all of its path, what lies in a group that was named, or its last part. */
+/* Return how far a dataset is from the wanted name: in all of its path or its last part; 0 inside a group of that name. */
 static int find_distance(const char *wanted, const char *path)
 {
     const size_t length = strlen(wanted);

@@ -52,7 +52,7 @@ static herr_t visit_one(hid_t object, const char *name, const H5A_info_t *info, 
     return 0;
 }
 
-/* @param path  from the file, or the object, on */
+/* @param path  relative to `from`, a file or an object */
 static void visit_path(hid_t from, const char *path, lw_attribute_fn *visit, void *context)
 {
     struct visit all = {visit, context};
@@ -109,7 +109,7 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     }
 }
 
-/* The chunks are counted so that their index is read here, where it may be damaged. */
+/* H5Dget_storage_size counts the chunks: this reads their index here, where it may be damaged. */
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -125,7 +125,7 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 leaves alone what the file does not have, so that a table that has changed is looked at once more. */
+/* HDF5 does not report columns that the file lacks, so the table is checked again in case it has changed. */
 int lw_hdf5_read_rows(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;

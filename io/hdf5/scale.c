@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Values of a scale that are looked at; of a longer one, every so many. */
+/* Most values of a scale that are checked; in a longer scale, every n-th value. */
 enum { SCALE_SAMPLES = 4096 };
 
 bool lw_scale_is_time(const char *name)
@@ -29,8 +29,8 @@ static bool is_scale(hid_t object, struct lw_error *err)
            strcmp(class, "DIMENSION_SCALE") == 0;
 }
 
-/* DIMENSION_LIST holds for each dimension a list of references; one that is anything else says nothing, and a reference may well
- * lead nowhere. @return  whether one of the scales is taken; the rest is not looked at */
+/* Offer the scales of a dimension to `take` until it takes one. DIMENSION_LIST holds a list of references for each dimension. An
+ * attribute of another form is ignored, and a reference may lead nowhere. @return  whether a scale was taken */
 static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
 {
     hvl_t lists[H5S_MAX_RANK];
@@ -60,7 +60,7 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
 
 /* ---- which dimension is time --------------------------------------------------------------------------------------- */
 
-/* A scale is known by its name, or else by the name of its dataset. netCDF-4 names scales without values by a remark. */
+/* Get the name of a scale, or else of its dataset. netCDF-4 names a scale without values by a remark. */
 static void name_of(hid_t scale, char name[256], struct lw_error *err)
 {
     static const char remark[] = "This is a netCDF dimension";
@@ -115,13 +115,13 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
 
 /* ---- its values ---------------------------------------------------------------------------------------------------- */
 
-/* @return  whether no value is further from its place than a thousandth of the step, or than its rounding */
+/* @return  whether every value is within a thousandth of a step, or within its rounding, of its place on a regular scale */
 static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct lw_error *err)
 {
     double last, values[SCALE_SAMPLES];
     LW_CLOSED const hid_t type = H5Dget_type(scale);
     const H5T_class_t class = H5Tget_class(type);
-    const double epsilon = class == H5T_FLOAT && H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;     /* of their rounding */
+    const double epsilon = class == H5T_FLOAT && H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;     /* relative */
     const hsize_t stride = (length + SCALE_SAMPLES - 1) / SCALE_SAMPLES;
     const hsize_t count = (length + stride - 1) / stride;
     if (class != H5T_FLOAT && class != H5T_INTEGER)

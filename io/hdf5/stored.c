@@ -10,9 +10,9 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* ---- what the dataset itself says ----------------------------------------------------------------------------------- */
+/* ---- properties of the dataset -------------------------------------------------------------------------------------- */
 
-/* HDF5's chunks have less than 4 GiB; what a damaged file says need not be so. */
+/* HDF5's chunks have less than 4 GiB, but a damaged file may claim more. */
 static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
 {
     hsize_t chunk[H5S_MAX_RANK];
@@ -24,7 +24,7 @@ static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
     return fits && 0 < *bytes && *bytes <= UINT32_MAX;
 }
 
-/* Samples that were never written; where nothing says what they are, HDF5 leaves them alone, and here they are zeros. */
+/* Get the value of samples that were never written: zeros, unless the dataset defines another one. */
 static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES])
 {
     H5D_fill_value_t status;
@@ -34,7 +34,7 @@ static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES]
     return status != H5D_FILL_VALUE_USER_DEFINED || H5Pget_fill_value(creation, type, fill) >= 0;
 }
 
-/* The descriptor of HDF5's driver for plain files. */
+/* Get the descriptor of a file that HDF5 opened by its driver for plain files. */
 static bool take_descriptor(hid_t file, int *fd)
 {
     LW_CLOSED const hid_t access = H5Fget_access_plist(file);
@@ -45,8 +45,8 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
-/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. Nothing is there of what was never
- * written or lies in other files. */
+/* HDF5 reads datasets that store the chunks at their edges without filters (an option of theirs), that were never written, or that
+ * lie in other files. */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;
@@ -72,13 +72,13 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 struct lw_finder {
     int fd, n_dims;
     hid_t file, dataset;
-    bool is_noting, has_noted;  /* reads of raw data, instead of making them */
-    int64_t offset, bytes;      /* noted */
+    bool is_noting, has_noted;  /* reads of raw data are noted instead of done; one was noted */
+    int64_t offset, bytes;      /* place that was noted */
 };
 
-/* The file as HDF5 sees it. */
+/* A file as HDF5 sees it. */
 struct driver_file {
-    H5FD_t base;                /* HDF5's part; has to be the first */
+    H5FD_t base;                /* HDF5's part, which must come first */
     struct lw_finder *finder;
     haddr_t allocated, size;
 };
@@ -146,7 +146,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     return -1;
 }
 
-/* Without a comparison, files of this driver are never taken for one that is open already. */
+/* The class has no comparison, so HDF5 never takes its files for ones that are open already. */
 static const H5FD_class_t driver = {
 #ifdef H5FD_CLASS_VERSION
     .version = H5FD_CLASS_VERSION,
@@ -160,8 +160,8 @@ static const H5FD_class_t driver = {
 
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
 
-/* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the
- * file was the last to hold it. */
+/* The driver stays registered. HDF5 1.10.8 closes a file after it has released the file's driver; if nothing else holds the
+ * driver, its memory is gone by then. */
 int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)
 {
     static hid_t driver_number = H5I_INVALID_HID;
@@ -192,7 +192,7 @@ void lw_finder_destroy(struct lw_finder *finder)
     lw_free(finder);
 }
 
-/* Whether the function that reads raw chunks is itself the one that has failed: there is no chunk. */
+/* Note whether HDF5's function for raw chunks itself has failed: then the chunk does not exist. */
 static herr_t look_innermost(unsigned position, const H5E_error2_t *entry, void *is_missing)
 {
     if (position == 0)
@@ -200,7 +200,7 @@ static herr_t look_innermost(unsigned position, const H5E_error2_t *entry, void 
     return 0;
 }
 
-/* A chunk that was not read was never written, or HDF5 looks through all chunks to say what is wrong. */
+/* An unread chunk was never written, or HDF5 searches all chunks for the error. */
 static int find_missing(const struct lw_finder *finder, const hsize_t *first, struct lw_stored_chunk *out, struct lw_error *err)
 {
     bool is_missing = false;
@@ -218,7 +218,7 @@ static int find_missing(const struct lw_finder *finder, const hsize_t *first, st
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)
 {
     hsize_t at[LW_MAX_DIMS];
-    char nothing;               /* which HDF5 would fill, and the driver does not */
+    char nothing;               /* HDF5 passes it to the driver, which does not fill it */
     for (int d = 0; d < finder->n_dims; d++)
         at[d] = (hsize_t)first[d];
     finder->has_noted = false;

@@ -1,4 +1,4 @@
-/* conventions.c - which convention a file follows, its data, and the times beside them. */
+/* conventions.c - find the convention that a file follows, its data, and the times beside them. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/library.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a row ----------------------------------------------------------------------------------------------------------- */
+/* ---- one convention -------------------------------------------------------------------------------------------------- */
 
 static void take_distance(const struct lw_convention *row, struct lw_subject *subject)
 {
@@ -86,9 +86,9 @@ static int describe(const struct lw_convention *row, struct lw_subject *subject)
     return row->describe ? row->describe(subject) : LW_OK;
 }
 
-/* ---- the conventions that there are ------------------------------------------------------------------------------------ */
+/* ---- all conventions --------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they are tried: special ones before those that ask for little. */
+/* The order in which they are tried: special conventions before those with few marks. */
 #define CONVENTIONS(X)          \
     X(lw_convention_gwosc)      \
     X(lw_convention_fbh5)       \
@@ -126,7 +126,7 @@ static bool has_marks(const struct lw_convention *convention, hid_t file)
     return has;
 }
 
-/* @param path  with a slash at its beginning or without */
+/* @param path  with or without a slash at its beginning */
 static bool is_data(const struct lw_convention *convention, hid_t file, const char *path)
 {
     const char *const name = path[0] == '/' ? path + 1 : path;
@@ -134,16 +134,16 @@ static bool is_data(const struct lw_convention *convention, hid_t file, const ch
            (!convention->is_data || convention->is_data(file, path));
 }
 
-/* What walks through the datasets have found. */
+/* Findings of the walks through the datasets of a file. */
 struct search {
-    const struct lw_convention *convention;     /* NULL: any numbers do */
-    int n_data;                                 /* of the convention, or all datasets of numbers */
+    const struct lw_convention *convention;     /* NULL: any dataset of numbers counts */
+    int n_data;                                 /* datasets of the convention, or of numbers */
     char data[LW_MAX_PATH];
-    int n_fields;                               /* with two dimensions or more */
-    int n_dims;                                 /* of the last field */
+    int n_fields;                               /* datasets with two dimensions or more, called fields */
+    int n_dims;                                 /* dimensions of the last field */
     hsize_t dims[H5S_MAX_RANK];
     char field[LW_MAX_PATH];
-    bool has_others;                            /* of another walk: there are datasets that are no coordinates of the field */
+    bool has_others;                            /* set by the second walk: some datasets are no coordinates of the field */
 };
 
 static bool holds_numbers(hid_t dataset)
@@ -184,7 +184,7 @@ static bool search_file(hid_t file, struct search *search)
     return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, search) >= 0;
 }
 
-/* Datasets beside the one with dimensions that are as long as one of these are coordinates. */
+/* Look whether a dataset is a coordinate of the field: one-dimensional, and as long as one of the field's dimensions. */
 static herr_t look_at_companion(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     struct search *const search = context;
@@ -238,7 +238,7 @@ bool lw_conventions_name_times(const char *name)
     return lw_scale_is_time(name) || strcasestr(name, "time") || strcasestr(name, "stamp");
 }
 
-/* The one dimension that is as long, where the axis is not known. -1: none, or several. */
+/* Return the axis if it has this length. If the axis is unknown, return the only dimension of this length. -1: none, or several. */
 static int find_dimension(const struct lw_dataset_info *info, int64_t length)
 {
     int found = -1, count = 0;
@@ -252,10 +252,10 @@ static int find_dimension(const struct lw_dataset_info *info, int64_t length)
     return count == 1 ? found : -1;
 }
 
-/* A search through one group: the times that are as long as a dimension. */
+/* A search in one group for times that are as long as a dimension. */
 struct beside {
     struct lw_subject *subject;
-    int n, n_own;                       /* all of them, and those that begin with the dataset's own name: RawData, RawDataTime */
+    int n, n_own;                       /* all of them, and those whose names begin with the dataset's own: RawData, RawDataTime */
     char any[LW_MAX_PATH], own[LW_MAX_PATH];
 };
 

@@ -1,5 +1,5 @@
-/* das.c - makers of instruments for distributed acoustic sensing whose files a row describes, and a few functions at most beside
- * it. */
+/* das.c - makers of instruments for distributed acoustic sensing (DAS). Each convention is a table, with at most a few
+ * functions. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/library.h"
@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- AP Sensing: /DAS [time x distance] beside groups whose values are datasets. The distance of a channel is that of the
- * beginning of its gauge. */
+/* ---- AP Sensing: /DAS [time x distance], and groups whose values are datasets. A channel lies where its gauge begins. */
 
-/* A local time is no instant. */
+/* The start is taken only if its time zone is UTC. */
 static int describe_ap(struct lw_subject *subject)
 {
     double first, last, step;
@@ -41,8 +40,8 @@ const struct lw_convention lw_convention_apsensing = {
     .describe = describe_ap,
 };
 
-/* ---- Geothermal Data Repository: the DAS-RCN metadata of IRIS with the arrays of PRODML. The place of the first channel is not
- * given: distances begin at 0. */
+/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with the arrays of PRODML. The files do not give the first channel's
+ * position, so distances begin at 0. */
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
@@ -59,8 +58,8 @@ const struct lw_convention lw_convention_gdr = {
     .recorder = {{"network", "DasMetadata@NetworkCode"}, {"serial number", "DasMetadata/Interrogator@SerialNumber"}},
 };
 
-/* ---- Neubrex: acoustic files, /Acoustic with attributes, and those of the shift of the Rayleigh spectrum, /data beside /depth and
- * /stamps_unix. */
+/* ---- Neubrex: files of acoustic data, /Acoustic with attributes, and files of shifts of the Rayleigh spectrum, /data with /depth
+ * and /stamps_unix. */
 
 const struct lw_convention lw_convention_neubrex = {
     .name = "Neubrex",
@@ -83,10 +82,10 @@ const struct lw_convention lw_convention_neubrex_rfs = {
     .distances = "/depth",
 };
 
-/* ---- Silixa's iDAS: /Acoustic [time x distance] with some 80 attributes, most of them texts. As in their TDMS files, the first
+/* ---- Silixa's iDAS: /Acoustic [time x distance] with some 80 attributes, mostly texts. As in Silixa's TDMS files, the first
  * channel lies behind the measured length. */
 
-/* "22/09/2023 18:29:26.158 (UTC)": day first. */
+/* Read a start such as "22/09/2023 18:29:26.158 (UTC)", the day first. */
 static bool start_day_first(struct lw_subject *subject, const char *text)
 {
     char date[64];
@@ -125,13 +124,13 @@ const struct lw_convention lw_convention_silixa = {
     .other = "distance",
     .rate = "Acoustic@SamplingFrequency[Hz]",
     .gauge = "Acoustic@GaugeLength",
-    .recorder = {{"serial number", "Acoustic@SystemInfomation.Chassis.SerialNum"},          /* as Silixa spells it */
+    .recorder = {{"serial number", "Acoustic@SystemInfomation.Chassis.SerialNum"},          /* Silixa's spelling */
                  {"instrument", "Acoustic@SystemInfomation.OS.HostName"}},
     .describe = describe_silixa,
 };
 
-/* ---- Terra15's Treble: [time x distance] in /data_product/data, or, of version 4, in the group that the attribute data_product
- * names. The times tell the rate: the attribute dT is that of the computer, off by as much as 1 in 1000. */
+/* ---- Terra15's Treble: [time x distance] in /data_product/data, or, in version 4, in the group named by the attribute
+ * data_product. The rate comes from the times: the attribute dT is that of the computer's clock, off by as much as 1 in 1000. */
 
 static bool is_terra15_data(hid_t file, const char *path)
 {
@@ -154,8 +153,8 @@ const struct lw_convention lw_convention_terra15 = {
     .recorder = {{"serial number", "@serial_number"}},
 };
 
-/* ---- Alcatel Submarine Networks' OptoDAS: /data beside /header, whose values are datasets. Samples are to be multiplied with
- * header/dataScale; of those that are taken as they are stored, that stands before the unit. */
+/* ---- Alcatel Submarine Networks' OptoDAS: /data, and /header, whose values are datasets. Samples must be multiplied by
+ * header/dataScale. If they are read as stored, this factor stands before the unit. */
 
 static int find_optodas_time(const struct lw_subject *subject)
 {
@@ -166,7 +165,7 @@ static int find_optodas_time(const struct lw_subject *subject)
     return 0;
 }
 
-/* A channel's number is its place in units of dx. Several regions of interest may have been thinned out differently. */
+/* A channel's number times dx is its position. The distances are not regular if several regions were thinned out differently. */
 static void find_optodas_distance(struct lw_subject *subject, int time)
 {
     double unit_m;
@@ -222,15 +221,15 @@ const struct lw_convention lw_convention_optodas = {
     .describe = describe_optodas,
 };
 
-/* ---- PRODML 2.0 and 2.1 (Energistics, "HDF5 Structure and Naming Conventions"), which OptaSense, Sintela, Fosina and others
- * write:
+/* ---- PRODML 2.0 and 2.1 (Energistics, "HDF5 Structure and Naming Conventions"), written by OptaSense, Sintela, Fosina and
+ * others:
  *
  *     /Acquisition               @SpatialSamplingInterval, @StartLocusIndex, @NumberOfLoci, @PulseRate, @schemaVersion
  *     /Acquisition/Raw[k]        @OutputDataRate, @RawDataUnit
- *     .../RawData                [time x locus] or the other way round, @Dimensions, @PartStartTime
+ *     .../RawData                [time x locus] or [locus x time], @Dimensions, @PartStartTime
  *     .../RawDataTime            us since 1970 */
 
-/* Some files say "time, locus" whatever they hold: the number of loci tells, where it is the length of one dimension. */
+/* Some files name "time, locus" whatever the order. If the number of loci is the length of exactly one dimension, it decides. */
 static int find_prodml_time(const struct lw_subject *subject)
 {
     const int64_t *const dims = subject->info->dims;
@@ -257,7 +256,7 @@ static void find_prodml_start(struct lw_subject *subject)
         lw_subject_start(subject, text);
 }
 
-/* Should there be neither rate, the times tell. */
+/* If the file has neither rate, the times give it. */
 static int describe_prodml(struct lw_subject *subject)
 {
     double rate, step, locus = 0;

@@ -1,4 +1,4 @@
-/* das_libraries.c - what libraries for distributed acoustic sensing write and read: DASCore's DASDAE and H5Simple, xdas. */
+/* das_libraries.c - files of libraries for distributed acoustic sensing: DASCore's DASDAE and H5Simple, xdas. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/scale.h"
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- DASDAE of DASCore: for each patch a group of /waveforms with data, _coord_time, _coord_distance, and attributes. */
+/* ---- DASCore's DASDAE: each patch is a group of /waveforms with data, _coord_time, _coord_distance and attributes. */
 
-/* Names of dimensions part with commas; `other` is the dimension beside time. */
+/* The names of the dimensions are separated by commas; `other` is the one beside time. */
 static int describe_dasdae(struct lw_subject *subject)
 {
     char names[96] = "", other[32], place[96], unit[32] = "", category[64];
@@ -45,12 +45,12 @@ const struct lw_convention lw_convention_dasdae = {
     .describe = describe_dasdae,
 };
 
-/* ---- xdas: netCDF-4 with coordinates that are interpolated between tie points (CF conventions, section 8.3). The
- * attribute coordinate_interpolation of the data says, for each dimension, which datasets hold their indices and values:
+/* ---- xdas: netCDF-4 with coordinates that are interpolated between tie points (CF conventions, section 8.3). The data's
+ * attribute coordinate_interpolation names, for each dimension, the datasets of their indices and values:
  *
  *     "time: time_indices time_values distance: distance_indices distance_values"
  *
- * An axis of more than two tie points is regular if none is further than half a step from the line between the first and last. */
+ * An axis of more than two tie points is regular if each lies within half a step of the line from the first to the last. */
 
 enum { MOST_TIES = 4096, NAME = 64 };
 
@@ -59,7 +59,7 @@ struct ties {
     char indices_path[LW_PLACE], values_path[LW_PLACE];
     int n;
     double indices[MOST_TIES], values[MOST_TIES];
-    double slope;               /* from the first to the last */
+    double slope;               /* value per index, from the first point to the last */
     bool is_line;
 };
 
@@ -146,8 +146,8 @@ const struct lw_convention lw_convention_xdas = {
     .describe = describe_xdas,
 };
 
-/* ---- H5Simple, as DASCore calls plain files of which the names of datasets alone tell what they hold: raw or data; timestamp,
- * timestamps or time; channels or distance. Archives of PubDAS have them. */
+/* ---- H5Simple, as DASCore calls plain files whose dataset names alone show the contents: raw or data; timestamp, timestamps or
+ * time; channels or distance. Archives of PubDAS have such files. */
 
 static const char *const time_names[] = {"/timestamp", "/timestamps", "/time"};
 
@@ -159,7 +159,7 @@ static const char *find_times(hid_t file)
     return NULL;
 }
 
-/* Datasets with dimension scales say more themselves. */
+/* Datasets with dimension scales are left out: their scales tell more. */
 static bool is_simple_data(hid_t file, const char *path)
 {
     const char *const name = path[0] == '/' ? path + 1 : path;
@@ -167,7 +167,7 @@ static bool is_simple_data(hid_t file, const char *path)
     return is_named && find_times(file) && !lw_place_exists(file, path, "./@DIMENSION_LIST");
 }
 
-/* The dimension that is as long as the times, the first one of two alike. */
+/* The axis is the dimension that is as long as the times, or the first of two. */
 static int describe_simple(struct lw_subject *subject)
 {
     struct lw_times times;

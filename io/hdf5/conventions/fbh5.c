@@ -1,5 +1,5 @@
-/* fbh5.c - filterbanks in HDF5 as blimpy writes them (FBH5, of Breakthrough Listen): /data [time x IF x channel], whose attributes
- * are the keywords of SIGPROC's headers; /mask beside it is none of the data. One IF is left out as a dimension by the reader. */
+/* fbh5.c - filterbanks in HDF5 as written by blimpy (FBH5, of Breakthrough Listen): /data [time x IF x channel], with the keywords
+ * of SIGPROC's headers as attributes. /mask beside it is not data. The reader drops the dimension of a single IF. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void find_times(struct lw_subject *subject)
     snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric == 1 ? "barycentric " : "");
 }
 
-/* [time x channel] where somebody has left the IFs out. */
+/* Data without IFs are [time x channel]. */
 static int describe(struct lw_subject *subject)
 {
     if (subject->info->n_dims != 2 && subject->info->n_dims != 3)

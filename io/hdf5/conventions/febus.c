@@ -1,5 +1,5 @@
-/* febus.c - files of FEBUS' A1: /DEVICE/Source1/Zone1/NAME [block x time x distance]. Blocks overlap, and are joined here to
- * [time x distance]: of what two blocks share, half comes from either. */
+/* febus.c - files of FEBUS' A1: /DEVICE/Source1/Zone1/NAME [block x time x distance]. Blocks overlap, and are joined here to [time
+ * x distance]: half of the rows that two blocks share is taken from each. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/notes/recorder.h"
@@ -11,13 +11,13 @@
 
 enum { MOST_BLOCKS_TIMED = 4096 };
 
-/* Attributes of a zone and what follows from them. Spacing: m, ms. Origin: m, ms. Extent: channels, rows. */
+/* Attributes of a zone, and numbers that follow from them. Spacing: m, ms. Origin: m, ms. Extent: channels, rows. */
 struct zone {
     double extent[6], spacing[3], origin[3];
-    double step_s;              /* from row to row */
-    double block_s;             /* from block to block; 0: not known */
-    double first_s;             /* time of the first block; since 1970 */
-    int64_t rows;               /* of a block that count */
+    double step_s;              /* seconds from row to row */
+    double block_s;             /* seconds from block to block; 0: unknown */
+    double first_s;             /* time of the first block, s since 1970 */
+    int64_t rows;               /* rows of a block that count */
 };
 
 static bool is_data(hid_t file, const char *path)
@@ -32,7 +32,7 @@ static bool read_list(const struct lw_subject *subject, const char *name, double
     return lw_place_reals(subject->file, lw_place_from(subject->info->path, name, place), values, most, subject->err) >= least;
 }
 
-/* Rates of blocks are in mHz. */
+/* Read a zone; rates of blocks are in mHz. */
 static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
 {
     double rate = 0;
@@ -42,7 +42,7 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
         return false;
     zone->step_s = zone->spacing[1] * 1e-3;
     zone->rows = subject->info->dims[1];
-    /* Early versions say nothing about versions, give the rate, and wrong extents. */
+    /* Early versions have no Version, but a rate and wrong extents. */
     if (lw_place_exists(subject->file, subject->info->path, "../@Version")) {
         const double rows = 1 + zone->extent[3] - zone->extent[2];
         zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
@@ -57,7 +57,7 @@ static bool read_zone(const struct lw_subject *subject, const struct lw_times *t
     return zone->step_s > 0;
 }
 
-/* Rows from block to block. Blocks that begin at row 0 have been stored with their overlap, in percent. */
+/* Return the rows from block to block. Blocks that begin at row 0 were stored with their overlap, in percent. */
 static int64_t find_period(const struct lw_subject *subject, const struct zone *zone)
 {
     double overlap = 100;
@@ -68,7 +68,7 @@ static int64_t find_period(const struct lw_subject *subject, const struct zone *
     return period >= 1 && period <= (double)zone->rows ? (int64_t)period : 0;
 }
 
-/* What is half a row on both sides of a block is left out where the file begins. */
+/* An odd number of shared rows does not halve: the row left over is skipped at the beginning of the file. */
 static void join(struct lw_subject *subject, const struct zone *zone, struct lw_blocks *blocks)
 {
     struct lw_dataset_info *const info = subject->info;
@@ -96,7 +96,7 @@ static void find_axis(struct lw_subject *subject, const struct zone *zone, const
         lw_subject_start_at(subject, lw_instant_of_sample(start, period, blocks->skip));
 }
 
-/* "StrainRate", "PSD [dB re 1 nStrain|sqrt(Hz)]". */
+/* Find the unit in a name such as "StrainRate" or "PSD [dB re 1 nStrain|sqrt(Hz)]". */
 static void find_unit(struct lw_subject *subject, const char *name)
 {
     char unit[64];
@@ -114,7 +114,7 @@ static int fail(const struct lw_subject *subject, const char *why)
     return lw_fail(subject->err, LW_EDATA, "the blocks of %.600s cannot be joined: %s", lw_dataset_name(subject->info).text, why);
 }
 
-/* "/DEVICE/Source1/Zone1/NAME": a device watches several fibres, and zones of them. */
+/* The path "/DEVICE/Source1/Zone1/NAME" names the fibre: a device watches several, each in zones. */
 static int describe(struct lw_subject *subject)
 {
     const char *const path = subject->info->path + 1, *const name = lw_last_part(path);

@@ -1,5 +1,5 @@
-/* gwosc.c - strain of gravitational-wave detectors as the Gravitational Wave Open Science Center has it: /strain/Strain with the
- * attributes Xstart, Xspacing and Xunits, which any dataset may have (io/hdf5/axis.c), beside /meta and /quality. */
+/* gwosc.c - strain of gravitational-wave detectors from the Gravitational Wave Open Science Center: /strain/Strain with the
+ * attributes Xstart, Xspacing and Xunits, which any dataset may have (io/hdf5/axis.c), and /meta and /quality. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include <stdio.h>
@@ -27,11 +27,11 @@ const struct lw_convention lw_convention_gwosc = {
     .describe = describe,
 };
 
-/* ---- their quality ---------------------------------------------------------------------------------------------------- */
+/* ---- quality of the data ---------------------------------------------------------------------------------------------- */
 
 enum { MOST_BITS = 32, NAME = 48 };
 
-/* Series of which the bits have names. */
+/* Bit masks, and the names of their bits. */
 static const struct {
     const char *path, *names;
 } series[LW_MOST_QUALITIES] = {

@@ -19,7 +19,7 @@ static int fail(const struct subject *subject, const char *name, const char *wha
                    lw_dataset_name(subject->info).text, what);
 }
 
-/* Complex ones count where they are real, or NaN. */
+/* Read `count` numbers; complex numbers must be real or NaN. */
 static int read_values(const struct subject *subject, const char *name, hid_t attribute, hid_t type, int count, double *values,
                        struct lw_error *err)
 {
@@ -34,8 +34,8 @@ static int read_values(const struct subject *subject, const char *name, hid_t at
     return is_read && are_real ? LW_OK : fail(subject, name, "is not a number", err);
 }
 
-/* Up to `most` numbers. A text that is no number says nothing of any. @param n  set to how many; 0: there is none
- * @param kind  set to how they are stored */
+/* Read up to `most` numbers. A text that is not a number counts as none. @param n  set to their number @param kind  set to their
+ * stored class; H5T_NO_CLASS: there is no such attribute */
 static int read_numbers(const struct subject *subject, const char *name, int most, double *values, int *n, H5T_class_t *kind,
                         struct lw_error *err)
 {
@@ -59,7 +59,7 @@ static int read_numbers(const struct subject *subject, const char *name, int mos
     return rc;
 }
 
-/* A scale or an offset. */
+/* Read a scale or an offset. */
 static int read_factor(const struct subject *subject, const char *name, double *value, struct lw_error *err)
 {
     double found;
@@ -76,7 +76,7 @@ static int read_factor(const struct subject *subject, const char *name, double *
 
 /* ---- stored numbers --------------------------------------------------------------------------------------------------- */
 
-/* NaN: no stored number is that one. An attribute may have the sign of the type, or that of _Unsigned. */
+/* Convert an attribute's number, of the type's sign or that of _Unsigned, to the stored number; NaN: there is none. */
 static double as_stored(const struct subject *subject, double number)
 {
     const enum lw_scalar scalar = subject->info->type.scalar;
@@ -132,8 +132,8 @@ static int read_range(const struct subject *subject, double range[2], H5T_class_
     return LW_OK;
 }
 
-/* Limits of packed integers that are floating-point numbers are those of the values (NetCDF User's Guide). Rounding moves them,
- * while stored numbers are whole. */
+/* Floating-point limits of packed integers are limits of the values (NetCDF User's Guide). Stored numbers are whole, so the
+ * converted limits are rounded, with a little room. */
 static int find_range(const struct subject *subject, struct lw_error *err)
 {
     struct lw_packing *const packing = &subject->info->packing;
@@ -168,7 +168,7 @@ int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_
     packing->scale = packing->scale != 0 ? packing->scale : 1;
     packing->low = -INFINITY;
     packing->high = INFINITY;
-    /* Files of netCDF's classic model have no unsigned integers. */
+    /* Files of netCDF's classic model have no unsigned integers, so _Unsigned marks them. */
     if (lw_scalar_is_integer(scalar) && lw_attribute_read_text(dataset, "_Unsigned", text, sizeof text, &none))
         packing->has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
     if ((rc = read_factor(&subject, "scale_factor", &packing->scale, err)) ||

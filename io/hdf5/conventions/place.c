@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Open the object of a place. @param name  set to the attribute's, NULL: the place is that of a dataset */
+/* Open the object of a place. @param name  set to the attribute's name; NULL: the place is a dataset */
 static hid_t open_object(hid_t file, const char *place, const char **name)
 {
     char path[LW_PLACE];
@@ -19,7 +19,7 @@ static hid_t open_object(hid_t file, const char *place, const char **name)
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
 
-/* Of an attribute or a dataset. @param is_broken  set: there are numbers, and they cannot be read */
+/* Read the numbers of an attribute or dataset. @param is_broken  set if there are numbers that cannot be read */
 static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 {
     const bool is_attribute = H5Iget_type(source) == H5I_ATTR;
@@ -40,7 +40,7 @@ static int read_reals(hid_t source, double *values, int most, bool *is_broken)
 
 /* ---- datasets ------------------------------------------------------------------------------------------------------- */
 
-/* HDF5 copies as many bytes of a compact dataset as its shape says, also where fewer are there. */
+/* HDF5 copies as many bytes of a compact dataset as its shape needs, even if fewer are stored. */
 hid_t lw_place_open_dataset(hid_t file, const char *path)
 {
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
@@ -54,7 +54,7 @@ hid_t lw_place_open_dataset(hid_t file, const char *path)
     return -1;
 }
 
-/* ---- either --------------------------------------------------------------------------------------------------------- */
+/* ---- attributes or datasets ----------------------------------------------------------------------------------------- */
 
 bool lw_place_exists(hid_t file, const char *path, const char *place)
 {

@@ -1,4 +1,4 @@
-/* subject.c - what a convention tells of a dataset: its axes, rate, times, coordinates and unit. */
+/* subject.c - fill the description of a dataset from what its convention provides: axes, rate, times, coordinates, unit. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/attribute.h"

@@ -10,20 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Times that are looked at; of longer lists, every so many. */
+/* Most times that are checked; in a longer list, every n-th time. */
 enum { LOOKED_AT = 4096 };
 
 #define NS_PER_S INT64_C(1000000000)
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
 
-/* Times of a list as they are stored. */
+/* The times of a list, as stored. */
 struct list {
     hid_t dataset;
     hsize_t length, stride;
-    bool is_whole;              /* numbers: in `whole`, else in `real` */
-    double epsilon;             /* relative rounding of `real` */
-    int count;                  /* looked at, the last one too */
+    bool is_whole;              /* integers, in `whole`; else floats, in `real` */
+    double epsilon;             /* relative rounding of the floats */
+    int count;                  /* times that were read, the last one included */
     int64_t whole[LOOKED_AT + 1];
     double real[LOOKED_AT + 1];
 };
@@ -34,7 +34,7 @@ static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t 
                           : lw_hdf5_read_list(list->dataset, H5T_NATIVE_DOUBLE, first, stride, count, list->real + into);
 }
 
-/* A list is [n], or [1 x n] as some write it. The last time is looked at whatever the stride. */
+/* Read a list [n], or [1 x n] as some write it. The last time is read whatever the stride. */
 static bool read_list(struct list *list, struct lw_error *err)
 {
     hsize_t dims[H5S_MAX_RANK];
@@ -71,7 +71,7 @@ static double value_of(const struct list *list, int i)
     return list->is_whole ? (double)list->whole[i] : list->real[i];
 }
 
-/* How much later than the first: exact, however long ago that was. */
+/* Time since the first; exact, however long ago that was. */
 static double since_first(const struct list *list, int i)
 {
     int64_t whole;
@@ -80,7 +80,7 @@ static double since_first(const struct list *list, int i)
     return __builtin_sub_overflow(list->whole[i], list->whole[0], &whole) ? NAN : (double)whole;
 }
 
-/* Each is later than the one before; the last may stand there twice. */
+/* Whether each time is later than the one before; the last may have been read twice. */
 static bool is_increasing(const struct list *list)
 {
     for (int i = 0; i < list->count; i++)
@@ -94,7 +94,7 @@ static bool is_increasing(const struct list *list)
 
 /* ---- units ---------------------------------------------------------------------------------------------------------- */
 
-/* "us" of large numbers counts from 1970 on: of the size of the time since then, between 1973 and 5138. */
+/* Find the unit. Numbers of a size that means 1973 to 5138 when counted from 1970 are taken as counted from 1970. */
 static void find_unit(const struct list *list, const char *said, char unit[64], struct lw_error *err)
 {
     static const char *const names[] = {"units", "unit", "Uom", "Units", NULL}, *const units[] = {"s", "ms", "us", "ns"};
@@ -115,7 +115,7 @@ static void find_unit(const struct list *list, const char *said, char unit[64], 
 
 /* ---- to nanoseconds -------------------------------------------------------------------------------------------------- */
 
-/* What one of the numbers is in ns since the unit's epoch. */
+/* Convert a time to ns since the unit's epoch. */
 static bool in_nanoseconds(const struct list *list, int i, double unit_s, int64_t *ns)
 {
     const int64_t unit_ns = llrint(unit_s * 1e9);
@@ -126,7 +126,7 @@ static bool in_nanoseconds(const struct list *list, int i, double unit_s, int64_
     return fabs(rounded) < 9e18;
 }
 
-/* What binary numbers of this size leave open: 1 ns and more of dates. */
+/* Resolution of floats of this size: 1 ns and more for dates. */
 static double resolution_ns(const struct list *list, double unit_s)
 {
     const double largest = fmax(fabs(value_of(list, 0)), fabs(value_of(list, list->count - 1)));
@@ -141,8 +141,8 @@ static int count_zeros(int64_t number)
     return zeros;
 }
 
-/* Of the steps of whole nanoseconds that lead from the first time to the last, give or take `tolerance`, the one with the most
- * zeros; of several, the shortest. 0: there is none. */
+/* Find a step of whole nanoseconds that leads from the first time to the last within `tolerance`: the one with the most zeros, or
+ * the shortest of several. 0: there is none. */
 static int64_t find_round_step(double span, double intervals, double tolerance)
 {
     enum { MOST = 1000 };
@@ -155,7 +155,7 @@ static int64_t find_round_step(double span, double intervals, double tolerance)
     return best;
 }
 
-/* A rate of whole hertz that the first time and the last allow, or else a step. @param tolerance_ns  of the span */
+/* Choose a rate of whole hertz if the span allows it, else a step. @param tolerance_ns  accuracy of the span */
 static void choose_step(const struct list *list, double span_ns, double tolerance_ns, struct lw_times *out)
 {
     const int64_t intervals = (int64_t)list->length - 1;
@@ -173,7 +173,7 @@ static void choose_step(const struct list *list, double span_ns, double toleranc
         lw_period_make(out->span_ns, denominator, &out->period);
 }
 
-/* No samples are missing, or there twice. Clocks drift by as much as a thousandth. */
+/* Whether no sample is missing or doubled. Clocks may drift by a thousandth. */
 static bool is_regular(const struct list *list)
 {
     const double step = since_first(list, list->count - 1) / (double)(list->length - 1);
@@ -199,7 +199,7 @@ static bool take_first(int64_t ns, struct lw_times *out)
     return true;
 }
 
-/* The step of short times is a difference of rounded numbers. */
+/* The step of short times is a difference of rounded numbers, so a rate that is whole within the rounding becomes whole. */
 static void take_rounded_rate(const struct list *list, double unit_s, struct lw_times *out)
 {
     const double first = value_of(list, 0), last = value_of(list, list->count - 1);
@@ -215,7 +215,7 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
     const int end = list->count - 1;
     const double resolution = resolution_ns(list, unit_s), span = since_first(list, end) * unit_s;
     const bool is_short = !list->is_whole && resolution < 1;
-    double jitter = 0;          /* how far times are from the line between the first and the last */
+    double jitter = 0;          /* largest distance from the line between the first time and the last */
     for (int i = 1; i < list->count; i++)
         jitter = fmax(jitter, fabs(since_first(list, i) -
                                    since_first(list, end) * ((double)place_of(list, i) / (double)(list->length - 1))));
@@ -232,12 +232,12 @@ static void take_step(const struct list *list, double unit_s, struct lw_times *o
         choose_step(list, span * 1e9, list->is_whole ? unit_s * 1e9 : resolution, out);
 }
 
-/* Short times since a date are left to those who know how to read decimal numbers (lw_sampling_settle). */
+/* Short times since a date are left to lw_sampling_settle, which reads decimal numbers. */
 static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
 {
     int64_t first;
     int last = list->count - 1;
-    /* A logger has room for more times than it has written: those behind the last one are zeros. */
+    /* A logger may have room for more times than it has written: zeros behind the last one are cut off. */
     while (last > 0 && value_of(list, last) == 0 && value_of(list, 0) > 0)
         last--;
     list->length = place_of(list, last) + 1;
@@ -314,7 +314,7 @@ bool lw_times_from_seconds(double seconds, struct lw_instant *out)
     return fabs(ns) < 9e18 && lw_instant_from_ticks((int64_t)ns, NS_PER_S, out);
 }
 
-/* Shorter steps, of radio receivers, are no whole numbers of nanoseconds. */
+/* Steps below 1 us, of radio receivers, are not whole numbers of nanoseconds. */
 bool lw_times_step(double seconds, struct lw_period *out)
 {
     const double ns = rint(seconds * 1e9);

@@ -22,10 +22,10 @@ struct output {
 };
 
 struct collective {
-    struct lw_comm *comm;               /* borrowed, like the next */
+    struct lw_comm *comm;               /* borrowed, like result */
     struct lw_result_file *result;
     hid_t file, transfer;
-    char failure[900];                  /* what is to be said if what is being done fails */
+    char failure[900];                  /* message in case the present step fails */
     bool was_reported;
     int n_outputs;
     struct output outputs[];
@@ -46,10 +46,11 @@ static void fail_in_hdf5(struct collective *file)
     abandon(file, &err);
 }
 
-/* One such file is open at a time: MPI hands its handlers of errors nothing of ours. */
+/* MPI passes its error handlers no data of ours, so only one such file is open at a time. */
 static struct collective *in_mpi;
 
-/* HDF5 would let this rank go on to a call in which it waits for the others, which wait for it in the one that has failed. */
+/* HDF5 would return from a failed MPI call. This rank would then wait in a later call for the others, which wait in the failed
+ * one. */
 static void fail_in_mpi(MPI_File *handle, int *code, ...)
 {
     char reason[MPI_MAX_ERROR_STRING];
@@ -63,7 +64,7 @@ static void fail_in_mpi(MPI_File *handle, int *code, ...)
 
 /* ---- open, close --------------------------------------------------------------------------------------------------- */
 
-/* A table that grows is not there yet. */
+/* Open a dataset for writing. Growing tables do not exist yet. */
 static int open_output(struct collective *file, const struct lw_writer_dataset *spec, struct output *output, struct lw_error *err)
 {
     if (spec->grows)
@@ -77,14 +78,14 @@ static int open_output(struct collective *file, const struct lw_writer_dataset *
     return LW_OK;
 }
 
-/* Each rank writes its own part: ranks have large parts, which would only wait for each other on the way through aggregators; and
- * pieces between which others write must not be read, changed and written back. */
+/* Each rank writes its own part. Aggregators ("cb") would only delay the large parts of ranks. Data sieving ("ds") must not read,
+ * change and write back the pieces that other ranks write in between. */
 static int open_file(struct collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     MPI_Errhandler handler;
     MPI_Info hints;
     snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
-    /* Files that are opened from now on have the handler of MPI_FILE_NULL. */
+    /* MPI gives the handler of MPI_FILE_NULL to files opened from now on. */
     in_mpi = file;
     MPI_File_create_errhandler(fail_in_mpi, &handler);
     MPI_File_set_errhandler(MPI_FILE_NULL, handler);
@@ -208,7 +209,7 @@ struct lw_transfer lw_transfers_get(const struct lw_transfers *transfers, int64_
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-/* @param transfer  NULL: nothing */
+/* @param transfer  NULL: take part in the call without data */
 static void write_transfer(struct collective *file, const struct output *output, const struct lw_transfer *transfer,
                            const int64_t *first, const void *data)
 {
@@ -236,7 +237,7 @@ static void write_transfer(struct collective *file, const struct output *output,
         fail_in_hdf5(file);
 }
 
-/* In verbose mode it is said whether HDF5 has turned the first transfer into independent ones, and why. */
+/* The detailed log tells once whether HDF5 made the collective transfer independent, and why. */
 void lw_collective_write(void *opened, int dataset, const int64_t *first, const int64_t *count, const void *data)
 {
     struct collective *const file = opened;

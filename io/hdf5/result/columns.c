@@ -44,7 +44,7 @@ static int fail_create(const struct lw_column_table *table, struct lw_error *err
     return lw_hdf5_fail(err, LW_EIO, "cannot create the columns of /%s", table->name);
 }
 
-/* The scale of a table is shared by its columns. */
+/* Attach the table's scale to a column, which shares it. */
 static herr_t attach(hid_t dataset, unsigned dimension, hid_t scale, void *context)
 {
     (void)dataset;
@@ -110,8 +110,8 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
     return LW_OK;
 }
 
-/* Through the library: the file has just been opened, so that what other nodes have written to it is seen. The table may have been
- * made with room for the checksum of all its rows. */
+/* The rows are read through HDF5. Its handle is new, so it sees what other nodes have written. The table may have an attribute for
+ * the checksum of all its rows, which is filled here. */
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {

@@ -10,7 +10,7 @@ enum { NAME_SIZE = 2 * LW_MAX_PATH };
 
 /* ---- which array ----------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds since 1970 fit into 64 bits until 2262. */
+/* Whether the scale has dates that DASCore can hold: nanoseconds since 1970 fit 64 bits until 2262. */
 static bool has_date(const struct lw_writer_scale *scale, int64_t length)
 {
     const int64_t most = 9000000000;
@@ -36,7 +36,7 @@ static bool suits(const struct lw_writer_dataset *spec)
     return has_times && has_channels;
 }
 
-/* NULL: none. */
+/* NULL: no array suits. */
 static const struct lw_writer_dataset *find_array(const struct lw_writer_spec *spec)
 {
     for (int d = 0; d < spec->n_datasets; d++)
@@ -59,7 +59,7 @@ static int say_whether(hid_t object, const char *name, bool is, struct lw_error 
     return lw_attribute_write(object, &attribute, err);
 }
 
-/* DASCore does not open a patch with a unit that it does not know: the words of those it does. */
+/* Whether DASCore knows a unit; it refuses to open a patch with any other. `words` are units that it knows. */
 static bool knows_unit(const char *unit)
 {
     static const char *const words[] = {
@@ -67,7 +67,7 @@ static bool knows_unit(const char *unit)
         "um",     "nm",         "pm",          "km",          "s",      "ms",      "us",      "ns", "second",
         "meter",  "meters",     "Hz",          "kHz",         "count",  "counts",  "V",       "mV", "Pa",
         "kPa",    "K",          "mK",          "celsius",     "degree", "degrees", "deg",     "dB", "e",
-        "sqrt",   "ϵ",          "nϵ",          "µϵ",          "mϵ",     "µm",      "µs",      "°C",   /* as DASCore */
+        "sqrt",   "ϵ",          "nϵ",          "µϵ",          "mϵ",     "µm",      "µs",      "°C",   /* DASCore's */
     };
     static const char between[] = "0123456789.+-*/^() ";
     bool knows = unit[0] != '\0';
@@ -82,7 +82,7 @@ static bool knows_unit(const char *unit)
     return knows;
 }
 
-/* What a patch says of its data. */
+/* Write the unit of the data, and the input's gauge length and category. */
 static int say_attributes(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     static const char *const names[][2] = {
@@ -124,8 +124,8 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     return rc ? rc : lw_attribute_write_text(group, name, array->dim_names[d], err);
 }
 
-/* With this layout of attributes and coordinates DASCore reads by h5py; without it by PyTables, which cannot read all attributes
- * that an array may have. */
+/* __attrs_coords_separate__ marks a layout that DASCore reads by h5py. It would read other layouts by PyTables, which cannot read
+ * all attributes that an array may have. */
 static int create_group(hid_t file, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     char path[NAME_SIZE], names[NAME_SIZE] = "";

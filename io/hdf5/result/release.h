@@ -1,5 +1,5 @@
-/* release.h - which HDF5 this program runs with. Does not need hdf5.h. */
+/* release.h - the version of HDF5 that this program runs with. Does not need hdf5.h. */
 #pragma once
 
-/** "HDF5 1.10.8, parallel". Static storage. */
+/** Return a text such as "HDF5 1.10.8, parallel", in static storage. */
 const char *lw_hdf5_text(void);

@@ -1,7 +1,7 @@
-/* structure.c - HDF5 as one of the formats of results: everything of a result file but its samples.
+/* structure.c - HDF5 as a format of results: everything of a result file except its samples.
  *
- * By one process, rank 0, through a plain HDF5 handle, so that a failure is an error like any other: within collective calls on
- * metadata it would leave the other ranks waiting for ever. */
+ * Rank 0 alone works here, through a plain HDF5 handle, so that a failure is an error like any other. Within collective calls on
+ * metadata, a failure would leave the other ranks waiting for ever. */
 #include "io/write/structure.h"
 
 #include "base/integers.h"
@@ -15,14 +15,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of the root group: 0 until `complete` makes it 1. */
+/* Attribute of the root group: 0 until `complete` makes it 1. */
 #define COMPLETE "lapwing_complete"
 
-#define ALIGNMENT ((int64_t)1 << 20)    /* of datasets: a Lustre stripe, and a multiple of any page */
+#define ALIGNMENT ((int64_t)1 << 20)    /* alignment of datasets: a Lustre stripe, a multiple of any page */
 
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
-/* Of a sample, or a row of a table. */
+/* Bytes of a sample, or of a row of a table. */
 static int64_t element_bytes(const struct lw_writer_dataset *dataset)
 {
     if (dataset->holds_words)
@@ -30,7 +30,7 @@ static int64_t element_bytes(const struct lw_writer_dataset *dataset)
     return dataset->n_columns > 0 ? dataset->n_columns * 8 : (int64_t)lw_type_bytes(dataset->type);
 }
 
-/* More than any disk has where the product does not fit: the claim then says that there is no room. */
+/* Bytes of a dataset. INT64_MAX, more than any disk has, stands for an overflow: the claim then finds that there is no room. */
 static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
 {
     int64_t bytes = element_bytes(dataset);
@@ -53,8 +53,8 @@ static int64_t room(const struct lw_writer_spec *spec)
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-/* The lock on the temporary file is this program's own (result_file.h), so HDF5 must not try to take one.
- * @param flags  as of H5Fopen; H5F_ACC_TRUNC: a new file */
+/* HDF5 must not lock the temporary file, which bears this program's own lock (result_file.h).
+ * @param flags  as for H5Fopen; H5F_ACC_TRUNC: a new file */
 static hid_t open_part(const struct lw_result_file *result, unsigned flags)
 {
     LW_CLOSED const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -107,7 +107,7 @@ static struct lw_extent find_extent(hid_t dataset, const struct lw_writer_datase
     return extent;
 }
 
-/* Where the last dataset ends in the file. */
+/* End of the last dataset in the file. */
 static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_extent *extents)
 {
     int64_t end = 0;
@@ -116,7 +116,7 @@ static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_exten
     return end;
 }
 
-/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
+/* A dataset is contiguous, allocated at once and never filled: the file system reserves its room, and every sample is written. */
 static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, struct lw_extent *extent, struct lw_error *err)
 {
     LW_CLOSED const hid_t type = make_type(spec), space = make_space(spec);
@@ -167,7 +167,7 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_e
     return rc ? rc : lw_patch_create(file, spec, err);
 }
 
-/* Writes what HDF5 still holds. After a failure, HDF5 1.10 would try again when MPI ends, and crash. */
+/* Closing writes what HDF5 still holds. After a failure (is_stuck), HDF5 1.10 would try again when MPI ends, and crash. */
 static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, struct lw_error *err)
 {
     *is_stuck = H5Fflush(file, H5F_SCOPE_LOCAL) < 0 || H5Fclose(file) < 0;
@@ -182,13 +182,13 @@ static int create(const struct lw_result_file *result, const struct lw_writer_sp
         return lw_hdf5_fail(err, LW_EIO, "cannot create '%s'", result->part);
     int rc = create_all(file, spec, extents, err);
     if (rc == LW_OK)
-        rc = lw_result_file_reserve(result, find_end(spec, extents), err);      /* before the first byte is written */
+        rc = lw_result_file_reserve(result, find_end(spec, extents), err);      /* reserved before the first byte is written */
     return close_file(file, rc, result->part, is_stuck, err);
 }
 
 /* ---- check --------------------------------------------------------------------------------------------------------- */
 
-/* "float32 [2 x 4000]" */
+/* Write a shape such as "float32 [2 x 4000]". */
 static void describe(hid_t type, hid_t space, char *text, size_t size)
 {
     char type_text[96];
@@ -212,11 +212,11 @@ static int check_same(const char *part, hid_t dataset, const struct lw_writer_da
                                      part, spec->path, found, wanted);
 }
 
-/* Samples go to a place on disk that is known, or nowhere. */
+/* Samples are written to a known place on disk, so the dataset must be contiguous and allocated. */
 static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
                          struct lw_error *err)
 {
-    if (spec->grows)            /* it comes at the end */
+    if (spec->grows)            /* created by complete */
         return LW_OK;
     LW_CLOSED const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
     if (dataset < 0)
@@ -230,8 +230,8 @@ static int check_dataset(hid_t file, const char *part, const struct lw_writer_da
                    "and with its room on disk", part, spec->path);
 }
 
-/* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
- * sample came. */
+/* No child process checks the file first (shield.h), because the engine may be at work already. What HDF5 opens here was flushed
+ * before the first sample was written. */
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err)
 {
@@ -252,7 +252,7 @@ static int check(const struct lw_result_file *result, const struct lw_writer_spe
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */
 
-/* Without HDF5, like the samples: a failure is an error, and the file can still be closed. */
+/* Rows are written without HDF5, like samples, so that a failure is an error and the file can still be closed. */
 static int write_rows(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
 {
     struct lw_error reason;
@@ -285,8 +285,8 @@ static int create_tables(hid_t file, const struct lw_structure_end *end, struct 
     return rc;
 }
 
-/* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of
- * completion: whenever the run is killed, nothing is marked that is not there, and while rows are written the file is as it was. */
+/* Add the growing tables, and the columns of all tables. The new structure is flushed after the rows and before the mark of
+ * completion. So a killed run never marks what is not there, and leaves the file unchanged while rows are written. */
 static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     struct lw_columns columns;
