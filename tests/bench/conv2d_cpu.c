@@ -1,11 +1,12 @@
-/* conv2d_cpu.c - the cpu engine's 2-D convolution, on one core: pixels per second by kernel and algorithm.
+/* conv2d_cpu.c - benchmark of the cpu engine's 2-D convolution on one core: pixels per second by kernel and algorithm.
  *
- *     bench_conv2d_cpu [SIZE [PRECISION [KERNEL...]]]      SIZE x SIZE pixels (default 4096); PRECISION single (default) or
- *                                                          double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
+ *   bench_conv2d_cpu [SIZE [PRECISION [KERNEL...]]]   SIZE x SIZE pixels (default 4096); PRECISION single (default) or
+ *                                                   double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
  *
- * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
- * that other work on the machine counts little), and what the plan says; from 7 x 7 on also tiles through FFTW, cut in the
- * best way. conv2d_rivals.py runs it beside scipy.signal.oaconvolve and OpenCV. */
+ * The program prints a line for each kernel and algorithm: processor seconds of the fastest of some runs, and the text of the
+ * plan. Processor seconds are those of the one computing thread, so that other work on the machine counts little. Kernels from 7
+ * x 7 on are also run as tiles through FFTW, cut in the fastest way. conv2d_rivals.py runs this benchmark beside
+ * scipy.signal.oaconvolve and OpenCV. */
 #include "engine/registry.h"
 #include "rivals/fftw.h"
 
@@ -97,7 +98,7 @@ static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t
 
 /* ---- tiles through FFTW ------------------------------------------------------------------------------------------------------ */
 
-/* An image, its outputs and its kernel's taps; pixels of the precision. */
+/* An image, its outputs and its kernel's taps. Pixels have the type of the precision. */
 struct image {
     int64_t size, side;
     enum lw_precision precision;
@@ -113,7 +114,7 @@ static double pixel_at(const struct image *image, const void *pixels, int64_t ro
     return image->precision == LW_DOUBLE ? ((const double *)pixels)[at] : ((const float *)pixels)[at];
 }
 
-/* Some outputs against sums by definition. */
+/* Compare some outputs with sums by definition. */
 static void check_outputs(const struct image *image)
 {
     uint64_t state = 3;

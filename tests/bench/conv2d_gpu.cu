@@ -1,16 +1,16 @@
-/* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on device-resident data: float32, zeros beyond the
- * sides, output of the image's size.
+/* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on data in device memory: float32, zeros beyond the sides,
+ * output of the image's size.
  *
- *     bench_conv2d_gpu table [csv] [text] [rival.so...]     the recorded table: ours, cuFFT on the whole image and on tiles, and
- *                                              the rivals, each in its best way, for cases whose name contains text or, with
- *                                              commas, that it lists: '4096^2 5x5,1000^2 31x31,'
- *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
- *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2 or not
- *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
- *     bench_conv2d_gpu one CASE ALGORITHM N    N launches of one case, for a profiler; ALGORITHM as in --algorithm
+ *   bench_conv2d_gpu table [csv] [text] [rival.so...]   the recorded table: the engine, cuFFT on the whole image and on tiles, and
+ *                             the rivals, each in its fastest way. The cases are those whose name contains text; a text with commas
+ *                             is a list of cases: '4096^2 5x5,1000^2 31x31,'
+ *   bench_conv2d_gpu methods [csv] [text]   every algorithm of the engine for those cases, to tune the choice
+ *   bench_conv2d_gpu batches [csv] [text]   large tiles with work areas of various sizes, which may or may not stay in the L2 cache
+ *   bench_conv2d_gpu check    every algorithm against the sum by definition, on awkward sizes
+ *   bench_conv2d_gpu one CASE ALGORITHM N   N launches of one case, for a profiler; ALGORITHM as in --algorithm
  *
- * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum
- * in double. */
+ * Images rotate over a working set of more than 4 times the L2 cache. Every row is checked at random pixels against the sum in
+ * double. */
 #include "cufft_image.cuh"
 #include "gpu/conv2d/prepared.h"
 #include "rivals/library.h"
@@ -39,7 +39,7 @@ static Case square(int64_t side, int kernel_rows, int kernel_columns)
     return {name, {side, side, kernel_rows, kernel_columns, (kernel_rows - 1) / 2, (kernel_columns - 1) / 2}};
 }
 
-/* PEERS' grid, then the sizes of Podlozhnyuk, "FFT-based 2D convolution" (2007), with the kernel of its program. */
+/* The grid of PEERS, then the sizes of Podlozhnyuk, "FFT-based 2D convolution" (2007), with the kernel of its program. */
 static std::vector<Case> all_cases()
 {
     std::vector<Case> cases;
@@ -51,7 +51,7 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
-/* Those whose name contains the text; where it has commas, the images and kernels that it names. */
+/* The cases whose name contains the text; for a text with commas, the listed images and kernels. */
 static std::vector<Case> wanted_cases(const char *text)
 {
     std::vector<Case> cases;
@@ -76,7 +76,7 @@ static std::vector<Case> wanted_cases(const char *text)
 
 /* ---- data ------------------------------------------------------------------------------------------------------------------- */
 
-/* One image in place, with the rows above and below it that a block has. */
+/* Images in device memory, each with the rows above and below it that a block has. */
 struct Pool {
     float *x, *y;                   /* [n][input_rows][columns], [n][rows][columns] */
     int n;
@@ -86,7 +86,7 @@ struct Pool {
     cudaStream_t stream;
 };
 
-/* Taps: a smooth bump, or its product with noise, which no column times row gives. */
+/* Make the taps: a smooth bump, or its product with noise, which is not separable. */
 static std::vector<double> make_taps(const RivalImage &c, bool separable)
 {
     std::vector<double> taps((size_t)c.kernel_rows * c.kernel_columns);
@@ -140,7 +140,7 @@ static void release_pool(Pool *p)
         CHECK_CUDA(cudaFree(memory));
 }
 
-/* Image i without the rows above it. */
+/* Address of image i, behind the rows above it. */
 static const float *image_of(const Case &c, const Pool &p, int i)
 {
     const int64_t above = c.image.kernel_rows - 1 - c.image.ahead_rows;
@@ -151,7 +151,7 @@ static float *output_of(const Case &c, const Pool &p, int i) { return p.y + i % 
 
 /* ---- check ------------------------------------------------------------------------------------------------------------ */
 
-/* Pixel s of the sample: the corners, then random ones. */
+/* Pixel s of the checked ones: the corners, then random pixels. */
 __host__ __device__ static int64_t sampled(const RivalImage &c, int s)
 {
     if (s < 4)
@@ -159,7 +159,7 @@ __host__ __device__ static int64_t sampled(const RivalImage &c, int s)
     return (int64_t)(((uint64_t)hash24(s, 3) << 24 | hash24(s, 4)) % (uint64_t)(c.rows * c.columns));
 }
 
-/* sums: squares of the differences and of the truth. One block a pixel. */
+/* Add the squares of the differences to sums[0] and those of the truth to sums[1]. One block computes one pixel. */
 static __global__ void compare(const RivalImage c, const float *image, const float *output, const double *taps,
                                double *sums)
 {
@@ -182,7 +182,7 @@ static __global__ void compare(const RivalImage c, const float *image, const flo
     atomicAdd(&sums[1], sum * sum);
 }
 
-/* Relative L2 error at sampled pixels of output 0. */
+/* Relative L2 error of output 0 at the checked pixels. */
 static double error_of(const Case &c, const Pool &p)
 {
     double *sums, host[2];
@@ -226,7 +226,7 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
     return s;
 }
 
-/* false where the algorithm does not suit the case; anything else that fails ends the program.
+/* Prepare an algorithm. False: it does not suit the case; any other failure ends the program.
  * batch: transforms in the work area of large tiles; 0: as planned */
 static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int batch = 0)
 {
@@ -332,7 +332,7 @@ static void print_head(FILE *to)
     fprintf(to, "\n");
 }
 
-/* ratio: of the fastest rival's time to ours */
+/* ratio: time of the fastest rival divided by the engine's */
 static void print_row(FILE *to, const Case &c, const Result &r, const std::vector<RivalReached> &reached)
 {
     double best = 0;

@@ -1,7 +1,7 @@
-/* cufft_image.cuh - convolution of a real image through cuFFT as one writes it with care: overlap-save on tiles, square or not, of
- * sizes 2^a 3^b 5^c, in batches that can stay in the L2; and one transform of the padded image. Transforms are real and in
- * place; one kernel gathers tiles with their zeros, one multiplies with the kernel's spectrum, read once for several tiles, one
- * crops. */
+/* cufft_image.cuh - careful convolution of a real image through cuFFT, in two ways. One is overlap-save on tiles, square or not,
+ * of sizes 2^a 3^b 5^c, in batches that can stay in the L2 cache; the other is one transform of the padded image. Transforms are
+ * real and in place. One kernel gathers tiles with their zeros, one multiplies with the kernel's spectrum and reads it once for
+ * several tiles, one crops. */
 #ifndef CUFFT_IMAGE_CUH
 #define CUFFT_IMAGE_CUH
 
@@ -10,16 +10,16 @@
 
 #include <cufft.h>
 
-/* Tiles of rows x columns, whose outputs are `hop`s apart. */
+/* Tiles of rows x columns pixels, whose outputs are `hop_rows` and `hop_columns` apart. */
 struct ImageCut {
     RivalImage c;
     int rows, columns, hop_rows, hop_columns;
     int across, n_tiles, batch;
 
-    /* of a row, in place */
+    /* number of bins of a row, stored in place */
     __host__ __device__ int bins() const { return columns / 2 + 1; }
     __host__ __device__ int64_t tile_bins() const { return (int64_t)rows * bins(); }
-    /* first pixel of a tile, beyond the image's sides too */
+    /* first pixel of a tile, which may lie beyond the image's sides */
     __host__ __device__ int64_t top(int tile) const
     {
         return (int64_t)(tile / across) * hop_rows + c.ahead_rows - (c.kernel_rows - 1);
@@ -30,7 +30,7 @@ struct ImageCut {
     }
 };
 
-/* Transforms of a batch, and of what remains for the last one. */
+/* Plans of a full batch, or of the smaller last one. */
 struct ImagePlans {
     cufftHandle forward, inverse;
 };
@@ -54,7 +54,8 @@ static __global__ void cufft_gather(const ImageCut cut, const float *image, floa
     }
 }
 
-/* Two bins a thread; rows are even in number. grid: pairs of bins, tiles that share the loads of the kernel's spectrum */
+/* A thread multiplies two bins; the number of rows is even. grid: pairs of bins, tiles that share the loads of the kernel's
+ * spectrum */
 static __global__ void cufft_filter(float4 *bins, const float4 *kernel, int n_pairs, int n_tiles)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -84,7 +85,7 @@ static __global__ void cufft_scatter(const ImageCut cut, float *output, const fl
         __stcs(output + row * cut.c.columns + left + x, __ldcs(from + x));
 }
 
-/* One tile with the kernel at its first pixel. */
+/* Write one tile with the kernel at its first pixel. */
 static __global__ void cufft_place_kernel(const ImageCut cut, float *points, const double *taps)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / cut.c.kernel_columns, column = i % cut.c.kernel_columns;
@@ -92,7 +93,7 @@ static __global__ void cufft_place_kernel(const ImageCut cut, float *points, con
         points[2 * (int64_t)row * cut.bins() + column] = (float)(taps[i] / cut.rows / cut.columns);
 }
 
-/* The tiles of an image; `batch`: how many at a time, at most. */
+/* Cut an image into tiles. batch: most tiles at a time */
 inline ImageCut image_cut(const RivalImage &c, int rows, int columns, double batch)
 {
     ImageCut cut = {c, rows, columns, 0, 0, 0, 0, 0};
@@ -108,7 +109,7 @@ inline ImageCut image_cut(const RivalImage &c, int rows, int columns, double bat
 
 inline int image_last(const ImageCut &cut) { return cut.n_tiles - (cut.n_tiles - 1) / cut.batch * cut.batch; }
 
-/* A transform in place; `plan` is 0 where cuFFT or the memory does not do it. */
+/* Plan a transform in place. 0: cuFFT or the memory cannot do it. */
 inline cufftHandle image_plan(const ImageCut &cut, bool forward, int batch)
 {
     long long n[2] = {cut.rows, cut.columns}, reals[2] = {cut.rows, 2 * cut.bins()}, complexes[2] = {cut.rows, cut.bins()};
@@ -151,7 +152,7 @@ inline void cufft_image_close(void *memory)
     delete f;
 }
 
-/* spectrum: of the kernel, [rows][bins], scaled by 1 / (rows columns); plan: of one tile, in place */
+/* Transform the kernel. spectrum: [rows][bins], scaled by 1 / (rows columns); plan: of one tile, in place */
 inline void image_kernel(const ImageCut &cut, float2 *spectrum, const double *taps, cudaStream_t stream)
 {
     const cufftHandle plan = image_plan(cut, true, 1);
@@ -164,7 +165,7 @@ inline void image_kernel(const ImageCut &cut, float2 *spectrum, const double *ta
     cufftDestroy(plan);
 }
 
-/* NULL where cuFFT or the memory does not do it. */
+/* Prepare the convolution. NULL: cuFFT or the memory cannot do it. */
 inline CufftImage *cufft_image_create(const ImageCut &cut, const double *taps, cudaStream_t stream)
 {
     CufftImage *const f = new CufftImage();
@@ -206,7 +207,8 @@ inline void cufft_image_run(void *memory, const void *image, void *output, cudaS
 
 /* ---- ways ------------------------------------------------------------------------------------------------------------------- */
 
-/* Tiles to try, in steps of rising rows: sizes 2^a 3^b 5^c, then columns as many, twice or four times as many. False: no such. */
+/* Tile of a step and shape. Each step has more rows (2^a 3^b 5^c); its shapes have as many columns as rows, twice or four times
+ * as many. False: there is no such tile. */
 inline bool image_tile(const RivalImage &c, int step, int shape, int *rows, int *columns)
 {
     static const int sizes[] = {32,  48,  64,  80,  96,   128,  160,  192,  256,  320,
@@ -223,7 +225,7 @@ inline bool image_tile(const RivalImage &c, int step, int shape, int *rows, int 
     return false;
 }
 
-/* Choices: three shapes, each with so many megabytes in a batch. */
+/* Open a way. The choices of a step are three shapes, each with several sizes of batch in megabytes. */
 inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream,
                               char text[RIVAL_TEXT])
 {
@@ -241,7 +243,7 @@ inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const d
 
 static const ImageRival cufft_tiles = {"cuFFT tiles", true, true, cufft_tiles_open, cufft_image_run, cufft_image_close};
 
-/* The next number of small factors from n on that `multiple` divides. */
+/* The least number with small factors that is at least n and a multiple of `multiple`. */
 inline int image_size(int64_t n, int multiple)
 {
     for (;; ++n) {
@@ -254,7 +256,7 @@ inline int image_size(int64_t n, int multiple)
     }
 }
 
-/* Sizes of the padded whole image: even ones, and multiples of 16, 64 and 256. */
+/* Size of the padded whole image. The choices round the sides up to even numbers, or to multiples of 16, 64 and 256. */
 inline bool image_whole(const RivalImage &c, int choice, int *rows, int *columns)
 {
     const int multiples[] = {2, 16, 64, 256};

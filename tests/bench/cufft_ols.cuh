@@ -1,8 +1,8 @@
-/* cufft_ols.cuh - overlap-save through cuFFT as one writes it with care. The forward plan reads overlapping segments in place
- * (idist = hop); one kernel reads each spectrum once and multiplies it with all filters; one batched inverse plan works in place;
- * one kernel crops. Segments go in chunks, so that spectra and products can stay in the L2: which size of chunk is best is tried
- * for each segment length, as is everything at a time. With one segment over the whole signal it is plain FFT convolution.
- * Single or double, complex or real, one channel. */
+/* cufft_ols.cuh - careful overlap-save through cuFFT. The forward plan reads overlapping segments in place (idist = hop). One
+ * kernel reads each spectrum once and multiplies it with all filters; one batched inverse plan works in place; one kernel crops.
+ * Segments go in chunks, so that spectra and products can stay in the L2 cache. For each segment length several sizes of chunk
+ * are tried, also a single chunk. One segment over the whole signal makes it plain FFT convolution. Single or double, complex or
+ * real, one channel. */
 #ifndef CUFFT_OLS_CUH
 #define CUFFT_OLS_CUH
 
@@ -17,7 +17,7 @@ template <class C> struct alignas(16) CufftPack {
     C value[16 / sizeof(C)];
 };
 
-/* out[f][j] = x[j] h[f], rows of n_packs; grid: packs of a row, rows */
+/* out[f][j] = x[j] h[f], in rows of n_packs packs. grid: packs of a row, rows */
 template <class C>
 __global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const CufftPack<C> *h, int n_packs, int n_rows,
                                int n_filters)
@@ -36,7 +36,7 @@ __global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const C
         }
 }
 
-/* y[f][j hop + i] = segments[f][j][discard + i]; grid: segments, filters, blocks that share a segment; left: outputs from y on */
+/* y[f][j hop + i] = segments[f][j][discard + i]. grid: segments, filters, blocks that share a segment. left: outputs from y on */
 template <class S>
 __global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left, int n_segments, int n, int pitch, int discard)
 {
@@ -52,8 +52,7 @@ __global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left
     }
 }
 
-/* Blocks of cufft_crop: where segments are few, so many share one that the device is full, each thread with four samples or
- * more. */
+/* Grid of cufft_crop. Few segments are each shared by so many blocks that the device is full; a thread has four samples or more. */
 inline dim3 cufft_crop_grid(int n_segments, int n_filters, int hop, int threads)
 {
     const int64_t rows = (int64_t)n_segments * n_filters, wanted = (8192 + rows - 1) / rows;
@@ -70,7 +69,7 @@ inline cufftType cufft_kind(const RivalOls &c, bool forward)
     return c.is_double ? CUFFT_Z2D : CUFFT_C2R;
 }
 
-/* idist, odist: values from row to row of the type that the side has */
+/* Make a plan. idist, odist: distances between rows in values of the type of that side */
 inline cufftHandle cufft_plan(const RivalOls &c, int n, bool forward, int64_t idist, int64_t odist, int64_t batch)
 {
     cufftHandle plan;
@@ -100,7 +99,7 @@ inline void cufft_execute(const RivalOls &c, cufftHandle plan, bool forward, con
 
 /* ---- spectra of the filters ---------------------------------------------------------------------------------------------- */
 
-/* padded[f][i] = taps[f][i], 0 from n_taps on */
+/* padded[f][i] = taps[f][i]; 0 for i >= n_taps */
 static __global__ void cufft_pad(double2 *padded, const double *taps, bool real, int64_t n_taps, int n)
 {
     const int64_t f = blockIdx.y, i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, at = f * n_taps + i;
@@ -135,9 +134,9 @@ template <class C> void cufft_bank(C *bank, const double *taps, bool real, int64
 
 /* ---- segments ------------------------------------------------------------------------------------------------------------- */
 
-/* How the signal is cut: `n_chunks` of `chunk` segments, the last one of `last`. */
+/* Cut of the signal: `n_chunks` of `chunk` segments, the last one of `last` segments. */
 struct CufftCut {
-    int n, hop, pitch;              /* complex values from spectrum to spectrum */
+    int n, hop, pitch;              /* pitch: distance between spectra in complex values */
     int64_t n_segments;
     int n_chunks, chunk, last;
     size_t value;                   /* bytes of a complex value */
@@ -145,8 +144,8 @@ struct CufftCut {
     size_t row_bytes() const { return pitch * value; }
 };
 
-/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters; beyond these two
- * only where the spectra of all filters leave room for the rest. */
+/* Segment length of a step: 2^a and 3 2^a, beginning with the first power of two that holds one and a half filters. Beyond the
+ * first two lengths the spectra of all filters must leave room for the rest. 0: no more. */
 inline int cufft_length(const RivalOls &c, int step)
 {
     int64_t n = 512;
@@ -158,8 +157,8 @@ inline int cufft_length(const RivalOls &c, int step)
     return (int)(step % 2 ? n * 3 / 2 : n);
 }
 
-/* `chunk`: segments that are wanted in a chunk; one more where a chunk of real samples would else begin at an odd one, since
- * cuFFT wants pairs aligned */
+/* Cut the signal into chunks of about `chunk` segments. For real samples the number is made even if chunks would begin at odd
+ * samples, since cuFFT wants pairs aligned. */
 inline CufftCut cufft_cut(const RivalOls &c, int n, double chunk)
 {
     CufftCut cut = {};
@@ -179,7 +178,7 @@ inline CufftCut cufft_cut(const RivalOls &c, int n, double chunk)
     return cut;
 }
 
-/* Values from output row to output row of an inverse transform in place. */
+/* Distance between output rows of an inverse transform in place, in values. */
 inline int64_t cufft_output_pitch(const RivalOls &c, const CufftCut &cut) { return c.real ? 2 * (int64_t)cut.pitch : cut.pitch; }
 
 struct CufftPlans {
@@ -189,7 +188,7 @@ struct CufftPlans {
 struct CufftOls {
     RivalOls c;
     CufftCut cut;
-    int at_once;                    /* filters */
+    int at_once;                    /* filters that are done together */
     CufftPlans full, last;
     void *spectra, *products, *bank;
 };
@@ -206,7 +205,8 @@ inline CufftOls *cufft_ols_create(const RivalOls &c, int n, double space, const 
 {
     CufftOls *const o = new CufftOls();
     o->c = c;
-    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);    /* plans below 2^31 */
+    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);    /* each plan has less
+                                                                                                          * than 2^31 values */
     const double filters = std::max(1.0, std::min((double)c.n_filters, std::floor(most / row) - 1));
     const int groups = (int)std::ceil(c.n_filters / filters);
     o->at_once = (c.n_filters + groups - 1) / groups;
@@ -240,14 +240,15 @@ inline void cufft_ols_close(void *memory)
     delete o;
 }
 
-/* A chunk whose first output is number `first`. */
+/* Filter a chunk whose first output is number `first`. */
 template <class C, class Sample>
 void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t first, int n_segments, const CufftPlans &p,
                      cudaStream_t stream)
 {
     const CufftCut &cut = o.cut;
     const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop, threads = cut.hop < 1024 ? 128 : 256;
-    const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));      /* packs: often one more than a multiple */
+    const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));      /* a row often has one pack more than a
+                                                                                      * multiple of 128 */
     CHECK_CUDA(cufftSetStream(p.forward, stream));
     CHECK_CUDA(cufftSetStream(p.inverse, stream));
     cufft_execute(o.c, p.forward, true, x + first, o.spectra);
@@ -286,7 +287,7 @@ inline void cufft_ols_run(void *memory, const void *x, void *y, cudaStream_t str
     CHECK_CUDA(cudaGetLastError());
 }
 
-/* Choices: megabytes of spectra and products, of which the L2 holds some. */
+/* Open a way. The choices are megabytes of spectra and products, of which the L2 cache holds some. */
 inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int spaces[] = {8, 16, 24, 36, 12000}, n_spaces = (int)(sizeof spaces / sizeof *spaces);
@@ -308,7 +309,7 @@ inline bool cufft_is_good(int64_t n)
     return n == 1;
 }
 
-/* The whole signal as one segment: the next length of small factors. */
+/* Open the way with one segment: the whole signal, padded to the next length of small factors. */
 inline void *cufft_whole_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     int64_t n = c->count + c->n_taps - 1;

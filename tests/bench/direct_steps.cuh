@@ -1,5 +1,5 @@
-/* direct_steps.cuh - the two steps below the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: what tiles and
- * registers gain. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
+/* direct_steps.cuh - two simpler versions of the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: they show what
+ * tiles and registers gain. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
 #ifndef DIRECT_STEPS_CUH
 #define DIRECT_STEPS_CUH
 
@@ -8,7 +8,7 @@
 constexpr int CONSTANT_TAPS = 8192;
 __constant__ float constant_taps[CONSTANT_TAPS];
 
-/* One output of one filter a thread; samples and taps through the caches. */
+/* Each thread computes one output of one filter, and reads samples and taps through the caches. */
 __global__ void direct_naive(const float *x, const float *taps, float *y, int64_t count, int n_taps)
 {
     const int64_t o = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -21,7 +21,7 @@ __global__ void direct_naive(const float *x, const float *taps, float *y, int64_
     y[f * count + o] = sum;
 }
 
-/* The same with the taps in constant memory. */
+/* The same kernel with the taps in constant memory. */
 __global__ void direct_constant(const float *x, float *y, int64_t count, int n_taps)
 {
     const int64_t o = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -45,7 +45,8 @@ struct DirectSteps {
     Timing naive, constant;
 };
 
-/* rounded: device space of n_filters n_taps floats. One buffer each: signals are many times the L2. */
+/* Time both kernels. rounded: device space of n_filters n_taps floats. There is one buffer each, since signals are many times the
+ * L2 cache. */
 inline DirectSteps time_direct_steps(const float *x, const double *taps, float *rounded, float *y, int64_t count, int n_taps,
                                      int n_filters, cudaStream_t stream, double budget_ms)
 {

@@ -1,4 +1,4 @@
-/* gpu_bench.cuh - what the GPU benchmarks share: checked calls, random data, timing on rotating buffers. */
+/* gpu_bench.cuh - functions of all GPU benchmarks: checked calls, random data, timing on rotating buffers. */
 #ifndef GPU_BENCH_CUH
 #define GPU_BENCH_CUH
 
@@ -20,7 +20,7 @@
         }                                                                                               \
     } while (0)
 
-/* Position-dependent noise, the same in every run: a 24-bit hash of i. */
+/* Noise that depends on the position alone, the same in every run: a 24-bit hash of i. */
 __host__ __device__ inline uint32_t hash24(uint64_t i, uint64_t seed)
 {
     uint64_t z = (i + 1) * 0x9E3779B97F4A7C15ull + seed * 0xD1B54A32D192ED03ull;
@@ -40,11 +40,11 @@ template <class T> __global__ void fill_random(T *x, int64_t n, uint64_t seed)
 
 /* Milliseconds per call. */
 struct Timing {
-    double single;      /* median of separately timed calls (of graphs of several, where a call is shorter than 20 us) */
-    double sustained;   /* calls back to back */
+    double single;      /* median of separately timed calls (of graphs of several calls, if one is shorter than 20 us) */
+    double sustained;   /* mean of calls back to back */
 };
 
-/* Calls run(i) with i = 0, 1, 2 .. on `stream`; i tells it which of its rotating buffers to use. */
+/* Time the calls run(i), i = 0, 1, 2 .., on `stream`; i selects one of the rotating buffers. */
 template <class Run> double time_calls(Run run, int n, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end)
 {
     float ms;
@@ -57,8 +57,8 @@ template <class Run> double time_calls(Run run, int n, cudaStream_t stream, cuda
     return ms / n;
 }
 
-/* Each of n calls between two events of its own. They are queued without waiting, so that what the host takes to launch
- * one hides behind the one before; the calls themselves do not overlap. */
+/* Time each of n calls between two events of its own. Calls are queued without waiting, so that the launch of one hides behind
+ * the call before; the calls themselves do not overlap. */
 template <class Run> std::vector<double> time_each(Run run, int n, cudaStream_t stream)
 {
     std::vector<cudaEvent_t> events(2 * n);
@@ -87,8 +87,8 @@ inline double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-/* budget_ms: about how long to measure; may_capture: false for what no graph can hold, such as a wait for an event that was
- * recorded before. */
+/* budget_ms: about how long to measure; may_capture: false if the run cannot be in a graph, for example because it waits for an
+ * event that was recorded before */
 template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget_ms, bool may_capture = true)
 {
     cudaEvent_t begin, end;
@@ -98,7 +98,7 @@ template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget
     const double rough = time_calls(run, 2, stream, begin, end);
     const bool in_graph = rough < 0.2 && may_capture;
     Timing t;
-    if (in_graph) {         /* graphs: the gaps between launches from the host would count too much */
+    if (in_graph) {         /* graphs, since the gaps between the host's launches would count too much */
         const int per_graph = 40;
         cudaGraph_t graph;
         cudaGraphExec_t exec;

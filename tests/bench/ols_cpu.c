@@ -1,10 +1,10 @@
-/* ols_cpu.c - how fast the cpu engine filters, beside overlap-save through FFTW, one plain FFT over the whole signal and scipy's
- * oaconvolve.
+/* ols_cpu.c - benchmark of the cpu engine's filtering, beside overlap-save through FFTW, one plain FFT over the whole signal and
+ * scipy's oaconvolve.
  *
- *     ols_cpu [REPEATS]
+ *   ols_cpu [REPEATS]
  *
- * Every case is run once per repeat, so that what else the machine does meets all of them alike; medians are printed.
- * "wall" is elapsed time, "cpu" what all threads used; both in nanoseconds per output sample. Not a test. */
+ * Every case is run once per repeat, so that other work on the machine affects all cases alike; medians are printed. "wall" is
+ * elapsed time, "cpu" the time of all threads, both in nanoseconds per output sample. */
 #include "base/log.h"
 #include "engine/registry.h"
 #include "rivals/fftw.h"
@@ -83,7 +83,7 @@ static void give_up(const struct lw_error *err)
     exit(1);
 }
 
-/* Noise of any type: bytes that no type takes for infinity. */
+/* Fill the input with noise of any type: no type reads these bytes as infinity or NaN. */
 static void fill(void *input, int64_t bytes)
 {
     uint64_t state = 1;
@@ -145,7 +145,7 @@ static struct time run_case(struct bench_case *b)
 
 /* ---- overlap-save through FFTW ----------------------------------------------------------------------------------- */
 
-/* On the samples of a case of one channel of float32, which it is compared with. */
+/* FFTW's overlap-save on the samples of a case of one channel of float32, to which it is compared. */
 struct fftw_case {
     const struct bench_case *beside;
     double *taps;
@@ -171,7 +171,7 @@ static void open_way(struct fftw_case *f, int way)
     f->ols = fftw_ols_open(b->slot->input, b->count, f->taps, b->spec.ols.n_taps, b->spec.ols.n_filters, way, f->text);
 }
 
-/* Relative difference of the whole outputs, which are the engine's last ones. */
+/* Print the relative difference of the outputs, where the engine's are those of its last run. */
 static void check_fftw(const struct fftw_case *f)
 {
     const float *const ours = f->beside->slot->products[0].data;
@@ -186,7 +186,7 @@ static void check_fftw(const struct fftw_case *f)
     }
 }
 
-/* Tries all ways, two runs each, and keeps the fastest open. */
+/* Try all ways, two runs each, and keep the fastest open. */
 static void open_fftw(struct fftw_case *f, struct bench_case *beside)
 {
     const size_t n_outputs = (size_t)(beside->count * beside->spec.ols.n_filters);
@@ -231,10 +231,10 @@ static void run_cases(int repeats)
 
 /* ---- a plain FFT over the whole signal --------------------------------------------------------------------------- */
 
-/* Real transform of the padded signal, product, inverse transform: one thread, filter transformed before. */
+/* Filter by a real transform of the padded signal, a product and an inverse transform: one thread, filter transformed before. */
 static struct time run_plain_fft(int64_t n_taps, int repeats)
 {
-    const int n = (int)(SAMPLES + SAMPLES / 8);         /* 9 x 2^21: room for the taps, and a fast length */
+    const int n = (int)(SAMPLES + SAMPLES / 8);         /* 9 x 2^21: a fast length that leaves room for the taps */
     float *const x = fftwf_alloc_real((size_t)n);
     fftwf_complex *const z = fftwf_alloc_complex((size_t)n / 2 + 1), *const h = fftwf_alloc_complex((size_t)n / 2 + 1);
     fftwf_plan forward = fftwf_plan_dft_r2c_1d(n, x, z, FFTW_ESTIMATE);
@@ -370,7 +370,7 @@ static void compare_layouts(int64_t n_taps, int repeats)
         close_case(&cases[i]);
 }
 
-/* A bank that is stored, and what is made of it instead. No output crosses the threshold: candidates are rare. */
+/* Compare a stored bank with the products made of it. No output crosses the threshold: candidates are rare. */
 static void compare_products(bool is_complex, int repeats)
 {
     static const struct {

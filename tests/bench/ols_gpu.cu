@@ -1,17 +1,17 @@
-/* ols_gpu.cu - benchmark of the CUDA convolution kernels on device-resident data.
+/* ols_gpu.cu - benchmark of the CUDA convolution kernels on data in device memory.
  *
- *     bench_ols_gpu table [csv] [text] [rival.so...]     the recorded table: chosen kernel, cuFFT overlap-save, the rivals, plain
- *                                          FFT convolution (long filters) and one FFT over the signal, for the cases whose name
- *                                          contains text; a text with commas is a list of cases, in the table or not:
- *                                          'double c2c 2^20 M=100 F=3,r2r 2^21 M=9 F=1,'
- *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases; long filters: the
- *                                          other paths, too
- *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
- *     bench_ols_gpu one CASE SEGMENT N [RANK]     N launches of one case, for a profiler, by the (RANK + 1)-th best kernel
+ *   bench_ols_gpu table [csv] [text] [rival.so...]   the recorded table: the chosen kernel, cuFFT overlap-save, the rivals, plain
+ *                          FFT convolution (long filters) and one FFT over the signal. The cases are those whose name contains
+ *                          text; a text with commas is a list of cases, in the table or not:
+ *                          'double c2c 2^20 M=100 F=3,r2r 2^21 M=9 F=1,'
+ *   bench_ols_gpu segments [csv] [text]   every kernel of every segment length of the engine for these cases; long filters: the
+ *                          other paths, too
+ *   bench_ols_gpu check    every kernel against the sum by definition in double, on awkward sizes
+ *   bench_ols_gpu one CASE SEGMENT N [RANK]   N launches of one case, for a profiler, by the (RANK + 1)-th best kernel
  *
- * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times
- * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs; of the rivals
- * these, too, and the relative L2 difference of the whole outputs. */
+ * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times the L2
+ * cache. Every row is checked: relative L2 error at random positions against the sum in double, and unwritten outputs. Rivals are
+ * checked likewise, and for the relative L2 difference of the whole outputs. */
 #include "cufft_ols.cuh"
 #include "direct_steps.cuh"
 #include "gpu/ols/kernels/kernels.h"
@@ -26,7 +26,7 @@
 #include <sstream>
 #include <string>
 
-static const int LONGEST_KERNEL = 24576;    /* of the segments of kernels; longer ones take other paths */
+static const int LONGEST_KERNEL = 24576;    /* longest segment of the kernels; longer segments take other paths */
 static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
 
 struct Case {
@@ -162,7 +162,7 @@ __global__ void check_positions(Shape s, int64_t n_positions, double *sums)
     atomicAdd(sums + 1, re * re + im * im);
 }
 
-/* sums[2] += outputs that are NaN (never written); with b also sums[0] += |a - b|^2, sums[1] += |b|^2 */
+/* sums[2] += outputs that are NaN (never written); if b is given, also sums[0] += |a - b|^2, sums[1] += |b|^2 */
 template <class Real> __global__ void compare_arrays(const Real *a, const Real *b, int64_t n, double *sums)
 {
     double difference = 0, norm = 0, unwritten = 0;
@@ -225,7 +225,7 @@ static struct lw_cuda_arch this_arch()
     return a;
 }
 
-/* What convolves a case: a kernel, or what filters longer than any segment take. */
+/* The way to convolve a case: a kernel, or the path for filters longer than any segment. */
 struct Ours {
     struct lw_cuda_ols_plan plan;
     bool is_long;
@@ -251,7 +251,8 @@ static struct lw_cuda_ols_spec spec_of(const Case &c, int segment, int rank)
     return s;
 }
 
-/* False if there are not as many kernels with this segment length; 0: the engine's choice, which there always is. */
+/* Choose the rank-th best kernel with a segment length. False: there are not as many kernels. 0: the engine's choice, which
+ * always exists. */
 static bool choose(const Case &c, int segment, Ours *ours, int rank = 0)
 {
     const struct lw_cuda_arch arch = this_arch();
@@ -307,7 +308,7 @@ struct Result {
     double error, unwritten;
 };
 
-/* Byte offset of the i-th of the buffers that the pool holds, enough of them for the working set. */
+/* Byte offset of the i-th rotating buffer; the pool holds enough buffers for the working set. */
 static size_t rotate(int i, size_t bytes, size_t pool)
 {
     const size_t step = (bytes + 255) / 256 * 256;
@@ -315,7 +316,7 @@ static size_t rotate(int i, size_t bytes, size_t pool)
     return i % std::min(wanted, have) * step;
 }
 
-/* `ours` is prepared. */
+/* Measure a case; `ours` is prepared. */
 static Result measure(const Case &c, const Ours &ours, const Pool &p, double budget_ms)
 {
     Result r;
@@ -353,10 +354,10 @@ struct Baseline {
 
 static RivalOls rival_case(const Case &c) { return {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters}; }
 
-/* Relative L2 difference of two computations that are both right; sums by definition in double lose more the longer they are. */
+/* Largest relative L2 difference of two correct results. Sums by definition in double lose more digits the longer they are. */
 static double tolerance(const Case &c) { return c.is_double ? 1e-14 * std::sqrt(std::max(1.0, (double)c.n_taps / 65536)) : 4e-6; }
 
-/* Calls of it on rotating buffers. What a last segment reads beyond the signal is random, and cropped. */
+/* The calls of a rival on rotating buffers. The last segment reads random values beyond the signal, whose outputs are cropped. */
 static auto calls_of(const Case &c, const Pool &p, const OlsRival *rival, void *open)
 {
     const size_t padding = (c.n_taps > 8192 ? 256u : 8u) << 20;
@@ -366,7 +367,8 @@ static auto calls_of(const Case &c, const Pool &p, const OlsRival *rival, void *
     };
 }
 
-/* Whether its whole output is right; with room for both, the difference from ours, too. */
+/* Whether a rival's whole output is right; if there is memory for both outputs, the difference from the engine's is checked,
+ * too. */
 static bool is_right(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, void *open, const char *text)
 {
     const bool both = 2 * output_bytes(c) <= p.y_bytes;
@@ -402,12 +404,12 @@ static Baseline measure_rivals(const Case &c, const Ours &ours, const Pool &p, d
     Baseline b = {};
     for (const OlsRival *rival : rivals)
         b.of.push_back(measure_rival(c, ours, p, rival, budget_ms, failed));
-    if (c.n_taps > 4097)        /* shorter filters gain from segments by far */
+    if (c.n_taps > 4097)        /* plain FFT convolution is far slower for shorter filters */
         b.whole = measure_rival(c, ours, p, &cufft_whole, budget_ms, failed);
     return b;
 }
 
-/* One forward transform over the whole signal, for the record. */
+/* Measure one forward transform over the whole signal, for the record. */
 static double measure_forward(const Case &c, const Pool &p, double budget_ms)
 {
     const RivalOls of = rival_case(c);
@@ -471,7 +473,7 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
-/* The cases whose name contains the text; where it has commas, those of one channel that it names. */
+/* The cases whose name contains the text; for a text with commas, the listed cases of one channel. */
 static std::vector<Case> wanted_cases(const char *text)
 {
     std::vector<Case> cases;
@@ -509,7 +511,7 @@ static const char *path_text(const Ours &ours, char text[40])
     return text;
 }
 
-/* The columns that a rival fills. */
+/* Print the columns of a rival. */
 static void print_rival(FILE *csv, const char *name, const RivalReached &r, double ours_ms)
 {
     if (r.ms > 0)
@@ -545,7 +547,7 @@ static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &
     fflush(stdout);
 }
 
-/* The naive direct kernels, where they apply and the direct path was taken. */
+/* Print the simpler direct kernels, if the engine takes the direct path and they can do the case. */
 static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const Pool &p)
 {
     if (ours.is_long || ours.plan.path != LW_CUDA_DIRECT || c.complex_signal || c.is_double || c.n_channels > 1)
@@ -564,7 +566,7 @@ static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const
     }
 }
 
-/* One row, with or without what others take. Returns whether it is wrong. */
+/* Measure and print one row; baseline: with the rivals. Return whether its results are wrong. */
 static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool baseline)
 {
     prepare(ours, p);
@@ -584,8 +586,8 @@ static int next_segment(int n)
     return n == 0 ? 256 : n % 3 == 0 ? n / 3 * 4 : 2 * n;
 }
 
-/* Every kernel of every segment length that a quarter of is kept of at least; for long filters also what other paths take.
- * Returns the number of rows that are wrong. */
+/* Print every kernel of every segment length of which at least a quarter is kept, and for long filters also the other paths.
+ * Return the number of rows whose results are wrong. */
 static int run_segments(FILE *csv, const Case &c, const Pool &p)
 {
     const int longest = c.n_taps > 2048 ? 1 << 22 : LONGEST_KERNEL;
@@ -618,7 +620,7 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
     return wrong;
 }
 
-/* Awkward counts, odd channels, every stored type, both layouts, every segment length. */
+/* Check awkward counts, odd channels, every stored type, both layouts and every segment length. */
 static int run_check()
 {
     const Pool p = make_pool((size_t)256 << 20, (size_t)512 << 20);

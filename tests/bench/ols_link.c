@@ -1,14 +1,14 @@
-/* ols_link.c - how much of the link between host and GPU the CUDA engine fills: int16 samples from pinned memory, float32
- * outputs to pinned memory, through the engine's own slots and pipeline.
+/* ols_link.c - benchmark of how much of the link between host and GPU the CUDA engine fills: int16 samples from pinned memory,
+ * float32 outputs to pinned memory, through the engine's own slots and pipeline.
  *
- *     mpirun -np P bench_ols_link [M [share]]     M taps (257); one GPU per rank, or, with "share", fewer
+ *   mpirun -np P bench_ols_link [M [share]]   M taps (257); one GPU per rank, or, with "share", fewer
  *
- *   in, out     the same bytes copied alone, in one direction
- *   both        the same copies in both directions, on as many streams as there are slots, without kernels
- *   engine      the pipeline: copy in, filter, copy out
+ *   in, out   the same bytes copied alone, in one direction
+ *   both      the same copies in both directions, on as many streams as there are slots, without kernels
+ *   engine    the pipeline: copy in, filter, copy out
  *
- * Printed for F = 1 and 8: the slowest rank's rates, the engine's as percent of the slower direction alone and of both
- * together. All ranks start together, so that rows of different P tell how the ranks' GPUs share the host. */
+ * The program prints for F = 1 and 8 the slowest rank's rates, and the engine's rate as a percentage of the slower direction
+ * alone and of both together. All ranks start together, so that rows of different P show how the ranks' GPUs share the host. */
 #include "base/log.h"
 #include "comm/comm.h"
 #include "engine/registry.h"
@@ -28,7 +28,7 @@ struct bench {
     struct lw_op_spec spec;
     struct lw_op_plan plan;
     int64_t count;
-    size_t in_bytes, out_bytes;         /* of a block */
+    size_t in_bytes, out_bytes;         /* bytes of a block */
     cudaStream_t streams[DEPTH];
     void *host_in[DEPTH], *host_out[DEPTH], *device_in[DEPTH], *device_out[DEPTH];
 };
@@ -146,7 +146,7 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Median over repetitions of the slowest rank's time; the first repetition warms up. */
+/* Median over repetitions of the slowest rank's time; the first repetition is a warm-up. */
 static double time_all(struct bench *b, void (*run)(struct bench *))
 {
     double seconds[REPETITIONS + 1];

@@ -1,12 +1,12 @@
-/* ols_products.c - what the products of `ols` cost on a GPU: the kernels of one block, all on the device, in a stream of their own.
+/* ols_products.c - benchmark of the products of `ols` on a GPU: the kernels of one block, all data on the device, in one stream.
  *
- *     bench_ols_products [SAMPLES [REPETITIONS [record]]]     on the axis (2^26); 5; only the record
+ *   bench_ols_products [SAMPLES [REPETITIONS [record]]]   on the axis (2^26); 5; only the record
  *
- * White noise of variance 1 and 64 filters of 257 taps and energy 1: storing the bank, peaks with one output in 10^5 above the
- * threshold, the best filter, and statistics of blocks; then a record of 3840 channels behind one filter of 513 taps and
- * eight of them: each sample and every so many, to float32 and int16, in segments of several lengths. Each figure is the
- * median of the repetitions, by events around what the engine enqueues for a block: rates are those of filter outputs, before
- * anything is left out, and of inputs. */
+ * First comes white noise of variance 1 and 64 filters of 257 taps and energy 1: storing the bank, peaks with one output in 10^5
+ * above the threshold, the best filter, and statistics of blocks. Then comes a record of 3840 channels with one filter of 513
+ * taps and with eight: all samples and decimated, to float32 and int16, in segments of several lengths. Each figure is the median
+ * of the repetitions, by events around the work that the engine queues for a block. Rates are those of filter outputs, before
+ * decimation, and of inputs. */
 #include "base/log.h"
 #include "engine/registry.h"
 #include "gpu/host/op.h"
@@ -48,7 +48,7 @@ static double normal(uint64_t *state)
     return radius * cos(2 * 3.14159265358979323846 * uniform(state));
 }
 
-/* So many bytes of white noise; after 2^22 numbers it begins again. */
+/* Fill device memory with white noise, which repeats after 2^22 numbers. */
 static void fill(void *device, enum lw_scalar scalar, int64_t bytes)
 {
     const int64_t each = (int64_t)lw_scalar_bytes(scalar), piece = each << 22;
@@ -84,8 +84,7 @@ static double *make_taps(int64_t n_filters, int64_t n_taps, int parts)
     return taps;
 }
 
-/* ---- one block
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one block -------------------------------------------------------------------------------------------------------------- */
 
 struct block {
     struct lw_op *op;

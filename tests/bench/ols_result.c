@@ -1,7 +1,7 @@
-/* ols_result.c - looks at results of lapwing ols where there is no Python: after runs on a GPU machine.
+/* ols_result.c - inspects results of lapwing ols on GPU machines without Python.
  *
- *     ols_result same A.h5 B.h5             how far /filtered of two results differ; exit code 1 unless bit by bit the same
- *     ols_result peak FILE.h5 BEGIN END     of sqrt(y0^2 + y1^2) over outputs BEGIN .. END - 1, for [2][time] results */
+ *   ols_result same A.h5 B.h5             difference of /filtered in two results; exit code 0 only for the same bits
+ *   ols_result peak FILE.h5 BEGIN END     peak of sqrt(y0^2 + y1^2) over outputs BEGIN .. END - 1, for [2][time] results */
 #include <hdf5.h>
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct result {
-    size_t n, bytes;            /* reals; bytes of one */
+    size_t n, bytes;            /* number of reals; bytes of one */
     hsize_t dims[4];
     void *data;
 };
@@ -22,7 +22,7 @@ static void stop(const char *what, const char *file)
     exit(2);
 }
 
-/* Reals of float32 or float64; complex samples are two. */
+/* Read /filtered as reals of float32 or float64; a complex sample is two reals. */
 static struct result read_result(const char *name)
 {
     struct result r = {0};

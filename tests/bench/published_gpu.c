@@ -1,12 +1,12 @@
-/* published_gpu.c - the published sparse transform of a signal on the device, in all ways, as bench_sfft_cpu prints it;
- * bench_sfft_gpu has the default algorithm and cuFFT.
+/* published_gpu.c - benchmark of the published sparse transform of a signal on the device, in all ways; the output is like that
+ * of bench_sfft_cpu. bench_sfft_gpu measures the default algorithm and cuFFT.
  *
- *     bench_published_gpu [LOG2_N [K [RUNS [SNR_DB|none]]]]           default: 27 1000 20 none
+ *   bench_published_gpu [LOG2_N [K [RUNS [SNR_DB|none]]]]    default: 27 1000 20 none
  *
- * Wall time is from the signal on the device to checked lines on the host, of the first attempt and those that had to follow;
- * steps are timed on the device, in a run of their own. The algorithm of a row is sfft2:FETCH:CUTOFF[:comb]: direct and select are
- * the engine's own ways, gather and sort those of published_ways.h. Ways without a comb give the same bits: it ends with 1 where
- * they do not. */
+ * Wall time is from the signal on the device to checked lines on the host, with further attempts where the first failed. Steps
+ * are timed on the device, in a run of their own. The algorithm of a row is sfft2:FETCH:CUTOFF[:comb]: direct and select are the
+ * engine's own ways, gather and sort those of published_ways.h. Ways without a comb must give the same bits; if they do not, the
+ * exit code is 1. */
 #include "published_ways.h"
 #include "sfft_bench.h"
 
@@ -28,7 +28,7 @@ static const struct way {
     {.name = "sfft2:direct:select:comb", .comb = 65536},
 };
 
-/* What the first way without a comb found in its first run. */
+/* Lines that the first way without a comb found in its first run. */
 static struct lw_sfft_line *first_lines;
 static int64_t n_first_lines;
 
@@ -60,7 +60,8 @@ static void run(const struct lw_published_layout *layout, const double *samples,
         bench_add_time(figures, start);
 }
 
-/* @return  whether it is explained, or there is no further attempt. Of seed 0, *is_same says whether the lines are as they were. */
+/* Make attempt `number` of a run. For seed 0, *is_same becomes whether the lines have the same bits as the first way's.
+ * @return whether the run is over: the attempt explains the signal, or it is the last one */
 static bool attempt(const struct bench *bench, const double *samples, const struct way *way, int number, int seed,
                     struct figures *figures, bool *is_same, struct lw_error *err)
 {
@@ -100,7 +101,7 @@ static bool attempt(const struct bench *bench, const double *samples, const stru
     return is_done;
 }
 
-/* @return  whether it gives the same bits as the others */
+/* @return whether the way gives the same bits as the others */
 static bool measure(const struct bench *bench, const double *samples, const struct way *way)
 {
     static struct figures figures;

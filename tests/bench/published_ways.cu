@@ -1,10 +1,10 @@
 /* published_ways.cu - see published_ways.h.
  *
- * By rows, a thread first fetches one sample, by an index of its own, into the order of the window: neighbouring threads write
- * neighbouring places, and the loads of a whole row are under way at once. Then a thread makes one sum of a row, coalesced. On
- * two streams, the fetching of one loop overlaps the folding of the one before.
+ * Rows: first each thread fetches one sample, by an index of its own, into the order of the window. Neighbouring threads write
+ * neighbouring places, and the loads of a whole row are in flight at once. Then each thread makes one sum of a row, with
+ * coalesced reads. Two streams overlap the fetching of one loop with the folding of the loop before.
  *
- * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
+ * Sorting: a bitonic network over all values of a loop, padded to a power of two; one launch a step, two values a thread. */
 #include "published_ways.h"
 
 #include "gpu/sfft/published/window.cuh"
@@ -13,10 +13,10 @@ namespace {
 
 constexpr int THREADS = 128, SORT_THREADS = 256;
 
-/* A bucket's energy and its place, to be sorted. */
+/* Energy and place of a bucket, to be sorted. */
 struct Ranked {
     double value;
-    int place;                  /* -1: filling up to a power of two */
+    int place;                  /* -1: padding up to a power of two */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ cudaError_t gather_row(const lw_published_device *device, int loop, double2 *row
 
 /* ---- sort ------------------------------------------------------------------------------------------------------------- */
 
-/* Larger values first, equal ones in the order of their places, fillers last. */
+/* Sorting order: larger values first, equal ones by their places, padding last. */
 LW_DEVICE bool comes_before(const Ranked &a, const Ranked &b)
 {
     return a.value != b.value ? a.value > b.value : a.place < b.place;
@@ -99,11 +99,11 @@ dim3 grid_of(int64_t count, int rows) { return dim3((unsigned)((count + SORT_THR
 }  // namespace
 
 struct bench_ways {
-    double2 *rows[2];           /* [taps] each, of one loop */
+    double2 *rows[2];           /* [taps] each; two loops in turn */
     cudaStream_t fetching;
     cudaEvent_t forked, fetched[2], folded[2];
     Ranked *ranked;             /* [location_loops][sorted_size] */
-    int64_t sorted_size;        /* n_buckets up to a power of two */
+    int64_t sorted_size;        /* n_buckets rounded up to a power of two */
 };
 
 bench_ways *bench_ways_create(int64_t taps, int64_t n_buckets, int location_loops)
@@ -145,7 +145,7 @@ void bench_ways_destroy(bench_ways *ways)
     delete ways;
 }
 
-/* Loop l is fetched while the one before it is folded; a row is used again once it has been folded. */
+/* Fetch loop l while the loop before it is folded. A row is used again once it has been folded. */
 cudaError_t bench_ways_gather(void *context, const lw_published_device *device, cudaStream_t stream)
 {
     const bench_ways *const ways = (const bench_ways *)context;
@@ -171,7 +171,7 @@ cudaError_t bench_ways_gather(void *context, const lw_published_device *device, 
     return status;
 }
 
-/* Selection is left to find the median only. */
+/* Sort the energies; then selection only has to find the median. */
 cudaError_t bench_ways_sort(void *context, const lw_published_device *device, cudaStream_t stream)
 {
     const bench_ways *const ways = (const bench_ways *)context;

@@ -1,9 +1,9 @@
-/* search_gpu.cu - benchmark of the kernels that look for something instead of storing the series (gpu/ols/kernels/search.cuh), on
- * device-resident noise, beside the same segments stored.
+/* search_gpu.cu - benchmark of the kernels that search the series instead of storing it (gpu/ols/kernels/search.cuh), on noise in
+ * device memory, beside the same segments stored.
  *
- *     bench_search_gpu            every segment length that finds crossings and the best filter
+ *   bench_search_gpu       every segment length that finds crossings and the best filter
  *
- * 2^26 samples, 257 taps, 64 filters, single precision; the threshold lets about one output in 10^5 through. */
+ * 2^26 samples, 257 taps, 64 filters, single precision; about one output in 10^5 reaches the threshold. */
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu_bench.cuh"
 
@@ -34,7 +34,7 @@ __device__ static unsigned mixed(unsigned x)
     return x ^ x >> 16;
 }
 
-/* Normal numbers. */
+/* Make normally distributed numbers. */
 __global__ void make_noise(float *x, int64_t n)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (int64_t)blockDim.x) {
@@ -63,7 +63,7 @@ static Pool make_pool(const std::vector<double> &taps)
     return p;
 }
 
-/* 1 / (threshold sigma): sigma from the taps' energy and the noise's. */
+/* Set the scales to 1 / (threshold sigma), with sigma from the energy of the taps and of the noise. */
 static void set_scales(const Pool &p, const std::vector<double> &taps, bool is_complex)
 {
     const int64_t width = N_TAPS * (is_complex ? 2 : 1);

@@ -68,7 +68,8 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The processor's clock may take tens of microseconds to read: it is read outside of what the other one measures. */
+/* Read both clocks. Reading the processor's clock may take tens of microseconds, so it is read outside the interval of the
+ * other. */
 struct clocks bench_now(void)
 {
     const double processor = seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,18 +1,18 @@
-/* sfft_cpu.c - sparse transforms of a signal in memory on the CPU, beside FFTW's of all samples.
+/* sfft_cpu.c - benchmark of sparse transforms of a signal in memory on the CPU, beside FFTW's transform of all samples.
  *
- *     bench_sfft_cpu [LOG2_N [K [RUNS [SNR_DB [ALGORITHMS [THREADS]]]]]]
- *     default:        27      1000  20    none    sparse,sfft2,comb,fftw  2
+ *   bench_sfft_cpu [LOG2_N [K [RUNS [SNR_DB [ALGORITHMS [THREADS]]]]]]
+ *                  default: 27 1000 20 none sparse,sfft2,comb,fftw 2
  *
  * sparse is the default algorithm of `lapwing sfft`, sfft2 the published one, comb the same with a comb (sFFT 2.0).
  *
- * The signal holds K lines of magnitude 1 at random frequencies, complex double, in white noise of SNR_DB per sample. Timed is
- * all from signal to sorted lines, attempts that follow a first one included; plans, windows and buffers are made before, as
- * FFTW's plan is. Each run has a seed of its own, hence other samples; FFTW (FFTW_ESTIMATE) runs three times at most.
+ * The signal holds K lines of magnitude 1 at random frequencies, complex double, in white noise of SNR_DB per sample. The time is
+ * from the signal to sorted lines, further attempts included. Plans, windows and buffers are made before, like FFTW's plan. Each
+ * run has a seed of its own, hence other samples; FFTW (FFTW_ESTIMATE) runs three times at most.
  *
- * Prints, for each algorithm on one thread and on THREADS, a line of names and values: wall and processor time of the best
- * and of the median run, ms; samples of a first attempt; runs that found all lines and said so, runs that did not say so (the
- * job would fall back to the dense transform), runs that said so wrongly, runs that took a second attempt; the mean of the
- * paper's L1 error, over all bins, per line; of sfft2 and comb also the mean time of each step, ms. */
+ * The program prints, for each algorithm on one thread and on THREADS, a line of names and values: wall and processor time of the
+ * best and of the median run, ms; samples of a first attempt; runs that found all lines and reported so; runs that reported a
+ * failure (the job would fall back to the dense transform); runs that wrongly reported all lines; runs that took a second
+ * attempt; the mean of the paper's L1 error, over all bins, per line; and for sfft2 and comb the mean time of each step, ms. */
 #include "sfft_bench.h"
 
 #include "base/memory.h"
@@ -38,8 +38,8 @@ static struct lw_sfft_spec spec_of(const struct bench *bench, int number)
     };
 }
 
-/* The samples of a stage, by all threads; those of a row lie far apart in memory: each is prefetched some time before it is
- * used. */
+/* All threads fetch the samples of a stage. The samples of a row lie far apart in memory, so each is prefetched some time before
+ * it is used. */
 static void gather(const struct bench *bench, const struct lw_sfft_stage *stage, int n_threads, double complex *rows)
 {
     enum { AHEAD = 24 };
@@ -136,7 +136,7 @@ static int run_plain(const struct bench *bench, int number, int n_threads, struc
     return run_published(bench, &choice, number, n_threads, figures, err);
 }
 
-/* sFFT 2.0: of 64 residues for each line, the strongest alone are voted for. */
+/* sFFT 2.0 with a comb: of 64 residues for each line, only the strongest get votes. */
 static int run_comb(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
 {
     struct lw_published_choice choice = {.comb = 64};
@@ -174,7 +174,7 @@ static const struct algorithm {
 
 /* ---- all together -------------------------------------------------------------------------------------------------- */
 
-/* @return  best wall time, s; 0: the algorithm cannot do this */
+/* @return best wall time, s; 0: the algorithm cannot do this */
 static double measure(const struct bench *bench, const struct algorithm *algorithm, int n_threads)
 {
     static struct figures figures;

@@ -1,22 +1,23 @@
-/* sfft_gpu.cu - the sparse transform of a signal on the device, beside cuFFT's of all samples, in one run.
+/* sfft_gpu.cu - benchmark of the sparse transform of a signal on the device, beside cuFFT's transform of all samples, in one run.
  *
- *     bench_sfft_gpu table [CSV]                        the rows of the record, with cuFFT Z2Z and C2C
- *     bench_sfft_gpu rows CSV LOG2_N:K[:SNR_DB[?]] ...  other rows likewise, complex double; ?: the ratio is not told
- *     bench_sfft_gpu statistics                         how often all lines are found, over seeds
- *     bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]      one row without cuFFT, for a profiler
+ *   bench_sfft_gpu table [CSV]                    the rows of the record, with cuFFT Z2Z and C2C
+ *   bench_sfft_gpu rows CSV LOG2_N:K[:SNR_DB[?]] ...   other rows likewise, complex double; ?: the ratio is unknown to the solver
+ *   bench_sfft_gpu statistics                     how often all lines are found, over seeds
+ *   bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]  one row without cuFFT, for a profiler
  *
- * The signal holds K lines of magnitude 1 at random frequencies, complex double (or float), in white noise of SNR_DB per
- * sample if there is one. Timed is all from the signal to sorted coefficients, both on the device: fold, transform and
- * recovery of the first attempt, as one graph. single: median of graphs that each wait behind a memset of twice the L2
- * cache, so that all is cold and nothing of the launch on the host is counted; sustained: back to back, solvers of
- * different seeds taking turns, so that the samples of one are mostly gone from the cache when it comes again. Where the
- * ratio is not told, the noise is estimated first, as the job does it (sfft/probe.h): the samples that this takes are
- * fetched to the host, which estimates; probe_ms is the median of these times and in no other figure.
+ * The signal holds K lines of magnitude 1 at random frequencies, complex double (or float), in white noise of SNR_DB per sample
+ * if there is one. The time is from the signal to sorted coefficients, both on the device: fold, transform and recovery of the
+ * first attempt, as one graph.
  *
- * Found: runs whose first attempt found all lines and said so; retried: runs that took a further attempt and then said
- * so; lost: runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not.
- * L1: the paper's error, sum over all bins of |error|, per line, the worst of the runs.
- */
+ * single: median of graphs that each wait behind a memset of twice the L2 cache, so that the caches are cold and the host's
+ * launch is not counted. sustained: back to back, with solvers of different seeds taking turns, so that most samples of one are
+ * out of the cache when its turn comes again. If the ratio is unknown, the noise is estimated first, as the job does it
+ * (sfft/probe.h): the host fetches the samples for it and estimates. probe_ms is the median of these times, which no other figure
+ * includes.
+ *
+ * Found: runs whose first attempt found all lines and reported so. Retried: runs that took a further attempt and then reported
+ * so. Lost: runs that never did (the job would fall back to the dense transform). Wrong: runs that reported all lines without
+ * having them. L1: the paper's error, sum over all bins of |error|, per line, the worst of the runs. */
 #include "gpu/sfft/solver.h"
 #include "sfft/number.h"
 #include "sfft/probe.h"
@@ -40,17 +41,17 @@ using Spectrum = std::map<int64_t, std::complex<double>>;
 struct Row {
     int bits;
     int64_t k;
-    bool is_single;             /* complex float */
+    bool is_single;             /* complex float samples */
     int seeds;
-    double snr_db;              /* 0: no noise */
-    bool is_untold;             /* the ratio is for the solver to find */
+    double snr_db;              /* signal-to-noise ratio in dB; 0: no noise */
+    bool is_untold;             /* whether the solver has to estimate the ratio */
 };
 
 struct Score {
     int runs = 0, found = 0, retried = 0, lost = 0, wrong = 0;
     double error = 0, rounds = 0, steps = 0;
     std::vector<double> probe_ms;
-    int64_t samples = 0;        /* of a first attempt */
+    int64_t samples = 0;        /* samples of a first attempt */
 };
 
 double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
@@ -72,7 +73,7 @@ __global__ void place_lines(double2 *spectrum, const int64_t *frequency, const d
         spectrum[frequency[i]] = value[i];
 }
 
-/* White noise of a variance per sample, by Box and Muller. */
+/* Add white noise of the given variance per sample, by Box and Muller. */
 __global__ void add_noise(double2 *x, int64_t n, double variance)
 {
     for (int64_t t = blockIdx.x * 256ll + threadIdx.x; t < n; t += gridDim.x * 256ll) {
@@ -163,7 +164,7 @@ double2 *make_signal(const Row &row, const Spectrum &lines)
 
 /* ---- cuFFT ------------------------------------------------------------------------------------------------------------- */
 
-/* In place; the values grow from run to run, but transforms take the same time for all that are finite. */
+/* Time cuFFT in place. The values grow from run to run, but a transform takes the same time for all finite values. */
 double time_cufft(int64_t n, cufftType type, cudaStream_t stream)
 {
     const int64_t bytes = n * (type == CUFFT_Z2Z ? 16 : 8);
@@ -193,7 +194,7 @@ double time_cufft(int64_t n, cufftType type, cudaStream_t stream)
 struct Solver {
     lw_sfft_layout *layout = nullptr;
     lw_sfft_solver *solver = nullptr;
-    cudaGraphExec_t graph = nullptr;        /* of the first attempt */
+    cudaGraphExec_t graph = nullptr;        /* graph of the first attempt */
 };
 
 lw_device this_device()
@@ -219,12 +220,12 @@ lw_sfft_spec spec_of(const Row &row, int seed)
     return spec;
 }
 
-/* The plan by the noise that the signal's samples show; its time goes to the score. */
+/* Make the plan for the noise that the signal's samples show. The time counts in the score. */
 lw_sfft_plan probe_plan(const lw_sfft_spec &spec, const lw_sfft_device_signal &signal, Score &score)
 {
     lw_error err;
     lw_sfft_layout *layout;
-    struct lw_sfft_probe shown;         /* a function has the same name */
+    struct lw_sfft_probe shown;         /* `struct`, since a function has the same name */
     const lw_sfft_plan first = lw_sfft_probe_plan(&spec);
     check(lw_sfft_layout_create(&first, &layout, &err), err);
     const int64_t count = first.attempts[0].samples;
@@ -286,7 +287,7 @@ void close_solver(Solver &s)
 
 /* ---- one run, scored ---------------------------------------------------------------------------------------------------- */
 
-/* Whether all lines are among those found; the error goes to the score. */
+/* Whether all lines are among the found ones. The error is added to the score. */
 bool compare(const lw_sfft_result &result, const Spectrum &lines, double n, Score &score)
 {
     double error = (double)lines.size();
@@ -335,7 +336,7 @@ void print_score(const Row &row, const Score &score)
 
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
-/* A row's signal in its type; the double one is given back where it is not that. */
+/* A row's signal in its type. If that is float, the double signal is freed. */
 lw_sfft_device_signal signal_of(const Row &row, const Spectrum &lines)
 {
     const int64_t n = (int64_t)1 << row.bits;
@@ -358,7 +359,7 @@ int64_t l2_bytes()
     return bytes;
 }
 
-/* So many solvers that the sectors that they sample are together twice the L2 cache, but not too many to make. */
+/* Number of solvers: together they sample memory sectors of twice the L2 cache, but there are not too many to make. */
 int solvers_for(const Row &row, const lw_device &device, const lw_sfft_device_signal &signal)
 {
     Score score;
@@ -408,7 +409,7 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
     const Timing timing = time_row(solvers, stream);
     printf("2^%d k %-5" PRId64 " %s: %.4f ms single, %.4f sustained; %" PRId64 " samples", row.bits, row.k,
            row.is_single ? "single" : "double", timing.single, timing.sustained, score.samples);
-    const double same = row.is_single ? c2c : z2z;      /* the transform of the same precision is what counts */
+    const double same = row.is_single ? c2c : z2z;      /* the transform of the same precision counts */
     if (with_cufft)
         printf("; cuFFT Z2Z %.3f ms, C2C %.3f ms: %.1fx", z2z, c2c, same / timing.single);
     const double probe = row.is_untold ? median(score.probe_ms) : 0;

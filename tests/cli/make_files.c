@@ -1,4 +1,5 @@
-/* make_files.c - the odd files that the command-line tests feed to the program: make_files FOLDER writes odd.h5 there. */
+/* make_files.c - makes the unusual files that the command-line tests give to the program: make_files FOLDER writes
+ * FOLDER/odd.h5. */
 #include <hdf5.h>
 
 #include <math.h>
@@ -32,7 +33,7 @@ static void make_real(hid_t file, const char *path, int n_dims, const hsize_t *d
     make(file, path, H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, n_dims, dims, data);
 }
 
-/* A gentle signal without symmetry, and filters without any either. */
+/* Write a smooth signal and filters, none of them symmetric. */
 static void make_good(hid_t file)
 {
     double signal[N], taps[F * M];

@@ -33,7 +33,7 @@ struct image_data {
     double complex *pixels;             /* [image][row][column], exactly as the stored type holds them */
     double *kernel;                     /* layout as struct lw_conv2d_spec requires */
     char *stored;                       /* [image][row][column] in the stored type */
-    double rms;                         /* of the finite pixels, those beyond the sides included */
+    double rms;                         /* rms value of the finite pixels, those beyond the sides included */
 };
 
 struct image_result {

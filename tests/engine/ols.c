@@ -555,7 +555,7 @@ void conformance_cuts(const struct trial *t, struct lw_engine *other)
         struct trial_cut cut = cuts[i / 2];
         struct trial_result result;
         char text[256];
-        if (every >= 4 && (i / 2 + i) % 2 == 1)     /* with little time each cut runs on one of the two engines only */
+        if (every >= 4 && (i / 2 + i) % 2 == 1)     /* there is little time: each cut runs on one of the two engines only */
             continue;
         cut.units *= whole.plan.unit == 1 ? 77 : 1;
         if (trial_run(i % 2 ? other : engine, &data, &cut, &result))

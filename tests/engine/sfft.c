@@ -271,7 +271,8 @@ static struct score run_trials(const struct scene *scene, int trials)
     return score;
 }
 
-/* At least `least` trials find their lines. No wrong answer is reported as right. The L1 error of unit lines is bounded. */
+/* Expect lines to be found in at least `least` trials, no wrong answer that is reported as right, and for unit lines a bounded L1
+ * error. */
 static void expect(struct scene scene, int trials, int least, double most_error)
 {
     const struct score score = run_trials(&scene, trials);

@@ -12,7 +12,7 @@ static int node_rank = -1;
 
 static void warm_up(const struct lw_engine_spec *spec)
 {
-    sem_wait(&may_go);          /* on the main thread this would wait for ever */
+    sem_wait(&may_go);          /* this would wait for ever on the main thread */
     thread = pthread_self();
     node_rank = spec->node_rank;
 }

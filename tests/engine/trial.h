@@ -28,7 +28,7 @@ enum trial_filter {
 /* Noise of the channels and filters of a search. */
 enum trial_noise {
     TRIAL_NOISE_ONE,    /* not given */
-    TRIAL_NOISE_RANDOM, /* as large as the series, different for each channel and filter */
+    TRIAL_NOISE_RANDOM, /* size of the series, different for each channel and filter */
     TRIAL_NOISE_ZEROS,  /* the same, but 0 for every third filter of every other channel */
 };
 
@@ -56,7 +56,7 @@ struct trial {
 /* Data of a trial. The caller may make `values` non-finite before trial_store. */
 struct trial_data {
     struct trial trial;
-    int64_t n_outputs, look_ahead;      /* of the filtered series, before any derived series */
+    int64_t n_outputs, look_ahead;      /* outputs and look-ahead of the filtered series, before any derived series */
     int64_t n_results;                  /* outputs of the derived series: n_outputs, interpolated */
     int64_t lead;                       /* window position of own sample 0 of the first block: look-ahead plus reach */
     double complex *values;         /* [channel][sample], exactly as the stored type holds them */
@@ -96,12 +96,12 @@ struct trial_found {
 };
 
 uint64_t trial_random(uint64_t *state);
-double trial_uniform(uint64_t *state);      /* in (-1, 1) */
+double trial_uniform(uint64_t *state);      /* uniform in (-1, 1) */
 
 double trial_kept(enum lw_scalar scalar, double value);     /* the value as the type stores it: rounded, saturated */
 double trial_clipped(enum lw_scalar scalar, double value);  /* the value as a saturating type limits it before rounding */
 double trial_rounding(enum lw_scalar scalar, double value); /* largest rounding error of that type */
-void trial_put_scalar(struct lw_type type, double value, char *to);     /* in the type's byte order */
+void trial_put_scalar(struct lw_type type, double value, char *to);     /* byte order as in the type */
 
 bool trial_is_dominated(const struct trial *trial);     /* whether a few samples dominate the signal */
 

@@ -16,7 +16,7 @@ struct run {
     struct lw_op_plan plan;
     struct lw_op *op;
     struct lw_slot *slots[MOST_SLOTS];
-    int64_t count, n_channels;          /* of the largest block */
+    int64_t count, n_channels;          /* sizes of the largest block */
     struct trial_result *result;
     struct trial_found *found;          /* NULL: only the series is wanted */
 };

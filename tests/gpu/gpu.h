@@ -1,4 +1,4 @@
-/* gpu.h - for tests that need a CUDA device: skip without one, unless LW_REQUIRE_GPU=1 makes that a failure. */
+/* gpu.h - helpers of tests that need a CUDA device. Without a device a test is skipped; with LW_REQUIRE_GPU=1 it fails. */
 #pragma once
 
 #include "../check.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0 if there is a device; else the code that the test has to exit with. */
+/* Return 0 if there is a device, else the exit code for the test. */
 static inline int gpu_missing(const char *name)
 {
     const struct lw_engine_spec spec = {.node_ranks = 1};
@@ -20,7 +20,7 @@ static inline int gpu_missing(const char *name)
     return is_required ? 1 : CHECK_SKIP;
 }
 
-/* The engine on the first device, or the end of the program. */
+/* Return the engine on the first device. Without one the program ends. */
 static inline struct lw_engine *gpu_engine(void)
 {
     const struct lw_engine_spec spec = {.node_ranks = 1};

@@ -1,4 +1,4 @@
-/* gpu_memory.h - device memory for tests that call kernels' launchers themselves. */
+/* gpu_memory.h - device memory for tests that call the launchers of kernels directly. */
 #pragma once
 
 #include "../check.h"
@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 
-/* The end of the program where there is none. */
+/* Allocate device memory. The program ends if there is not enough. */
 static inline void *on_device(size_t bytes)
 {
     void *memory = NULL;

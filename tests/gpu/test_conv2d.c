@@ -1,6 +1,6 @@
-/* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by
- * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. And what is
- * chosen. */
+/* test_conv2d.c - tests of the 2-D convolution kernels: every transform length, in both precisions, real and complex, against the
+ * sum by definition. The engine itself would choose few of these lengths for the small images of the conformance suite. The
+ * choice is tested, too. */
 #include "gpu.h"
 
 #include "gpu/conv2d/prepared.h"
@@ -10,14 +10,14 @@
 
 enum { KERNEL_ROWS = 3, KERNEL_COLUMNS = 4, MARGIN = 11 };
 
-/* One convolution of one image: all outputs of the full convolution, `outside` beyond its sides. */
+/* One convolution of one image: all outputs of the full convolution, with the value `outside` beyond the image's sides. */
 struct task {
     struct lw_op_spec spec;
     struct lw_conv2d_plan plan;
-    int64_t in_rows, out_rows;          /* of the block */
-    double factor;                      /* of all pixels */
+    int64_t in_rows, out_rows;          /* rows of the block */
+    double factor;                      /* factor of all pixels */
     bool has_bad;                       /* some pixels are not finite */
-    double *pixels, *taps;              /* complex as pairs; pixels [in_rows][columns], some beyond the image */
+    double *pixels, *taps;              /* complex numbers as pairs; pixels [in_rows][columns], some of them beyond the image */
 };
 
 static int parts(const struct task *t) { return t->spec.input.is_complex ? 2 : 1; }
@@ -30,7 +30,7 @@ static double noise(uint64_t *state)
     return ldexp((double)(*state >> 40), -23) - 1;
 }
 
-/* An image as large as the pieces of one transform and a margin more on the axis that is tried. */
+/* Make an image of the size that one transform's pieces cover, and a margin more along the tested axis. */
 static struct task make_task(enum lw_precision precision, bool is_complex, enum lw_conv2d_method method, int rows,
                              int columns,
                              int64_t image_rows, int64_t image_columns)
@@ -83,7 +83,8 @@ static void fill(struct task *t)
 
 static double pixel(const struct task *t, int64_t row, int64_t column, int part)
 {
-    const bool is_zero = t->spec.conv2d.boundary == LW_BOUNDARY_ZERO;         /* if not, rows beyond the image are in the block */
+    const bool is_zero = t->spec.conv2d.boundary == LW_BOUNDARY_ZERO;         /* unless pixels outside are zeros, the block
+                                                                               * includes rows beyond the image */
     const bool is_inside = row >= 0 && row < t->spec.conv2d.rows && column >= 0 && column < t->spec.conv2d.columns;
     if (!is_zero)
         column = column < 0 ? 0 : column < t->spec.conv2d.columns ? column : t->spec.conv2d.columns - 1;
@@ -132,7 +133,7 @@ static void *as_stored(const struct task *t, const double *values, int64_t n)
     return stored;
 }
 
-/* @return  the outputs on the host, to be freed */
+/* @return the outputs on the host; the caller frees them */
 static void *run(const struct task *t)
 {
     const struct lw_op_spec *const spec = &t->spec;
@@ -166,7 +167,7 @@ static void *run(const struct task *t)
     return outputs;
 }
 
-/* Transforms of at most 2^25 points; the bound is that of the conformance suite, for outputs of this size. */
+/* Compare the outputs with the definition. The limits are those of the conformance suite for transforms of at most 2^25 points. */
 static void check(const struct task *t, const void *outputs)
 {
     const double allowed = t->spec.precision == LW_SINGLE ? 6e-7 : 2e-15;
@@ -203,7 +204,7 @@ static void try_task(struct task t)
     free(t.taps);
 }
 
-/* Batches that begin and end within a strip of transforms, and that hold several; pieces beside and one above the other. */
+/* Batches that begin and end within a strip of transforms, batches of several strips, and pieces next to and above each other. */
 static void try_batches(enum lw_precision precision, bool is_complex, int pieces_beside)
 {
     const int rows = lw_conv2d_column_length(precision, 0), columns = lw_conv2d_row_length(precision, 0);
@@ -218,8 +219,8 @@ static void try_batches(enum lw_precision precision, bool is_complex, int pieces
     }
 }
 
-/* Columns of one length: in a batch of one transform, and of several; of pixels that are not finite, and
- * so large or small that rows are scaled. */
+/* Columns of one length: batches of one and of several transforms, pixels that are not finite, and pixels so large or small that
+ * the kernels scale rows. */
 static void try_columns(enum lw_precision precision, bool is_complex, int rows, int columns)
 {
     try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows, columns, rows + MARGIN, 2 * MARGIN));
@@ -234,7 +235,7 @@ static void try_columns(enum lw_precision precision, bool is_complex, int rows, 
     }
 }
 
-/* Large tiles of images whose rows begin at multiples of 16 bytes, and whose rows of outputs begin at multiples of 32 or 16. */
+/* Large tiles of images with rows at multiples of 16 bytes, and rows of outputs at multiples of 32 or 16 bytes. */
 static void try_aligned(enum lw_precision precision, const struct lw_conv2d_tile *tile, int64_t columns)
 {
     for (int ahead = 0; ahead < KERNEL_COLUMNS; ahead++) {
@@ -250,8 +251,8 @@ static void try_aligned(enum lw_precision precision, const struct lw_conv2d_tile
     }
 }
 
-/* Large enough that blocks which walk over tiles take several each, on a device of up to 132 multiprocessors; at the sides and
- * elsewhere all that a tile may meet. */
+/* Images so large that each block that loops over tiles gets several, on a device of up to 132 multiprocessors. The tiles lie at
+ * the sides and elsewhere, so that all cases of a tile occur. */
 static void try_tile(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
 {
     const bool is_large = tile->columns == 256;
@@ -287,7 +288,8 @@ static void try_precision(enum lw_precision precision, bool is_complex)
         try_tile(precision, is_complex, tile);
 }
 
-/* The fastest as measured on an H200: a few tiles leave most of the device idle, whatever a tile takes in a large image. */
+/* The choice is the fastest kernel as measured on an H200. Few tiles leave most of the device idle, whatever a tile costs in a
+ * large image. */
 static void test_choice(void)
 {
     static const struct {
@@ -337,8 +339,8 @@ static void test_choice(void)
     }
 }
 
-/* test_gpu_conv2d [STEP]: only every STEP-th trial, for compute-sanitizer and emulated devices; at most 3, and each length of
- * columns has one. */
+/* test_gpu_conv2d [STEP]: run only every STEP-th trial, for compute-sanitizer and emulated devices. STEP is at most 3, so that
+ * each length of columns still has a trial. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)

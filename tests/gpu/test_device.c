@@ -1,4 +1,4 @@
-/* Which device an engine takes, what it says of it, and that it touches no other. */
+/* test_device.c - tests of the device that an engine takes, of its description, and that no other device gets a context. */
 #include "gpu.h"
 
 #include <cuda.h>
@@ -7,7 +7,7 @@
 
 typedef CUresult state_function(CUdevice device, unsigned *flags, int *active);
 
-/* Devices that hold a context of this process, asked of the driver because the runtime would make one; -1: no answer. */
+/* Number of devices with a context of this process; -1: unknown. The driver is asked, because the runtime would make a context. */
 static int count_contexts(int n_devices)
 {
     void *const driver = dlopen("libcuda.so.1", RTLD_NOW);

@@ -1,6 +1,6 @@
-/* The convolution kernels through their own interface, against the sum by definition in double: every segment length and
- * the direct path, signals and taps real and complex, both layouts and precisions, every stored type, samples that are not
- * finite; decimated series; and the same bits however a signal is cut at the plan's unit. */
+/* test_kernels.c - tests of the convolution kernels through their own interface, against the sum by definition in double: every
+ * segment length and the direct path, real and complex signals and taps, both layouts and precisions, every stored type, samples
+ * that are not finite, and decimated series. Any cut of a signal at the plan's unit gives the same bits. */
 #include "gpu.h"
 #include "gpu_memory.h"
 
@@ -19,7 +19,7 @@ enum { N_SEGMENTS = sizeof segments / sizeof *segments };
 static struct lw_cuda_arch arch;
 static uint64_t random_state = 1;
 
-/* A plan, its bank on the device, and host copies of what went in: x [channel][axis] and taps, as doubles. */
+/* A plan, its bank on the device, and host copies of its inputs as doubles: x [channel][axis], and the taps. */
 struct trial {
     struct lw_cuda_ols_plan plan;
     int64_t count;              /* outputs on the axis */
@@ -36,7 +36,7 @@ static uint64_t next_random(void)
 
 static double uniform(void) { return (double)(next_random() % 2000001) * 1e-6 - 1; }
 
-/* One real of the stored type at data[index]; returns what it stands for. */
+/* Store one real number in the stored type at data[index], and return the number that the stored value represents. */
 static double put_real(enum lw_scalar scalar, void *data, int64_t index, double value)
 {
     switch (scalar) {
@@ -54,7 +54,7 @@ static int64_t row_of(const struct trial *t) { return t->plan.spec.n_taps - 1 + 
 
 static bool time_slow(const struct trial *t) { return t->plan.spec.layout == LW_TIME_SLOW; }
 
-/* False if there is no such kernel. */
+/* Make a trial. False: there is no such kernel. */
 static bool trial_create(struct trial *t, const struct lw_cuda_ols_spec *spec, int64_t count)
 {
     *t = (struct trial){.count = count};
@@ -96,7 +96,7 @@ static void trial_destroy(struct trial *t)
     free(t->taps);
 }
 
-/* Random samples in the stored type and layout, host; `n_spoilt` of them not finite, zero in t->x. */
+/* Make random samples on the host in the stored type and layout. `n_spoilt` of them are not finite; these are zero in t->x. */
 static char *make_input(struct trial *t, int n_spoilt)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
@@ -122,16 +122,17 @@ static size_t output_bytes(const struct trial *t)
     return t->plan.spec.precision == LW_SINGLE ? (t->plan.output_complex ? 8 : 4) : (t->plan.output_complex ? 16 : 8);
 }
 
-/* Of how many outputs one is stored. */
+/* Decimation factor: one in so many outputs is stored. */
 static int every_of(const struct trial *t) { return t->plan.fold > 0 ? lw_post_every(t->plan.spec.post) : 1; }
 
-/* How many of the outputs [first, first + count) are stored. */
+/* Number of stored outputs among the outputs [first, first + count). */
 static int64_t n_stored(const struct trial *t, int64_t first, int64_t count)
 {
     return lw_divide_up(first + count, every_of(t)) - lw_divide_up(first, every_of(t));
 }
 
-/* What is stored of the outputs [first, first + count) into `out`, host, packed as a block's; poisoned first. */
+/* Compute the stored ones of the outputs [first, first + count) into `out` on the host, packed like a block's. `out` is poisoned
+ * first. */
 static void convolve(struct trial *t, const char *data, int64_t first, int64_t count, char *out)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
@@ -182,7 +183,7 @@ static double complex sum_at(const struct trial *t, int64_t f, int64_t c, int64_
     return sum;
 }
 
-/* Relative L2 error at up to 600 outputs; every output must have been written. */
+/* Check the relative L2 error at up to 600 outputs, and that every output was written. */
 static void check_outputs(const struct trial *t, const char *out)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
@@ -201,7 +202,7 @@ static void check_outputs(const struct trial *t, const char *out)
         for (int64_t c = 0; c < s->n_channels; c++)
             for (int64_t o = 0; o < count; o++)
                 n_unwritten += isnan(creal(output_at(t, out, count, f, c, o)));
-    const double limit = s->precision == LW_SINGLE ? 1e-6 : 5e-15;      /* several times what rounding makes of it */
+    const double limit = s->precision == LW_SINGLE ? 1e-6 : 5e-15;      /* several times the error that rounding causes */
     CHECK(sqrt(error / norm) < limit && n_unwritten == 0,
           "N %d discard %d, fold %d, D %d, M %d, stored %d, %s signal, %s taps, layout %d, %d channels, %d filters: error %.2e, "
           "%d unwritten", t->plan.segment, t->plan.discard, t->plan.fold, every_of(t), (int)s->n_taps, s->input,
@@ -209,7 +210,7 @@ static void check_outputs(const struct trial *t, const char *out)
           s->n_filters, sqrt(error / norm), (int)n_unwritten);
 }
 
-/* The whole signal at once, checked; then in pieces of a unit: the same bits. */
+/* Filter the whole signal at once and check the outputs; then filter it in pieces of one unit and expect the same bits. */
 static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_spoilt, bool in_pieces)
 {
     struct trial t;
@@ -243,12 +244,12 @@ static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_
     trial_destroy(&t);
 }
 
-/* Every kernel: both kinds of signal, with odd and even numbers of channels, one filter and several. Of all trials, those
- * whose number is a multiple of `step`. */
+/* Try every kernel: both kinds of signal, odd and even numbers of channels, one filter and several. Only trials whose number is a
+ * multiple of `step` are made. */
 static void test_kernels(int step)
 {
     static const int64_t taps[] = {1, 7, 16, 65, 100, 257, 700, 2500};
-    const int n_lengths = N_SEGMENTS + 1, n_each = 8 * n_lengths;       /* one: chosen */
+    const int n_lengths = N_SEGMENTS + 1, n_each = 8 * n_lengths;       /* one length is left to the plan's choice */
     for (int i = 0; i < n_each * 3 * 2 * 2; i += step) {
         const int length = i / 8 % n_lengths, segment = length > 0 ? segments[length - 1] : 0, kind = i / n_each % 3;
         const bool slow = i / (3 * n_each) % 2;
@@ -267,7 +268,7 @@ static void test_kernels(int step)
     }
 }
 
-/* Every stored type, with rows of samples aligned and not, wider and narrower than what a block takes together. */
+/* Try every stored type, with rows of samples aligned and not, wider and narrower than a block reads at once. */
 static void test_stored_types(int step)
 {
     for (int i = 0; i < LW_N_SCALARS * 4 * 2 * 2; i += step) {
@@ -284,10 +285,11 @@ static void test_stored_types(int step)
     }
 }
 
-/* Every kernel of every length, also those that the model would not take; so many segments that blocks take several. */
+/* Try every kernel of every length, also those that the cost model would not choose, with so many segments that each block gets
+ * several. */
 static void test_each_kernel(int step)
 {
-    static const int taps[] = {257, 190, 250};      /* 257: every row of a segment is needed where 256 are dropped */
+    static const int taps[] = {257, 190, 250};      /* 257 taps drop 256 outputs and need every row of a segment */
     for (int i = 0; i < N_SEGMENTS * 2 * 2 * 6; i += step) {
         const int length = i % N_SEGMENTS, kind = i / N_SEGMENTS;
         struct lw_cuda_ols_spec spec = {
@@ -295,7 +297,7 @@ static void test_each_kernel(int step)
             .layout = kind / 2 % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
             .n_channels = kind / 2 % 2 ? 48 + kind / 4 % 3 * 8 : 1,
             .n_filters = 1 + kind % 2 * 2,
-            .n_taps = length == 0 ? 190 : taps[(i + kind) % 3],     /* 256 points keep a quarter at least */
+            .n_taps = length == 0 ? 190 : taps[(i + kind) % 3],     /* a segment of 256 points keeps at least a quarter */
             .segment = segments[length],
         };
         for (; spec.nth_best < 6; spec.nth_best++)
@@ -303,9 +305,9 @@ static void test_each_kernel(int step)
     }
 }
 
-/* Channels abreast: stored values of one to four bytes, real and complex, at the last channels rows that are not whole, a first
- * segment that begins before the samples, samples that are not finite, 1024 and 2048 points, one filter and several; so many
- * segments that blocks take several, or share one. */
+/* Try the kernel for channels abreast: stored values of one to four bytes, real and complex; partial rows at the last channels; a
+ * first segment that begins before the samples; samples that are not finite; 1024 and 2048 points; one filter and several. There
+ * are so many segments that blocks get several, or share one. */
 static void test_abreast(int step)
 {
     static const enum lw_scalar stored[] = {LW_FLOAT32, LW_UINT8, LW_FLOAT32, LW_INT16, LW_INT32};
@@ -329,8 +331,8 @@ static void test_abreast(int step)
     }
 }
 
-/* Every kernel that thins, of as many units as all its blocks take several of: each block gathers, and has some left. Of 40
- * channels some make whole rows of what a block takes together. */
+/* Try every decimating kernel, with so many units that each block gets several, gathers, and has some left over. Some of 40
+ * channels fill the rows that a block reads at once. */
 static void test_thinning(int step)
 {
     static const int every[] = {2, 4, 8, 24, 7, 6, 1000}, pieces[] = {200, 140, 60, 20};
@@ -358,7 +360,7 @@ static void test_thinning(int step)
     }
 }
 
-/* D decides whether, and how often, a spectrum is folded; it is folded where that costs less. */
+/* The decimation factor D decides whether and how often a spectrum is folded: folding is chosen where it costs less. */
 static void test_folds(void)
 {
     static const struct { int every, segment, fold; } cases[] = {
@@ -377,7 +379,7 @@ static void test_folds(void)
     }
 }
 
-/* Channels side by side: what is kept of short integers by the kernel for these, unless something is made of it. */
+/* Channels side by side: the kernel for them decimates short integers, unless a derived series is computed. */
 static void test_thinned_channels(void)
 {
     static const struct {
@@ -419,7 +421,7 @@ static void test_choice(void)
     CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG, "2^20 taps");
 }
 
-/* A short series leaves most of the device idle: more threads work on a segment then. */
+/* A short series leaves most of the device idle; more threads then work on a segment. */
 static void test_short_series(void)
 {
     static const struct { int64_t n_outputs, n_taps; int n_filters; bool is_complex; const char *design; } cases[] = {
@@ -440,7 +442,7 @@ static void test_short_series(void)
     }
 }
 
-/* 12288 and 24576 points for long filters, where they fit a multiprocessor and the series is not short. */
+/* Segments of 12288 and 24576 points are chosen for long filters, if they fit a multiprocessor and the series is not short. */
 static void test_longest(void)
 {
     static const struct { int64_t n_outputs; int shared_bytes, n_filters, n_taps, segment; const char *design; } cases[] = {
@@ -461,7 +463,8 @@ static void test_longest(void)
     }
 }
 
-/* test_gpu_kernels [STEP]: only every STEP-th trial, for compute-sanitizer; a number prime to 2 and 3 leaves out no kind. */
+/* test_gpu_kernels [STEP]: run only every STEP-th trial, for compute-sanitizer. A STEP prime to 2 and 3 leaves out no kind of
+ * trial. */
 int main(int argc, char **argv)
 {
     const int step = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;

@@ -1,6 +1,6 @@
-/* The long path against a direct sum in double at sampled outputs: pairings, layouts, types, precisions, NaN; and the same
- * bytes for blocks of any size. A segment length beyond the kernels' brings short filters here too. An argument leaves out
- * longer signals than so many samples, for tools that slow kernels down. */
+/* test_long.c - tests of the path for long filters against a direct sum in double at some outputs: pairings, layouts, types,
+ * precisions, NaN. Blocks of any size give the same bytes. A segment longer than the kernels' brings short filters to this path,
+ * too. An argument leaves out signals of more samples, for tools that slow kernels down. */
 #include "gpu.h"
 
 #include "gpu/ols/long/long.h"
@@ -11,13 +11,13 @@
 
 struct scenario {
     const char *name;
-    struct lw_op_spec spec;     /* without the taps */
+    struct lw_op_spec spec;     /* no taps yet */
     int64_t n;                  /* samples on the axis */
-    int64_t spoilt;             /* sample that is set to NaN, -1: none */
-    const char *path;           /* what the plan must say */
+    int64_t spoilt;             /* index of the sample that is set to NaN; -1: none */
+    const char *path;           /* path that the plan's text must name */
 };
 
-/* Uniform in [-1, 1). */
+/* Uniform random number in [-1, 1). */
 static double noise(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -48,7 +48,7 @@ static double *pack_taps(const double complex *taps, int64_t n, bool is_complex)
     return packed;
 }
 
-/* The signal of one scenario: x [channel][n], rounded to what the stored type holds. */
+/* Store one sample; *value becomes the number that the stored value represents. */
 static void put_sample(const struct lw_type type, void *data, int64_t index, double complex *value)
 {
     if (type.scalar == LW_INT16) {
@@ -70,7 +70,7 @@ static int64_t at(const struct lw_op_spec *spec, int64_t length, int64_t channel
     return spec->layout == LW_TIME_SLOW ? i * spec->n_channels + channel : channel * length + i;
 }
 
-/* Full convolution's first n outputs, in blocks of `units` grid units; y [filter][channel][n]. */
+/* First n outputs of the full convolution, in blocks of `units` grid units; y [filter][channel][n]. */
 static int filter_all(struct lw_engine *engine, const struct scenario *s, const struct lw_op_plan *plan, int64_t units,
                       double complex *x, double complex *y, struct lw_error *err)
 {
@@ -109,7 +109,7 @@ static int filter_all(struct lw_engine *engine, const struct scenario *s, const 
     return rc;
 }
 
-/* Long double: thousands of additions in double lose more digits than the transforms do. */
+/* Direct sum in long double: in double, thousands of additions lose more digits than the transforms do. */
 static double complex direct_sum(const double complex *x, const double complex *taps, int64_t n_taps, int64_t o)
 {
     long double complex sum = 0;
@@ -127,7 +127,7 @@ static double rms(const double complex *values, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Some outputs of one filter and channel, both ends and around the seams among them. */
+/* Compare some outputs of one filter and channel, among them both ends and those around the seams. */
 static void compare(const struct scenario *s, const struct lw_op_plan *plan, const double complex *x,
                     const double complex *taps, const double complex *y, int64_t filter, int64_t channel)
 {
@@ -186,7 +186,8 @@ static void run(struct lw_engine *engine, struct scenario *s)
     free(again);
 }
 
-/* Where a kernel could take the filters too: behind nearly a half of the longest segment, or more where the series is short. */
+/* The choice of the long path where a kernel could filter, too: for filters of nearly half the longest segment or more. A short
+ * series needs longer filters for it. */
 static void test_choice(void)
 {
     static const struct { int64_t n_outputs, n_taps; bool is_long; } cases[] = {
@@ -207,7 +208,7 @@ static void test_choice(void)
     }
 }
 
-/* A short series takes no segment of which most would be empty, and its batches hold the same number. */
+/* A short series gets no segment that would be mostly empty, and batches of equal numbers of segments. */
 static void test_short(void)
 {
     static const struct { enum lw_precision precision; bool is_complex; int wanted; int64_t segment; int batch; } cases[] = {

@@ -1,4 +1,5 @@
-/* test_search - what the CUDA engine finds in series: against sums in double, and the same however the work is cut. */
+/* test_search.c - tests of the CUDA engine's search of series, against sums in double; any cut of the work gives the same
+ * result. */
 #include "gpu.h"
 
 #include "base/integers.h"
@@ -7,7 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The series has n_samples + n_taps - 1 outputs; samples beyond the signal are zero. */
+/* A series of n_samples + n_taps - 1 outputs. Samples beyond the signal are zero. */
 struct setting {
     const char *name;
     enum lw_precision precision;
@@ -17,7 +18,7 @@ struct setting {
     int n_filters, segment;
     unsigned products;
     int64_t cluster, every, decimation;
-    double size;                    /* of the samples */
+    double size;                    /* size of the samples */
     enum lw_sign sign;
 };
 
@@ -26,25 +27,25 @@ struct trial {
     bool complex_outputs;
     int64_t n_outputs;
     double complex *samples, *taps;
-    struct lw_search parts;         /* the stretches of the noise */
+    struct lw_search parts;         /* stretches of the noise */
     double *noise, *given_taps;     /* [stretch][channel][filter] */
     double complex *truth;          /* [filter][channel][output] */
-    double largest;                 /* of their sizes */
+    double largest;                 /* size of the largest output */
 };
 
-/* How the work is cut. */
+/* Cut of the work into blocks. */
 struct cut {
     int64_t units, channels;        /* 0: all */
     int64_t part_units;             /* not 0: each block's table is made again in parts of so many units, filter by filter */
 };
 
-/* All that comes back, on the whole axis. Arrays in double: [plane][channel][output]. */
+/* All results on the whole axis. Arrays are in double: [plane][channel][output]. */
 struct found {
     struct lw_op_plan plan;
     struct lw_crossing *rows;
     int64_t n_rows;
     double *arrays[LW_OP_PRODUCTS];
-    int64_t n[LW_OP_PRODUCTS];      /* doubles of an array */
+    int64_t n[LW_OP_PRODUCTS];      /* number of doubles in an array */
     int64_t n_not_finite;
 };
 
@@ -112,7 +113,7 @@ static void make_trial(const struct setting *s, struct trial *t)
     make_truth(t);
 }
 
-/* Another noise in each stretch; in the second one that of channel 0 is 0 behind all filters. */
+/* Make a different noise for each stretch. In the second stretch channel 0 has noise 0 for all filters. */
 static void make_noise(struct trial *t)
 {
     const struct setting *const s = &t->s;
@@ -220,7 +221,7 @@ static void take_array(const struct trial *t, const struct lw_block *b, const vo
         }
 }
 
-/* A part of one unit always fits. */
+/* Take the rows of a table, whole or in parts. A part of one unit always fits. */
 static void take_rows(const struct lw_slot *slot, int p, const struct lw_block *own, struct found *found)
 {
     const struct lw_slot_product *const table = &slot->products[p];
@@ -338,7 +339,7 @@ static bool has_sign(const struct trial *t, double re)
     return t->s.sign == LW_SIGN_BOTH || (t->s.sign == LW_SIGN_POSITIVE && re > 0) || (t->s.sign == LW_SIGN_NEGATIVE && re < 0);
 }
 
-/* Rows are sorted; those that are only nearly at the threshold may be there or not. */
+/* Check that rows are sorted and complete. Rows whose SNR is within the tolerance of the threshold may be present or absent. */
 static void check_rows(const struct trial *t, const struct found *found)
 {
     int64_t row = 0, expected = 0;
@@ -448,7 +449,7 @@ static const double *array_of(const struct found *found, enum lw_op_product_kind
 static void check_found(const struct trial *t, const struct found *found)
 {
     int64_t n_nan = 0;
-    for (int64_t i = 0; i < t->s.n_channels * t->s.n_samples; i++)          /* the first ones are no block's own */
+    for (int64_t i = 0; i < t->s.n_channels * t->s.n_samples; i++)          /* the first plan.after samples belong to no block */
         n_nan += i % t->s.n_samples >= found->plan.after && isnan(creal(t->samples[i]));
     CHECK(found->n_not_finite == n_nan, "%s: %" PRId64 " not finite, not %" PRId64, t->s.name, found->n_not_finite, n_nan);
     if (t->s.products & LW_FILTERED)
@@ -474,7 +475,7 @@ static void compare(const struct trial *t, const struct found *whole, const stru
           other->n_not_finite);
 }
 
-/* Stretches of the same noise are none: outputs where they meet have the same bits, too. */
+/* Stretches of equal noise act like one stretch: outputs where they meet have the same bits, too. */
 static void test_same_noise(struct lw_engine *engine, struct trial *t, const struct found *whole)
 {
     const int64_t n = t->s.n_channels * t->s.n_filters;
@@ -496,7 +497,7 @@ static void test_setting(struct lw_engine *engine, const struct setting *s, int 
     struct trial t;
     struct found whole;
     make_trial(s, &t);
-    if (n_stretches > 1)                /* whose ends are in the middle of segments, and some not longer than these */
+    if (n_stretches > 1)                /* the stretches end in the middle of segments, and some are no longer than a segment */
         lw_search_part(&t.parts, t.n_outputs / n_stretches, 333, t.n_outputs);
     make_noise(&t);
     run(engine, &t, &cuts[0], &whole);

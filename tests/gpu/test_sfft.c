@@ -1,5 +1,5 @@
-/* The kernels of the sparse transform against plain sums in double: samples to rows of sums (from a signal on the
- * device and from rows gathered on the host), transforms of all lengths, and what recovery leaves of the buckets that
+/* test_sfft.c - tests of the kernels of the sparse transform against plain sums in double. Fold: samples to rows of sums, from a
+ * signal on the device and from rows gathered on the host. Transforms: all lengths. Recovery: the remainder in the buckets that
  * it has not used. */
 #include "gpu.h"
 #include "gpu_memory.h"
@@ -38,7 +38,7 @@ static void *on_host(int64_t count, size_t size)
 
 /* ---- fold ------------------------------------------------------------------------------------------------------------- */
 
-/* The stages of the first attempt, of a signal of n samples and k lines, on the device. */
+/* The stages of the first attempt for a signal of n samples and k lines, on the device. */
 struct bench {
     struct lw_sfft_layout *layout;
     struct lw_sfft_device_stage stages[LW_SFFT_STAGES];
@@ -82,7 +82,7 @@ static void close_bench(struct bench *b)
 
 static double stored(double x, struct lw_type type) { return type.scalar == LW_FLOAT32 ? (double)(float)x : x; }
 
-/* A sample of the test's signal; every 997th is not finite. */
+/* Sample t of the test's signal; every 997th is not finite. */
 static double complex sample(int64_t t, struct lw_type type)
 {
     const double re = stored(uniform(1, (uint64_t)t), type), im = type.is_complex ? stored(uniform(2, (uint64_t)t), type) : 0;
@@ -111,7 +111,7 @@ static void *make_signal(int64_t n, struct lw_type type)
     return device;
 }
 
-/* Sums by definition, of the samples that are finite; returns how many are not. */
+/* Compare with sums by definition of the finite samples. Return the number of samples that are not finite. */
 static int64_t check_sums(const struct bench *b, struct lw_type type, const double2 *values)
 {
     int64_t bad = 0;
@@ -242,7 +242,7 @@ static void check_transform(int64_t n, int has_clusters)
 
 /* ---- recovery ---------------------------------------------------------------------------------------------------------- */
 
-/* Bucket b of a stage with one shift, from a signal of lines and noise, by definition. */
+/* Bucket b, by definition, of a stage with one shift, for a signal of lines and noise. */
 static double complex bucket(const struct lw_sfft_stage *stage, const double complex *x, int64_t b)
 {
     const int64_t half = stage->window->half, n_buckets = stage->spec.n_buckets;
@@ -253,7 +253,7 @@ static double complex bucket(const struct lw_sfft_stage *stage, const double com
     return sum;
 }
 
-/* What recovery says of the check stage is what the signal less the lines found gives there. */
+/* The check stage that recovery reports equals the check stage of the signal minus the found lines. */
 static void check_check_stage(const struct lw_sfft_solver *solver, const double complex *x, const struct lw_sfft_result *result)
 {
     const struct lw_sfft_stage *const check = &solver->layout->stages[lw_sfft_first_stage(solver->layout, 1) - 1];
@@ -280,7 +280,7 @@ static void check_check_stage(const struct lw_sfft_solver *solver, const double 
     lw_free(rest);
 }
 
-/* Six lines of unequal size and noise of a known variance, in units far from 1; the signal is on the device. */
+/* Recover six lines of unequal size in noise of known variance, in units far from 1. The signal is on the device. */
 static void check_recovery(const struct lw_engine *engine, double unit)
 {
     enum { N = 20011, K = 6 };

@@ -1,4 +1,4 @@
-/* Slots of the CUDA engine: their bytes, several in flight, and what is said when memory is short. */
+/* test_slots.c - tests of the CUDA engine's slots: their bytes, several in flight, and the message when memory is short. */
 #include "gpu.h"
 
 #include <cuda_runtime_api.h>
@@ -61,12 +61,12 @@ static void close_all(struct setup *s)
     s->engine->ops->op_destroy(s->op);
 }
 
-/* The device's free memory shrinks by what op_bytes says; the driver may keep a little beside it. */
+/* The device's free memory shrinks by the number of bytes that op_bytes returns; the driver may take a little more. */
 static void test_bytes(struct lw_engine *engine)
 {
     const int64_t slack = 16 << 20;
     struct setup warm, s;
-    open_all(&warm, engine, 1 << 16, LW_INT16);         /* loads the kernels */
+    open_all(&warm, engine, 1 << 16, LW_INT16);         /* the first slot loads the kernels */
     close_all(&warm);
     const int64_t before = free_bytes();
     open_all(&s, engine, 1 << 24, LW_INT16);
@@ -90,7 +90,7 @@ static void fill(struct lw_slot *slot, int64_t n, unsigned seed)
     }
 }
 
-/* All slots in flight at once, waited for in reverse, give what each gives alone; the blocks differ in size. */
+/* All slots in flight at once, waited for in reverse order, give the same results as each alone. Their blocks differ in size. */
 static void test_in_flight(struct lw_engine *engine)
 {
     struct setup s;

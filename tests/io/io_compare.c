@@ -1,9 +1,9 @@
-/* io_compare.c - a pool's threads read what HDF5 reads: random views and slabs, of any dataset, both ways, byte by byte.
+/* io_compare.c - compares the reads of a pool's threads with those of HDF5: random views and slabs of datasets, byte by byte.
  *
- *     io_compare SEED THREADS FILE:/path ...
+ *   io_compare SEED THREADS FILE:/path ...
  *
- * A line for each dataset: its name, "threads" or "library" by who has read it with the pool, and "same", "different" or
- * "failed A B" with the codes of library and pool. The pool's reads are interrupted and cut short now and then. */
+ * Each dataset gives a line: its name; "threads" or "library" for the reader that the pool's reads used; and "same", "different"
+ * or "failed A B" with the error codes of library and pool. Some of the pool's reads are interrupted or cut short. */
 #include "base/integers.h"
 #include "base/log.h"
 #include "io/read/reader.h"
@@ -39,7 +39,7 @@ ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
 
 static uint64_t state;
 
-/* Of 0 ... n - 1. */
+/* Random number in 0 ... n - 1. */
 static int64_t choose(int64_t n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -74,7 +74,7 @@ struct subject {
     bool differs;
 };
 
-/* Into memory between guards, some samples in front. */
+/* Read a slab into memory between guard bytes, with some samples in front. */
 static int read_one(struct subject *s, struct lw_reader *reader, const struct lw_slab *slab, char **memory, size_t *bytes)
 {
     struct lw_slab mine = *slab;
@@ -102,7 +102,7 @@ static void compare_slab(struct subject *s, int64_t first, int64_t channel)
     free(b);
 }
 
-/* In sequence, as a run of one rank or one of two reads; then anywhere. */
+/* Read first in sequence, as a run of one rank or of one of two ranks does, then at random places. */
 static void compare_view(struct subject *s)
 {
     struct lw_error err;
@@ -150,7 +150,7 @@ static int compare(struct lw_comm *comm, struct lw_pool *pool, const char *name,
 int main(int argc, char **argv)
 {
     struct lw_error err = {0};
-    int rc = lw_shield_start(&err);         /* first of all, as the program does */
+    int rc = lw_shield_start(&err);         /* the shield must start before anything else, as in the program */
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     struct lw_pool *pool = NULL;
     lw_log_start(0, "", LW_LOG_QUIET);

@@ -1,4 +1,4 @@
-/* io_test.h - what the tests of files share: a folder of their own, sample bytes that can be foretold, every sample type. */
+/* io_test.h - helpers of the tests of files: a temporary folder, predictable sample bytes, every sample type. */
 #pragma once
 
 #include "../check.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A new folder, named by rank 0, known to all; "" if it cannot be made. */
+/* Rank 0 makes a new folder, and all ranks get its name; "": it cannot be made. */
 static inline void make_folder(struct lw_comm *comm, char folder[256])
 {
     if (lw_comm_rank(comm) == 0) {
@@ -24,7 +24,7 @@ static inline void make_folder(struct lw_comm *comm, char folder[256])
     lw_comm_broadcast(comm, folder, 256);
 }
 
-/* Byte number `index` of any test data: a hash, so that a misplaced sample shows. */
+/* Byte number `index` of the test data: a hash, so that a misplaced sample is noticed. */
 static inline unsigned char test_byte(uint64_t index)
 {
     index = (index ^ (index >> 31)) * 0x9e3779b97f4a7c15u;
@@ -52,7 +52,7 @@ static inline struct lw_type test_type(int number)
     return type;
 }
 
-/* HDF5's own name for a scalar type; not to be closed. */
+/* HDF5's own handle of a scalar type; do not close it. */
 static inline hid_t test_scalar(enum lw_scalar scalar, bool big)
 {
     switch (scalar) {
@@ -66,7 +66,7 @@ static inline hid_t test_scalar(enum lw_scalar scalar, bool big)
     }
 }
 
-/* The file's type, made without the code under test; `naming` chooses the names of a complex type's members. */
+/* The stored type, made without the code under test. `naming` selects the names of a complex type's members. */
 static inline hid_t test_hdf5_type(struct lw_type type, int naming)
 {
     static const char *const names[3][2] = {{"r", "i"}, {"re", "im"}, {"real", "imag"}};
@@ -81,7 +81,7 @@ static inline hid_t test_hdf5_type(struct lw_type type, int naming)
     return compound;
 }
 
-/* HDF5 numbers the handles of a kind in order: those made after a mark and still valid were left behind. */
+/* HDF5 numbers the handles of a kind in order: a handle after the mark that is still valid was not closed. */
 struct handle_mark {
     hid_t space, list, type;
 };
@@ -110,7 +110,7 @@ static inline void check_handles(struct handle_mark start)
           "left open: %d dataspaces, %d property lists, %d types, %d files and objects", spaces, lists, types, objects);
 }
 
-/* Verdict of all ranks. */
+/* Combine the verdicts of all ranks. */
 static inline int test_end(struct lw_comm *comm, const char *name)
 {
     const int failed = check_result(name);

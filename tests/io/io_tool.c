@@ -1,16 +1,16 @@
-/* io_tool.c - reader and writer on the command line, for the tests that are scripts. Exits with the error's code.
+/* io_tool.c - reader and writer on the command line, for tests that are scripts. The exit code is that of the error.
  *
- *     io_tool show FILE:/path ...                      shape, type and sampling of each, one "key value" a line
- *     io_tool read FILE:/path AXIS BEGIN END STEP OUT  samples of channels BEGIN:END:STEP as raw bytes to OUT (one rank)
- *     io_tool small FILE:/path                         shape, then the values as float64
- *     io_tool list FILE
- *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds, with
- *                                                      the scales /filter and /time
- *     io_tool half FILE SAMPLES ROUNDS                 the same, but after half the rounds it says so and waits to be killed
- *     io_tool rest FILE SAMPLES ROUNDS                 the rounds that such a run has not written
- *     io_tool grow FILE SAMPLES ROWS                   the same in one round, with tables that grow: /peaks {index, snr} to so
- *                                                      many rows, /none to none
- *     io_tool damage FILE                              /damaged float32 [4096], whose second compressed chunk is noise */
+ *   io_tool show FILE:/path ...                shape, type and sampling of each dataset, one "key value" a line
+ *   io_tool read FILE:/path AXIS BEGIN END STEP OUT   samples of channels BEGIN:END:STEP as raw bytes to OUT (one rank)
+ *   io_tool small FILE:/path                   shape, then the values as float64
+ *   io_tool list FILE
+ *   io_tool write FILE SAMPLES ROUNDS PAUSE_MS  a result: /filtered complex float32 [2 x SAMPLES], written in rounds, with
+ *                                              the scales /filter and /time
+ *   io_tool half FILE SAMPLES ROUNDS           the same, but after half the rounds it prints a line and waits to be killed
+ *   io_tool rest FILE SAMPLES ROUNDS           the rounds that such a run has not written
+ *   io_tool grow FILE SAMPLES ROWS             the same in one round, with tables that grow: ROWS rows {index, snr} of /peaks,
+ *                                              and no rows of /none
+ *   io_tool damage FILE                        /damaged float32 [4096], whose second compressed chunk is noise */
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/list.h"
@@ -63,7 +63,7 @@ static int show_all(struct lw_comm *comm, char **arguments, struct lw_error *err
     return rc;
 }
 
-/* All at once, in the layout of the file. */
+/* Read all samples at once, in the layout of the file. */
 static int read_view(struct lw_reader *reader, const struct lw_view_spec *view, const char *out, struct lw_error *err)
 {
     const size_t bytes = (size_t)(view->max_axis * view->max_channels) * lw_type_bytes(lw_reader_info(reader)->type);
@@ -107,7 +107,8 @@ static int show_small(struct lw_comm *comm, char **arguments, struct lw_error *e
     int64_t count = info.type.is_complex ? 2 : 1;
     for (int d = 0; d < info.n_dims; d++)
         count *= info.dims[d];
-    if (lw_comm_rank(comm) == lw_comm_size(comm) - 1) {     /* not the one that has read them, where there are several */
+    if (lw_comm_rank(comm) == lw_comm_size(comm) - 1) {     /* if there are several ranks, this is not the one that has read the
+                                                             * file */
         print_shape(&info);
         for (int64_t i = 0; i < count; i++)
             printf("%.17g\n", values[i]);
@@ -132,13 +133,13 @@ static int list(struct lw_comm *comm, char **arguments, struct lw_error *err)
 
 enum { FILTERED, PEAKS, NONE, N_DATASETS };
 
-/* How a result of `n_rounds` rounds is written: rounds [begin, end) of it. */
+/* The rounds [begin, end) of a result of `n_rounds` rounds that this process writes. */
 struct progress {
     int64_t n_rounds, begin, end;
     long pause_ms;
 };
 
-/* Sample i of filter f is (i, -f). */
+/* Write the rounds of /filtered: sample i of filter f is (i, -f). */
 static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t n, const struct progress *progress,
                         struct lw_error *err)
 {
@@ -185,7 +186,7 @@ static struct lw_writer_dataset growing(const char *path)
 typedef int writer_start_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
                             struct lw_error *err);
 
-/* @param arguments  the file, the samples of an axis */
+/* @param arguments  [0] the file, [1] the number of samples on the axis */
 static int start_result(struct lw_comm *comm, writer_start_fn *begin, char **arguments, int n_datasets, struct lw_writer **writer,
                         struct lw_error *err)
 {
@@ -265,7 +266,7 @@ static int write_rest(struct lw_comm *comm, char **arguments, struct lw_error *e
     return rc;
 }
 
-/* By rank 0, the last first: peak i lies at 3 i. */
+/* Rank 0 appends the peaks, the last one first: peak i has index 3 i. */
 static int append_peaks(struct lw_comm *comm, struct lw_writer *writer, int64_t n, struct lw_error *err)
 {
     struct peak batch[1000];

@@ -1,5 +1,5 @@
-/* radio.h - for tests of radio telescopes' formats: bytes of a file in memory, boxes read from it by its format, and files with
- * damaged headers. */
+/* radio.h - helpers of the tests of radio telescopes' formats: the bytes of a file in memory, boxes that its format reads, and
+ * files with damaged headers. */
 #pragma once
 
 #include "../check.h"
@@ -15,7 +15,7 @@
 
 #define ALL_BYTES ((size_t)1 << 20)
 
-/* A file to be: `n` bytes. */
+/* A file in preparation, of `n` bytes. */
 struct made {
     unsigned char bytes[ALL_BYTES];
     size_t n;
@@ -33,7 +33,7 @@ static inline void write_made(const char *path, const struct made *made)
     CHECK(file && fwrite(made->bytes, 1, made->n, file) == made->n && fclose(file) == 0, "%s is written", path);
 }
 
-/* xorshift: the same everywhere. */
+/* Random numbers by xorshift, the same on every machine. */
 static inline uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -42,7 +42,7 @@ static inline uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* Describe as io/examine.c does, without a process of its own. */
+/* Describe a file as io/examine.c does, but in this process. */
 static inline int describe_here(const char *file, const char *path, const struct lw_format **format, struct lw_dataset_info *info,
                                 struct lw_error *err)
 {
@@ -68,10 +68,10 @@ static inline void check_refused(const char *file, const char *path, int code, c
           says);
 }
 
-/* Sample [time][channel] as it must be, in the type of the dataset. */
+/* Set *sample to the expected sample [time][channel], in the type of the dataset. */
 typedef void expect_fn(const void *truth, int64_t time, int64_t channel, void *sample);
 
-/* Read a box with gaps of `gap` samples between its runs, and compare every sample. */
+/* Read a box with gaps of `gap` samples between its runs in memory, and compare every sample. */
 static inline void check_box(const struct lw_format *format, const struct lw_dataset_info *info, void *dataset, struct lw_box box,
                              int64_t gap, expect_fn *expect, const void *truth)
 {
@@ -101,7 +101,7 @@ static inline void check_box(const struct lw_format *format, const struct lw_dat
     free(wanted);
 }
 
-/* All of the dataset, and random boxes. */
+/* Check the whole dataset, and random boxes. */
 static inline void check_boxes(const struct lw_format *format, const struct lw_dataset_info *info, expect_fn *expect,
                                const void *truth)
 {
@@ -126,7 +126,7 @@ static inline void check_boxes(const struct lw_format *format, const struct lw_d
 
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Flip, overwrite, cut, splice: once for each of `n` seeds; whatever the file says then, it is read or refused. */
+/* Damage a file once: flip, overwrite, cut or copy bytes of its header. */
 static inline void mutate(struct made *made, size_t header_bytes, uint64_t *random)
 {
     const size_t at = next_random(random) % header_bytes, other = next_random(random) % header_bytes;
@@ -151,7 +151,7 @@ static inline void mutate(struct made *made, size_t header_bytes, uint64_t *rand
     }
 }
 
-/* Read a corner of what was described: its beginning, and its end. */
+/* Read the first and the last corner of a described dataset. */
 static inline void read_corners(const struct lw_format *format, const struct lw_dataset_info *info)
 {
     void *dataset;
@@ -173,7 +173,8 @@ static inline void read_corners(const struct lw_format *format, const struct lw_
     lw_format_close(format, dataset);
 }
 
-/* @return  how many of the files were still read */
+/* Check that each of `n` damaged files is read or refused.
+ * @return number of files that were read */
 static inline int check_mutations(const char *path, const struct made *good, size_t header_bytes, int n)
 {
     struct made *const made = malloc(sizeof *made);

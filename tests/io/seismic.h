@@ -1,5 +1,5 @@
-/* seismic.h - what the tests of SEG-Y and miniSEED share: a file made of bytes in memory, everything that a format does with it,
- * and damage. */
+/* seismic.h - helpers of the tests of SEG-Y and miniSEED: a file made of bytes in memory, all operations of a format on it, and
+ * damage. */
 #pragma once
 
 #include "../check.h"
@@ -61,7 +61,7 @@ static inline void pass_attribute(const struct lw_attribute *attribute, void *co
     *(int *)context += attribute->name != NULL;
 }
 
-/* All samples in one box; NULL where that fails. To be freed. */
+/* Read all samples in one box. The caller frees them. NULL: an error. */
 static inline void *read_all(const struct lw_format *format, const struct lw_dataset_info *info, int *rc, struct lw_error *err)
 {
     void *dataset = NULL;
@@ -79,7 +79,7 @@ static inline void *read_all(const struct lw_format *format, const struct lw_dat
     return NULL;
 }
 
-/* A box with steps, read to rows that are longer than its runs; against the samples of the whole. Of [channel x time]. */
+/* Read a box [channel x time] with steps into rows that are longer than its runs, and compare with the samples of the whole. */
 static inline void check_box(const struct lw_format *format, const struct lw_dataset_info *info, const char *whole,
                              const int64_t first[2], const int64_t step[2], const int64_t count[2])
 {
@@ -135,7 +135,7 @@ static inline int64_t below(uint64_t *state, int64_t n)
     return (int64_t)(next_random(state) % (uint64_t)n);
 }
 
-/* Mostly near the begin of what repeats every `period` bytes from `first` on: there are headers. */
+/* A random place. Three in four lie near the beginning of a unit of `period` bytes, counted from `first`, where headers are. */
 static inline int64_t any_place(uint64_t *state, const struct test_file *file, int64_t first, int64_t period, int64_t header)
 {
     if (below(state, 4) == 0 || file->n <= first)
@@ -145,7 +145,7 @@ static inline int64_t any_place(uint64_t *state, const struct test_file *file, i
     return at < file->n ? at : file->n - 1;
 }
 
-/* Flip bits, put extreme or random bytes, copy a piece to another place, cut off. */
+/* Damage a file: flip bits, put extreme or random bytes, copy a piece to another place, or cut the file off. */
 static inline void damage(uint64_t *state, struct test_file *file, int64_t first, int64_t period, int64_t header)
 {
     static const unsigned char extremes[] = {0, 0xff, 0x7f, 0x80, 1};
@@ -169,7 +169,7 @@ static inline void damage(uint64_t *state, struct test_file *file, int64_t first
     }
 }
 
-/* Everything that is done with a file: it is read, or refused with the reason. @return  whether it was read */
+/* Do everything with a file: it is read, or refused with the reason. @return whether it was read */
 static inline bool use_damaged(const struct lw_format *format, const char *path, const char *dataset, int64_t file_bytes,
                                int64_t run)
 {
@@ -196,7 +196,7 @@ static inline bool use_damaged(const struct lw_format *format, const char *path,
     return rc == LW_OK;
 }
 
-/* @param n_runs  of them some must have been read, and some refused */
+/* Damage and use a file `n_runs` times; some of the files must be read, and some refused. */
 static inline void check_damage(const struct lw_format *format, const struct test_file *good, const char *dataset, int64_t first,
                                 int64_t period, int64_t header, int64_t n_runs)
 {
@@ -213,7 +213,7 @@ static inline void check_damage(const struct lw_format *format, const struct tes
     CHECK(n_read > 0 && n_read < n_runs, "%" PRId64 " of %" PRId64 " were read", n_read, n_runs);
 }
 
-/* A folder of its own; ends the program where there can be none. */
+/* Change to a new temporary folder; the program ends if there cannot be one. */
 static inline void enter_folder(char folder[256])
 {
     const char *const parent = getenv("TMPDIR");

@@ -1,5 +1,5 @@
-/* Boxes of samples as real numbers: of chunks and of none, by threads and by the format, with steps, and across a gap between
- * files. */
+/* test_box.c - tests of boxes of samples read as real numbers: chunked and contiguous files, by threads and by the format, with
+ * steps, and across a gap between files. */
 #include "io/format.h"
 #include "io/read/box.h"
 #include "io_test.h"
@@ -30,7 +30,7 @@ static void write_real(hid_t dataset, const char *name, double value)
     H5Sclose(space);
 }
 
-/* @param start  in seconds, of samples of 1 Hz; negative: nothing is said of times */
+/* @param start time of the first sample in seconds, at 1 Hz; negative: the file has no times */
 static void write_file(const char *file, int n_dims, const hsize_t *dims, const hsize_t *chunk, const int16_t *samples,
                        double start)
 {
@@ -60,7 +60,7 @@ static int below(int n)
     return (int)((state >> 16) % (unsigned)n);
 }
 
-/* Of any size, with steps in any dimension. */
+/* A box of any size, with steps in any dimension. */
 static struct lw_sample_box choose_box(void)
 {
     const int lengths[] = {A, B, C};
@@ -115,7 +115,7 @@ static void test_one_file(const char *file, const hsize_t *chunk, bool is_pooled
     lw_boxes_close(boxes);
 }
 
-/* Samples 0 to 99 and 150 to 249 of one axis, taken forwards in steps of 3. */
+/* Read one axis with samples 0 to 99 and 150 to 249, forwards in steps of 3. */
 static void test_gap(struct lw_comm *comm, const char *folder)
 {
     enum { LENGTH = 100, GAP = 50, STEP = 3, COUNT = (2 * LENGTH + GAP) / STEP };

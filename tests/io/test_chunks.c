@@ -1,5 +1,5 @@
-/* How often chunks are decoded, against what lw_reader_chunk_cost foretells: by HDF5, counted by a filter of the test's own; by a
- * pool's threads, counted by their reads of whole chunks. */
+/* test_chunks.c - tests of how often chunks are decoded, against the prediction of lw_reader_chunk_cost. A filter of this test
+ * counts HDF5's decoding; the threads of a pool are counted by their reads of whole chunks. */
 #include "io/read/reader.h"
 #include "io_test.h"
 
@@ -13,14 +13,14 @@ static bool counts_reads;
 ssize_t __real_pread(int fd, void *into, size_t bytes, off_t offset);
 ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset);
 
-/* A decoder reads a chunk, and its checksum, with one call. */
+/* Count decoded chunks: a decoder reads a chunk and its checksum with one call. */
 ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
 {
     decoded += counts_reads && bytes == HEIGHT * WIDTH * sizeof(uint16_t) + 4;
     return __real_pread(fd, into, bytes, offset);
 }
 
-/* A filter that changes nothing. */
+/* An HDF5 filter that changes nothing and counts its calls. */
 static size_t count_decoding(unsigned flags, size_t n, const unsigned values[], size_t n_bytes, size_t *size, void **buffer)
 {
     (void)n;
@@ -51,8 +51,8 @@ static void write_file(const char *file, H5Z_filter_t filter)
 struct way {
     enum lw_chunks chunks;
     int64_t slice, group, start;
-    int n_ranks;                /* of which each reads every n_ranks-th slice, here one after the other */
-    double expected;            /* times that each chunk is decoded */
+    int n_ranks;                /* each rank reads every n_ranks-th slice; here one process reads for all of them */
+    double expected;            /* expected number of times that each chunk is decoded */
 };
 
 static void read_slices(struct lw_reader *reader, const struct lw_view_spec *view, const struct way *way, int rank)

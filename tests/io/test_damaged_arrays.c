@@ -1,7 +1,7 @@
-/* Damaged FITS files, compressed ones, too, and NumPy's arrays: whatever bytes are flipped, cut or put elsewhere, the file is
- * refused with 65, or read within its bounds.
+/* test_damaged_arrays.c - tests of damaged FITS files, also compressed ones, and of damaged NumPy arrays. Whatever bytes are
+ * flipped, cut or moved, the file is refused with code 65, or read within its bounds.
  *
- *     test_damaged_arrays [RUNS [SEED]] */
+ *   test_damaged_arrays [RUNS [SEED]] */
 #include "../check.h"
 #include "base/memory.h"
 #include "io/format.h"
@@ -102,7 +102,7 @@ static void make_fits(struct content *to)
     add_samples(to, 5 * 7 * 3 * 4);
 }
 
-/* Two tiles of 30 int16 pixels in Rice's code, in blocks that count zeros, of equal pixels and as they are; any bytes decode
+/* Two tiles of 30 int16 pixels in Rice's code, in blocks of zeros, of equal pixels and of unpacked pixels. Any bytes decode
  * somehow. */
 static void make_tiles(struct content *to)
 {
@@ -162,7 +162,7 @@ static void make_npy(struct content *to)
 
 /* ---- damage ------------------------------------------------------------------------------------------------------------ */
 
-/* Characters of headers are likelier to get somewhere than any byte. */
+/* Draw a byte. Characters that occur in headers are likelier, since they reach more code than other bytes. */
 static unsigned char draw_byte(void)
 {
     static const char likely[] = "0123456789-+.ED' =()TF,/&<>";
@@ -199,7 +199,7 @@ static void write_file(const char *path, const struct content *content)
         fclose(file);
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------------------------------ */
+/* ---- use of the damaged files ---- */
 
 static void count_attribute(const struct lw_attribute *attribute, void *context)
 {
@@ -211,7 +211,7 @@ static void pass_over(const struct lw_listing *dataset, void *context)
     *(size_t *)context += strlen(dataset->shape);
 }
 
-/* All of it, and every other element of every dimension. */
+/* Read all elements, then every other one of each dimension. */
 static void read_all(const struct lw_format *format, void *dataset, const struct lw_dataset_info *info, int step)
 {
     struct lw_box box = {.n_runs = 1, .run = 1};
@@ -241,7 +241,7 @@ static void read_numbers(const struct lw_format *format, const struct lw_dataset
     lw_free(values);
 }
 
-/* @return  whether it could be read */
+/* @return whether the file could be read */
 static bool try_file(const char *path, const char *unit, int64_t bytes)
 {
     const struct lw_format *format;

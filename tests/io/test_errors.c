@@ -1,5 +1,5 @@
-/* What a user can get wrong about an input file: the documented code on every rank, and a message that says what was found and
- * what to do. */
+/* test_errors.c - tests of a user's mistakes with an input file: every rank gets the documented code, and a message with what was
+ * found and what to do. */
 #include "base/memory.h"
 #include "io/list.h"
 #include "io/read/reader.h"
@@ -74,7 +74,7 @@ static void damage(const char *good, const char *path, size_t keep, size_t junk)
     fclose(to);
 }
 
-/* More datasets than an error lists; a newline in a name must not begin a line. */
+/* A file with more datasets than an error lists. The newline in a name must not begin a line of the message. */
 static void write_many_file(const char *path)
 {
     const hsize_t dims[1] = {3};
@@ -114,9 +114,9 @@ static void write_files(const char *folder)
 /* ---- opening them -------------------------------------------------------------------------------------------------- */
 
 struct mistake {
-    const char *name;           /* in the folder */
+    const char *name;           /* name of the file in the folder */
     int code;
-    const char *says[3];        /* all must be in the message */
+    const char *says[3];        /* texts that the message must contain */
 };
 
 static const struct mistake mistakes[] = {
@@ -170,7 +170,7 @@ static void check_mistake(struct lw_comm *comm, const char *folder, const struct
     lw_reader_close(reader);
 }
 
-/* The nearest names come first, 20 in all, and then how many more there are. */
+/* The list of datasets has the 20 nearest names first, then the number of the others. */
 static void check_list(struct lw_comm *comm, const char *folder, const char *wanted, const char *suggested, const char *first_lines)
 {
     char name[400];
@@ -200,7 +200,7 @@ static void check_lists(struct lw_comm *comm, const char *folder)
     check_list(comm, folder, "/many29\nxy", "; did you mean /many29\nx?", "/many29\\x0ax int16 [3]\n");
 }
 
-/* Filters may be of any number type, so other mistakes are left. */
+/* Mistakes with a filter file. Filters may have any number type, so the list differs from that of inputs. */
 static const struct mistake small_mistakes[] = {
     {"missing.h5:/good", LW_EIO, {"No such file"}},
     {"truncated.h5:/good", LW_EDATA, {"damaged"}},
@@ -230,7 +230,7 @@ static void check_views(struct lw_comm *comm, const char *folder)
 {
     static const struct {
         struct lw_view_spec view;
-        const char *says;       /* NULL: legal */
+        const char *says;       /* text of the message; NULL: the view is legal */
     } cases[] = {
         {{.axis = 0, .start = 0, .count = 4, .channels = {0, 3, 1}}, NULL},
         {{.axis = 1, .start = 2, .count = 1, .channels = {3, 4, 9}}, NULL},

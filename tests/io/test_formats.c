@@ -1,4 +1,4 @@
-/* Which format a file has, told by its content; and names of datasets, parted into file and path. */
+/* test_formats.c - tests of how the content of a file determines its format, and of names that consist of a file and a path. */
 #include "../check.h"
 #include "io/format.h"
 #include "io/names.h"
@@ -11,7 +11,7 @@
 
 /* ---- formats ------------------------------------------------------------------------------------------------------- */
 
-/* @param user_block  bytes of something else before HDF5's own, 0 or a power of two from 512 on */
+/* @param user_block bytes before HDF5's own, 0 or a power of two from 512 on */
 static void write_hdf5(const char *path, hsize_t user_block)
 {
     const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
@@ -42,7 +42,7 @@ static void check_known(const char *path, const char *name)
           path, name, err.message);
 }
 
-/* @param says  what the message begins with: the names of all formats may follow */
+/* @param says beginning of the message; the names of all formats may follow */
 static void check_unknown(const char *path, int code, const char *says)
 {
     const struct lw_format *format = NULL;

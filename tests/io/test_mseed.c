@@ -1,7 +1,8 @@
-/* miniSEED: channels of records in any order, exact times and rates, what is refused, and damaged files, which are never more than
- * refused. Encodings that compress are tested with samples of all sizes by tests/cli/formats/seismic.py.
+/* test_mseed.c - tests of miniSEED: channels of records in any order, exact times and rates, refused files, and damaged files,
+ * which are refused or read within their bounds. tests/cli/formats/seismic.py tests compressed encodings with samples of all
+ * sizes.
  *
- *     test_io_mseed [damaged files] */
+ *   test_io_mseed [damaged files] */
 #include "seismic.h"
 
 extern const struct lw_format lw_format_mseed;
@@ -10,9 +11,9 @@ enum { RECORD = 512, DATA = 64, SAMPLES = 100 };
 
 static struct test_file file;
 
-/* What a record is made of. */
+/* The contents of a record. */
 struct recipe {
-    const char *name;               /* five letters of station, two of location, three of channel, two of network */
+    const char *name;               /* five letters of the station, two of the location, three of the channel, two of the network */
     int encoding, factor, multiplier;
     int day, hour, minute, second, tenths_of_ms, microseconds;
     int n_samples;
@@ -27,7 +28,7 @@ static int value_of(int record, int i)
     return (record * 1000 + i * i) % 30000 - 12000;
 }
 
-/* Steim-1 with differences of 32 bits, or Steim-2 with ones of 30 bits: one in each word. */
+/* Write Steim-1 with differences of 32 bits, or Steim-2 with differences of 30 bits: one in each word. */
 static void put_steim(const struct recipe *recipe, unsigned char *at, int number)
 {
     const bool is_first = recipe->encoding == 10;
@@ -58,7 +59,7 @@ static void put_sample(const struct recipe *recipe, unsigned char *at, int i, in
     }
 }
 
-/* One more record, whose samples are those of `number`. */
+/* Add a record with the samples of record `number`. */
 static unsigned char *add_record(const struct recipe *recipe, int number)
 {
     unsigned char *const at = file.bytes + file.n;
@@ -98,7 +99,7 @@ static void begin_file(void)
     memset(&file, 0, sizeof file);
 }
 
-/* Three records of a channel that follow each other. */
+/* Add three consecutive records of a channel. */
 static void add_channel(const char *name, int encoding, int first_number)
 {
     struct recipe recipe = usual;
@@ -156,7 +157,7 @@ static void check_encodings(void)
     }
 }
 
-/* Records in an order other than that of time; a channel that begins later and one that ends earlier; texts between them. */
+/* Records that are not in order of time; a channel that begins later and one that ends earlier; text records between them. */
 static void check_channels(void)
 {
     struct lw_dataset_info info;
@@ -177,7 +178,7 @@ static void check_channels(void)
           info.type.scalar == LW_INT32, "two channels: %s", err.message);
     char text_of_time[LW_INSTANT_TEXT];
     CHECK(strcmp(lw_sampling_time_text(&info.axis, 0, text_of_time), "2024-02-29T12:00:01") == 0, "start %s", text_of_time);
-    check_values(&info, 0, 1, SAMPLES, 2 * SAMPLES);                /* XY.ABC..HHZ, from its second record on */
+    check_values(&info, 0, 1, SAMPLES, 2 * SAMPLES);                /* XY.ABC..HHZ, beginning with its second record */
     check_values(&info, 2 * SAMPLES, 11, SAMPLES, 2 * SAMPLES);     /* XY.ABC.00.HHE */
     CHECK(describe("/XY.ABC..HHZ", &info, &err) == LW_OK && info.n_dims == 1 && info.dims[0] == 3 * SAMPLES &&
           info.type.scalar == LW_INT16, "one channel: %s", err.message);
@@ -213,7 +214,7 @@ static void check_times(void)
         check_time("2024-02-29T12:00:00.123393", rates[r].rate);
         put(at + 40, 15000, 4, recipe.is_big);
         check_time("2024-02-29T12:00:01.623393", rates[r].rate);
-        at[36] = 2;     /* the time has the correction in it */
+        at[36] = 2;     /* the time already includes the correction */
         check_time("2024-02-29T12:00:00.123393", rates[r].rate);
     }
     begin_file();
@@ -240,8 +241,8 @@ static void check_refused(const char *path, const char *says)
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------------- */
 
-/* A channel of three records; the second begins so many samples later than the first ends, the third in the middle of the
- * second. */
+/* Add a channel of three records. The second begins `late` samples after the end of the first; the third begins in the middle of
+ * the second. */
 static void add_broken(const char *name, int number, int late)
 {
     struct recipe recipe = usual;
@@ -274,7 +275,7 @@ static void check_stretch(const struct lw_file_stretch *stretch, int64_t first, 
           " on, at %s, not %" PRId64 " from %" PRId64 " on, at %s", stretch->count, stretch->first, text, count, first, time);
 }
 
-/* What a channel has, one stretch behind the other; with its number, one of them. */
+/* A channel's samples are its stretches one behind the other; a path with a stretch's number selects that stretch. */
 static void check_gap(void)
 {
     struct lw_dataset_info info;
@@ -297,7 +298,7 @@ static void check_gap(void)
     check_refused("/XY.ABC..HHZ#2", "has no stretch #2: there are 2");
 }
 
-/* Of one channel, stretches may overlap; of several, only the times that all have count. */
+/* The stretches of a single channel may overlap. Several channels with overlapping stretches are refused. */
 static void check_overlap(void)
 {
     struct lw_dataset_info info;
@@ -313,7 +314,8 @@ static void check_overlap(void)
     check_refused("", "has records of channel XY.ABC..HHZ that overlap");
 }
 
-/* HHE from 0 to 300 without a gap, HHN with one from 100 to 120, HHZ with one from 100 to 107, and to 207. */
+/* Several channels share the times that all have. HHE has samples 0 to 300 without a gap, HHN misses 100 to 120, HHZ misses 100
+ * to 107 and ends at 207. */
 static void check_common(void)
 {
     struct lw_dataset_info info;
@@ -331,8 +333,8 @@ static void check_common(void)
     lw_free(stretches);
     int rc = LW_OK;
     char *const samples = read_all(&lw_format_mseed, &info, &rc, NULL);
-    const int64_t at[3] = {120, 100, 113};      /* the sample of each channel, gaps left aside, that the second stretch begins
-                                                   with */
+    const int64_t at[3] = {120, 100, 113};      /* sample of each channel, counted without gaps, with which the second stretch
+                                                 * begins */
     for (int64_t c = 0; samples && c < 3; c++)
         for (int64_t i = 0; i < 87; i++) {
             const int64_t sample = at[c] + i;
@@ -389,7 +391,7 @@ static void check_refusals(void)
     at[DATA + 11] ^= 1;
     check_refused("", "its last sample should be");
     at[DATA + 11] ^= 1;
-    at[DATA + 64 + 4] = 0;      /* which no difference of Steim-2 begins with */
+    at[DATA + 64 + 4] = 0;      /* 0 is no code of differences in Steim-2 */
     check_refused("", "cannot be unpacked from Steim-2");
     begin_file();
     add_record(&usual, 0);

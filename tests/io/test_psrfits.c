@@ -1,5 +1,5 @@
-/* PSRFITS files in search mode, of every width and with several polarisations, against samples picked bit by bit; rows that are
- * missing; headers that nobody should write.
+/* test_psrfits.c - tests of PSRFITS files in search mode: every width and several polarisations, against samples picked bit by
+ * bit; missing rows; and headers that no correct program writes.
  *
  *   test_psrfits [MUTATIONS] */
 #include "radio.h"
@@ -10,24 +10,24 @@
 
 enum { CARD = 80, BLOCK = 2880, MOST_ROWS = 8 };
 
-/* What is to be made. */
+/* The file to make. */
 struct plan {
     int bits, n_pols, n_channels, n_per_row, n_rows;
     bool is_signed, is_scaled;
     const char *pol_type;
     double zero;
     double times[MOST_ROWS];        /* OFFS_SUB of the rows */
-    int n_total;                    /* NSTOT; 0: not said */
+    int n_total;                    /* NSTOT; 0: the header has none */
     const char *mode;               /* OBS_MODE; NULL: SEARCH */
 };
 
-/* What a path stands for. */
+/* The dataset that a path denotes. */
 struct truth {
     const struct plan *plan;
     const unsigned char *rows;
     int64_t row_bytes;
     struct lw_type type;
-    int first_pol, second_pol;      /* second_pol -1: none */
+    int first_pol, second_pol;      /* second polarisation of a sum; -1: none */
 };
 
 #define TBIN 0.0005
@@ -166,7 +166,7 @@ static void put_row(struct made *made, const struct plan *plan, int row, uint64_
         put_float(made, (float)(next_random(random) % 1000) / 8);
 }
 
-/* @return  where the rows begin */
+/* @return offset of the rows */
 static size_t make(struct made *made, const struct plan *plan)
 {
     uint64_t random = 77 + (uint64_t)plan->bits;
@@ -181,7 +181,7 @@ static size_t make(struct made *made, const struct plan *plan)
     return begin;
 }
 
-/* Times of rows that follow each other, the first of them `before` rows after the start. */
+/* Set the times of consecutive rows. The first begins `before` rows after the observation's start. */
 static void set_times(struct plan *plan, double before)
 {
     for (int r = 0; r < plan->n_rows; r++)
@@ -190,7 +190,7 @@ static void set_times(struct plan *plan, double before)
 
 /* ---- picking samples -------------------------------------------------------------------------------------------------- */
 
-/* The row whose middle is nearest, -1: none. */
+/* The row that holds the spectrum `time`; -1: none. */
 static int row_of(const struct plan *plan, int64_t time, int64_t *within)
 {
     const double duration = plan->n_per_row * TBIN;
@@ -251,7 +251,7 @@ static void expect(const void *context, int64_t time, int64_t channel, void *sam
     }
 }
 
-/* @param resolved  the path that is found where none is given */
+/* @param resolved the path that is chosen if `path` is empty */
 static void check_path(const struct made *made, size_t begin, const struct plan *plan, const char *path, const char *resolved,
                        int first_pol, int second_pol, struct lw_type type)
 {
@@ -336,7 +336,7 @@ static void note_attribute(const struct lw_attribute *attribute, void *context)
         snprintf(text + used, 256 - used, "%s=%.10g ", attribute->name, attribute->real);
 }
 
-/* The first row is the fourth of the observation; the last one holds three spectra. */
+/* The first row is the fourth of the observation; the last row holds three spectra. */
 static void check_metadata(struct made *made)
 {
     struct plan plan = {.bits = 4, .n_pols = 2, .n_channels = 6, .n_per_row = 10, .n_rows = 3, .pol_type = "AABB", .n_total = 23};
@@ -427,7 +427,7 @@ static void check_row_bytes(const struct lw_listing *row, void *context)
     CHECK(row->stored_bytes == wanted, "%s has %ld bytes, not %ld", row->path, (long)row->stored_bytes, (long)wanted);
 }
 
-/* Missing rows take no bytes, however many they are. */
+/* The listed bytes do not count missing rows, however many there are. */
 static void check_listed_bytes(struct made *made)
 {
     struct plan plan = {.bits = 4, .n_pols = 1, .n_channels = 6, .n_per_row = 8, .n_rows = 3, .pol_type = "I"};
@@ -443,7 +443,7 @@ static void check_listed_bytes(struct made *made)
           "%s", err.message);
 }
 
-/* Without weights, offsets and scales, and with numbers that only ZERO_OFF shifts. */
+/* The file lacks the columns of weights, offsets and scales; only ZERO_OFF shifts its numbers. */
 static void check_missing_columns(struct made *made)
 {
     struct plan plan = {.bits = 4, .n_pols = 1, .n_channels = 6, .n_per_row = 8, .n_rows = 2, .pol_type = "I", .zero = 7.5};

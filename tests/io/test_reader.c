@@ -1,5 +1,5 @@
-/* Every type, byte order, storage and layout: what comes out of the reader is what HDF5 put into the file, byte by byte, for
- * slabs that leave ranks idle and for channels with a step; and nothing beside it is touched. */
+/* test_reader.c - tests of the reader: for every type, byte order, storage and layout it delivers exactly the bytes that HDF5
+ * wrote. Slabs may leave ranks idle, and channels may have a step. Memory around the slab is not touched. */
 #include "base/memory.h"
 #include "io/read/reader.h"
 #include "io/shield.h"
@@ -12,7 +12,7 @@ enum shape { VECTOR, TIME_FAST, TIME_SLOW, IMAGE, IMAGES, N_SHAPES };
 static const char *const storage_names[] = {"contiguous", "chunked", "compressed"};
 static const char *const shape_names[] = {"vector", "fast", "slow", "image", "images"};
 
-/* Dimensions of the dataset; [channel][time][pixel] for a stack of images. */
+/* Dimensions of the dataset; a stack of images is [channel][time][pixel]. */
 static int shape_dims(enum shape shape, hsize_t dims[3], hsize_t chunk[3])
 {
     static const struct {
@@ -102,18 +102,18 @@ struct subject {
     struct lw_reader *reader;
     const char *name;
     enum shape shape;
-    size_t sample_bytes;        /* of an image: of a row */
+    size_t sample_bytes;        /* bytes of a sample; of an image: bytes of a row */
     struct lw_view_spec view;
 };
 
-/* Where the sample of the view stands in the file, counted in samples. */
+/* Position in the file of a sample of the view, counted in samples. */
 static int64_t file_index(const struct subject *s, int64_t channel, int64_t time)
 {
     const int64_t c = s->view.channels.begin + channel * s->view.channels.step, t = s->view.start + time;
     return s->shape == TIME_SLOW ? t * N_CHANNELS + c : c * N + t;
 }
 
-/* Compare the buffer with what the slab should have made of it, guard bytes included. */
+/* Compare the buffer with the expected slab, guard bytes included. */
 static void compare(const struct subject *s, const struct lw_slab *slab, const unsigned char *buffer, int64_t n_samples)
 {
     const size_t bytes = s->sample_bytes;
@@ -144,7 +144,8 @@ static void read_slab(const struct subject *s, struct lw_slab slab)
     free(buffer);
 }
 
-/* Rounds over the axis as a run makes them: slices of `slice`, a halo before each; the last ranks idle at the end. */
+/* Read rounds over the axis as a run does: slices of `slice` with a halo before each. The last ranks may be idle in the last
+ * round. */
 static void read_rounds(const struct subject *s, struct lw_comm *comm, int64_t slice, int64_t halo, int64_t n_channels)
 {
     const int64_t size = lw_comm_size(comm), rank = lw_comm_rank(comm), n = s->view.count;
@@ -182,7 +183,7 @@ static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range 
         check_view_with(comm, s, channels, group, (enum lw_chunks)chunks);
 }
 
-/* NULL where it fails, which is then a failed check. */
+/* Open a dataset. NULL: it failed, which counts as a failed check. */
 static struct lw_reader *open_dataset(struct lw_comm *comm, const char *file, const char *path)
 {
     struct lw_error err = {0};
@@ -193,7 +194,7 @@ static struct lw_reader *open_dataset(struct lw_comm *comm, const char *file, co
     return reader;
 }
 
-/* @param pool  NULL: the format's library reads */
+/* @param pool NULL: the format's library reads */
 static void check_dataset(struct lw_comm *comm, struct lw_pool *pool, const char *file, int number, enum storage storage,
                           enum shape shape)
 {
@@ -224,7 +225,7 @@ static void check_dataset(struct lw_comm *comm, struct lw_pool *pool, const char
     lw_reader_close(s.reader);
 }
 
-/* A bounce buffer smaller than the slab, and channels that do not even fit it in one row. */
+/* Slabs larger than the bounce buffer, and channels of which not even one row fits it. */
 static void check_wide(struct lw_comm *comm, const char *folder)
 {
     enum { ROWS = 3, WIDE = 50 << 20, STEP = 1 << 20 };
@@ -262,7 +263,7 @@ static void check_wide(struct lw_comm *comm, const char *folder)
     lw_reader_close(reader);
 }
 
-/* More than 2^31 samples in a sparse file, and one read larger than a file call may be. */
+/* More than 2^31 samples in a sparse file, and a read larger than one file call may be. */
 static void check_long(struct lw_comm *comm, const char *folder)
 {
     const hsize_t n = ((hsize_t)1 << 31) + 1000, slab_size = ((hsize_t)1 << 30) + 12345;
@@ -293,7 +294,7 @@ static void check_long(struct lw_comm *comm, const char *folder)
     struct lw_reader *const reader = open_dataset(comm, file, "/long");
     if (!reader)
         return;
-    const bool reads = lw_comm_rank(comm) == lw_comm_size(comm) - 1;    /* the others idle in each of its calls */
+    const bool reads = lw_comm_rank(comm) == lw_comm_size(comm) - 1;    /* other ranks are idle in each of this rank's calls */
     unsigned char *const into = reads ? calloc(slab_size, 1) : NULL;
     const struct lw_view_spec view = {.count = (int64_t)n, .channels = {0, 1, 1}, .max_axis = (int64_t)slab_size,
                                       .max_channels = 1};
@@ -308,10 +309,10 @@ static void check_long(struct lw_comm *comm, const char *folder)
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* Start a new peak: the kernel forgets the old one. False where the peak tells nothing of the reader's memory. */
+/* Start a new measurement of peak memory: the kernel forgets the old peak. False: the peak is not that of the reader. */
 static bool forget_peak(void)
 {
-#ifdef __SANITIZE_ADDRESS__             /* it keeps what is freed */
+#ifdef __SANITIZE_ADDRESS__             /* the sanitizer keeps freed memory */
     return false;
 #endif
     FILE *const file = fopen("/proc/self/clear_refs", "w");
@@ -342,7 +343,7 @@ static void write_rows(const char *path, enum storage storage, int64_t n_rows, i
     H5Fclose(file);
 }
 
-/* Reading takes what lw_reader_bytes says, and little for the file layer: no copy of the slab. */
+/* Reading takes as much memory as lw_reader_bytes returns and a little for the file layer, but no copy of the slab. */
 static void check_memory(struct lw_comm *comm, const char *folder, enum storage storage, enum lw_chunks chunks)
 {
     enum { ROWS = 3, LENGTH = 6000000, SLICE = 1500000, HALO = 1000, FILE_LAYER = 8 << 20 };
@@ -380,7 +381,7 @@ static void check_memory(struct lw_comm *comm, const char *folder, enum storage 
     lw_comm_barrier(comm);
 }
 
-/* By HDF5, and by one thread and several; `every`: of the types, the shapes and storages with each of them. */
+/* Read with HDF5 (n_threads 0) or with threads. Shapes and storages are all tried, types only one in `every`. */
 static void check_types(struct lw_comm *comm, const char *file, int n_threads, int every)
 {
     struct lw_error err = {0};
@@ -396,7 +397,7 @@ static void check_types(struct lw_comm *comm, const char *file, int n_threads, i
 int main(int argc, char **argv)
 {
     struct lw_error err = {0};
-    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);        /* as the program: looks at files copy a small process */
+    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);        /* looks at files fork a small process, as in the program */
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     char folder[256], file[300], command[300];
     make_folder(comm, folder);

@@ -1,4 +1,4 @@
-/* The file a result grows in: names, lock, room on the disk and the file-size limit, rename. */
+/* test_result_file.c - tests of the file that a result grows in: names, lock, free space and file-size limit, renaming. */
 #include "../check.h"
 #include "io/write/result_file.h"
 
@@ -18,7 +18,7 @@ static bool exists(const char *path)
     return stat(path, &status) == 0;
 }
 
-/* Claim `file`, expect the code and the text, give it up. */
+/* Claim `file`, expect the code and the text, and release it. */
 static void check_claim(const char *file, bool overwrite, int64_t bytes, int code, const char *says)
 {
     struct lw_result_file result;
@@ -83,7 +83,7 @@ static void check_life(const char *folder)
     CHECK(exists(file), "a published file is not discarded");
 }
 
-/* A file of that name that came meanwhile is not replaced, unless it was asked for. */
+/* A file that another program makes with this name meanwhile is replaced only with --overwrite. */
 static void check_race(const char *folder)
 {
     char file[300];
@@ -123,15 +123,14 @@ static void check_resume(const char *folder)
     CHECK(stat(file, &status) == 0 && status.st_size == 7, "and gets its name");
 }
 
-/* Another rank's view, on a node that shares the folder or one that does not. */
+/* Length of a file in bytes; -1: it does not exist. */
 static long bytes_of(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 ? (long)status.st_size : -1;
 }
 
-/* A file that is made anew while it is kept: what is there stays as it is until the new one takes its place, and nobody else gets
- * in. */
+/* An interrupted run's file is made anew. The old file stays until the new one takes its place, and no other run can claim it. */
 static void check_replace(const char *folder)
 {
     char file[300], part[LW_MAX_PATH];
@@ -164,6 +163,7 @@ static void check_replace(const char *folder)
     unlink(part);
 }
 
+/* Another rank joins the claimed file. Its node may share the folder, hold another file of this name, or hold none. */
 static void check_join(const char *folder)
 {
     char file[300];
@@ -184,7 +184,7 @@ static void check_join(const char *folder)
     CHECK(lw_result_file_join(&other, mark, &err) == LW_EIO && strstr(err.message, "all ranks need it"), "%s", err.message);
 }
 
-/* Last: the limit cannot be raised again. */
+/* This test is the last, since the limit cannot be raised again. */
 static void check_limit(const char *folder)
 {
     char file[300];

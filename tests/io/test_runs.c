@@ -1,5 +1,5 @@
-/* The pieces of a hyperslab hold each of its bytes once, at its place in memory and in the file, whatever the shape and the size of
- * pieces: all small shapes and all hyperslabs in them. */
+/* test_runs.c - tests of the pieces of a hyperslab: they hold each byte once, at its place in memory and in the file. All small
+ * shapes, all hyperslabs in them and several sizes of pieces are tried. */
 #include "../check.h"
 #include "io/write/put.h"
 
@@ -48,7 +48,7 @@ static void check_hyperslab(const struct lw_extent *extent, const int64_t *first
           (int)piece_bytes);
 }
 
-/* Every hyperslab of a dataset, from the dimension `d` on. */
+/* Check every hyperslab of a dataset; dimensions before `d` are chosen. */
 static void check_all(const struct lw_extent *extent, int64_t *first, int64_t *count, int d)
 {
     static const int64_t sizes[] = {1, 2, ELEMENT_BYTES, 7, 1000};
@@ -62,7 +62,7 @@ static void check_all(const struct lw_extent *extent, int64_t *first, int64_t *c
             check_all(extent, first, count, d + 1);
 }
 
-/* Past 2^31 elements; the slice of a filter bank's result. */
+/* A hyperslab beyond 2^31 elements: the slice of a filter bank's result. */
 static void check_large(void)
 {
     const struct lw_extent extent = {.offset = 4096, .element_bytes = 8, .n_dims = 3, .dims = {8, 4, (int64_t)1 << 31}};

@@ -1,5 +1,6 @@
-/* The costs of reads here and there against their definition, to the extremes; and the trial: it finds numbers that are true to a
- * factor, wherever the part lies and however many threads there are, and says so when the file is cut off. */
+/* test_sampling.c - tests of the costs of scattered reads against their definition, up to extreme values; and of the trial that
+ * measures them: its numbers have the right order of magnitude for any part and any number of threads, and it reports a file that
+ * is cut off. */
 #include "base/log.h"
 #include "io/bytes/scatter.h"
 
@@ -49,10 +50,10 @@ static void check_trial(int fd, int n_threads, int64_t bytes, int64_t read_bytes
     CHECK(lw_bytes_try(pool, &part, &pace, &err) == LW_OK, "%s", err.message);
     CHECK(lw_now() - start < 2, "the trial took %g s", lw_now() - start);
     CHECK(pace.is_measured, "it is not said to be measured");
-    /* From a crowded disk to the fastest memory. */
+    /* the limits include a crowded disk and the fastest memory */
     CHECK(pace.bytes_per_s > 1e5 && pace.bytes_per_s < 1e13, "%g B/s", pace.bytes_per_s);
     CHECK(pace.reads_per_s > 1 && pace.reads_per_s < 1e9, "%g reads/s", pace.reads_per_s);
-    /* The last places are beyond the end now. */
+    /* the last places are now beyond the end of the file */
     struct lw_bytes_pace unchanged = {.bytes_per_s = -1};
     const struct lw_bytes_part longer = {.fd = fd, .offset = bytes, .bytes = bytes, .read_bytes = read_bytes};
     CHECK(lw_bytes_try(pool, &longer, &unchanged, &err) == LW_EIO && strstr(err.message, "the file ends at byte"),

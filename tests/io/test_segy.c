@@ -1,7 +1,7 @@
-/* SEG-Y: every format of samples in both byte orders, headers of all revisions, places and times of traces, what is refused, and
- * damaged files, which are never more than refused.
+/* test_segy.c - tests of SEG-Y: every sample format in both byte orders, headers of all revisions, places and times of traces,
+ * refused files, and damaged files, which are refused or read within their bounds.
  *
- *     test_io_segy [damaged files] */
+ *   test_io_segy [damaged files] */
 #include "seismic.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ extern const struct lw_format lw_format_segy;
 
 enum { TRACES = 5, SAMPLES = 37, FIRST = 3600 };
 
-/* What a file is made of. */
+/* The contents of a file. */
 struct recipe {
     int code, bytes, revision;
     bool is_big, is_ascii;
@@ -31,7 +31,7 @@ static unsigned char *trace_field(const struct recipe *recipe, int64_t trace, in
     return file.bytes + FIRST + trace * pitch_of(recipe) + byte - 1;
 }
 
-/* Bytes of sample i of a trace, any bits; float formats get exponents that are numbers. */
+/* Bits of sample i of a trace: any bits, but for float formats only exponents of finite numbers. */
 static uint64_t bits_of(const struct recipe *recipe, int64_t trace, int64_t i)
 {
     uint64_t state = (uint64_t)(trace * 1000 + i);
@@ -68,7 +68,7 @@ static void make_file(const struct recipe *recipe)
     file.n = FIRST + recipe->traces * pitch_of(recipe);
 }
 
-/* The value of a sample, from its definition. */
+/* Value of a sample, computed from the definition of the format. */
 static double value_of(const struct recipe *recipe, uint64_t bits)
 {
     float f32;
@@ -236,7 +236,7 @@ static void check_extended_headers(void)
     free(samples);
 }
 
-/* Of one trace, an array of one dimension; of an incomplete one at the end, nothing. */
+/* One trace is an array of one dimension. An incomplete trace at the end does not count. */
 static void check_few(void)
 {
     struct recipe one = usual;
@@ -247,7 +247,7 @@ static void check_few(void)
     CHECK(describe(&info, NULL) == LW_OK && info.n_dims == 1 && info.dims[0] == SAMPLES && info.metadata_axis == 0, "one trace");
 }
 
-/* No number in a file says that it is SEG-Y: the text does. */
+/* SEG-Y has no magic number: the text header identifies a file. */
 static void check_text(void)
 {
     static const struct {
@@ -279,7 +279,7 @@ static void check_refused(const char *says)
     CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, '%s' does not say '%s'", rc, err.message, says);
 }
 
-/* Described as a user says: that it is SEG-Y, or at which rate. */
+/* Describe a file with the options of a user: the format, or the sample rate. */
 static int describe_hinted(const char *format, double rate_hz, struct lw_dataset_info *info, struct lw_error *err)
 {
     write_test_file("file.sgy", &file);
@@ -289,7 +289,7 @@ static int describe_hinted(const char *format, double rate_hz, struct lw_dataset
     return lw_format_segy.describe(info, err);
 }
 
-/* Headers that say something else than others: what, and where, is said; a user settles it. */
+/* Headers that contradict each other: the message names both values and their places, and an option of the user decides. */
 static void check_contradictions(void)
 {
     struct lw_dataset_info info;

@@ -1,5 +1,5 @@
-/* Files as one axis: thousands of random sets of files with gaps, overlaps and files inside others, against an axis that is painted
- * sample by sample; and what does not fit. */
+/* test_sequence.c - tests of several files as one axis: thousands of random sets of files with gaps, overlaps and files inside
+ * others, against an axis that is painted sample by sample; and files that do not fit together. */
 #include "../check.h"
 #include "base/integers.h"
 #include "io/notes/recorder.h"
@@ -11,7 +11,7 @@
 
 enum { MOST_FILES = 12, MOST_SAMPLES = 400 };
 
-/* Of files without gaps. */
+/* Join files that have no gaps inside. */
 static int join_files(const struct lw_dataset_info *files, int64_t n, bool last_stands, struct lw_sequence *out,
                       struct lw_error *err)
 {
@@ -55,7 +55,7 @@ static void make_file(struct lw_dataset_info *info, int64_t first, int64_t n, st
     CHECK(lw_sampling_settle(info, &err) == LW_OK, "%s", err.message);
 }
 
-/* Which file each sample of the axis is of; -1: none. Earlier files stand, or later ones. */
+/* Set the file of each sample of the axis; -1: none. In an overlap the earlier file counts, or with last_stands the later one. */
 static int64_t paint(const int64_t *first, const int64_t *n, const int *order, int n_files, bool last_stands, int *owner)
 {
     const int64_t begin = first[order[0]];
@@ -90,7 +90,7 @@ static void check_axis(const struct lw_sequence *sequence, const int64_t *first,
     CHECK(wrong == 0, "%d samples are wrong", (int)wrong);
 }
 
-/* Of each file, the samples that those before it have. */
+/* Each file's overlap is the number of its samples that earlier files have, too. */
 static void check_overlaps(const struct lw_sequence *sequence, const int64_t *first, const int64_t *n, const int *order,
                            int n_files)
 {
@@ -128,7 +128,8 @@ static void check_random(void)
         const int n_files = 1 + (int)pick(MOST_FILES);
         for (int f = 0; f < n_files; f++) {
             first[f] = pick(MOST_SAMPLES / 2);
-            for (int before = 0; before < f; before++)          /* equal starts go by name: one case is enough, below */
+            for (int before = 0; before < f; before++)          /* no equal starts: those are sorted by name, which one case below
+                                                                 * tests */
                 if (first[before] == first[f])
                     first[f] = first[f] + 1, before = -1;
             n[f] = 1 + pick(30);
@@ -152,7 +153,7 @@ static void check_random(void)
     }
 }
 
-/* 10^10 samples: every file still begins at its sample. */
+/* An axis of 10^10 samples: every file still begins at its own sample. */
 static void check_long(void)
 {
     enum { N = 1000 };
@@ -172,7 +173,7 @@ static void check_long(void)
     lw_sequence_release(&sequence);
 }
 
-/* Of a single channel nobody knows a step. */
+/* Files of a single channel match although their step along the channels is unknown. */
 static void check_step(void)
 {
     struct lw_period period;
@@ -244,13 +245,13 @@ static void change_pointing(struct lw_dataset_info *info)
     lw_recorder_point(&info->recorder, 83.64, 22.01);
 }
 
-/* A field that a file leaves out says nothing, also where it is the first one that does. */
+/* Files without a field match any value of it, even if the first file is the one without. */
 static void check_recorder(void)
 {
     static const struct {
-        const char *fields[3][2];       /* of each file: what and value; NULL: nothing */
-        double ra[3];                   /* of the pointing, 50 degrees north; 0: none */
-        const char *says;               /* NULL: they are one */
+        const char *fields[3][2];       /* field and value of each file; NULL: none */
+        double ra[3];                   /* right ascension in degrees, of a pointing 50 degrees north; 0: no pointing */
+        const char *says;               /* text of the error; NULL: the files are one axis */
     } cases[] = {
         {{{"detector", "H1"}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
         {{{NULL}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
@@ -266,7 +267,7 @@ static void check_recorder(void)
          "the channel"},
         {{{NULL}}, {10, 10.001, 10}, NULL},
         {{{NULL}}, {10, 0, 10.01}, "the pointing is 10.00000 +50.00000 degrees"},
-        {{{NULL}}, {10, 10 + 0.417807, 10 + 2 * 0.417807}, NULL}, /* 100 s of a sky that turns */
+        {{{NULL}}, {10, 10 + 0.417807, 10 + 2 * 0.417807}, NULL}, /* the sky turns for 100 s between files */
         {{{NULL}}, {359.9, 0.317807, 0.735614}, NULL},
     };
     struct lw_period period;
@@ -313,7 +314,7 @@ static void check_refusals(void)
     CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
 }
 
-/* Every byte of every description comes back, also of those that several ranks have found, from less memory. */
+/* Every byte of every description is restored from a smaller store, also for descriptions that several ranks have found. */
 static void check_infos(void)
 {
     enum { N = 500, SOURCES = 3 };
@@ -326,7 +327,8 @@ static void check_infos(void)
         make_file(&files[f], 40 * f, 1 + pick(40), period, f);
         memset(files[f].file, 0, sizeof files[f].file);
         snprintf(files[f].file, sizeof files[f].file, "file-%0*d.h5", (int)(1 + pick(1000)), f);
-        for (int64_t p = f % 5 == 0 ? 1 + pick(100) : 0; p > 0; p--) {      /* pieces near each other, and the last byte */
+        for (int64_t p = f % 5 == 0 ? 1 + pick(100) : 0; p > 0; p--) {      /* several changed bytes near each other, and the last
+                                                                             * byte */
             char *const at = (char *)&files[f] + LW_MAX_PATH + pick((int64_t)sizeof info - LW_MAX_PATH);
             *at = (char)pick(256);
         }

@@ -1,4 +1,5 @@
-/* Looks at files in processes of their own: answers, errors, crashes, and a guard that lives as long as the program. */
+/* test_shield.c - tests of looks at files in separate processes: answers, errors, crashes, and a guard process that lives as long
+ * as the program. */
 #include "base/pool.h"
 #include "io/format.h"
 #include "io/shield.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Plain data that tells who looked, larger than a socket's buffer. */
+/* Plain data that tells which process looked, larger than a socket's buffer. */
 struct answer {
     pid_t process, parent;
     char name[LW_MAX_PATH];
@@ -53,7 +54,7 @@ static int crash(const struct lw_object *object, void *result, struct lw_error *
 static const struct lw_object object = {.name = "no such file:/data", .file = "no such file", .path = "/data"};
 static struct answer answer;
 
-/* @return  the parent of the child that looked */
+/* @return parent of the child that looked */
 static pid_t test_looks(const char *where)
 {
     struct lw_error err = {0};
@@ -82,7 +83,8 @@ static int be_busy(void *context, int64_t piece, int thread, struct lw_error *er
     return LW_OK;
 }
 
-/* Threads that hold the allocator's locks all the time are none in the guard's children. */
+/* Threads of this program hold the allocator's locks all the time. The guard's children do not have these threads, so that they
+ * do not hang. */
 static void test_with_threads(void)
 {
     int is_over = 0;
@@ -98,7 +100,7 @@ static void test_with_threads(void)
     lw_pool_destroy(pool);
 }
 
-/* Of a process that has become this one's child. */
+/* Whether a process that this process has adopted ends soon. */
 static bool ends(pid_t process)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -110,7 +112,7 @@ static bool ends(pid_t process)
     return ended == process;
 }
 
-/* A program with a guard that ends without a word. @return  the guard */
+/* Start a program with a guard and kill it, so that it cannot end the guard. @return the guard */
 static pid_t kill_program(void)
 {
     int tell[2];
@@ -155,7 +157,7 @@ static void test_lookers(void)
     CHECK(looker() != second, "the process of a look that failed is still used");
 }
 
-/* A file that no library reads needs no process: this one's guard has been killed. */
+/* A file that no library reads needs no process: this program's guard has been killed. */
 static void test_without_library(void)
 {
     struct lw_dataset_info info;
@@ -175,14 +177,14 @@ int main(void)
 {
     struct lw_error err;
     CHECK(test_looks("without a guard") == getpid(), "without a guard, somebody else made the child");
-    lw_shield_stop();           /* of none */
+    lw_shield_stop();           /* there is no guard to stop */
 
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     const pid_t guard = test_looks("with a guard");
     CHECK(guard != getpid(), "this process made the child");
     if (guard <= 1)
         return check_result("shield");
-    kill(guard, SIGTERM);       /* as a launcher sends it to the whole group */
+    kill(guard, SIGTERM);       /* a launcher sends signals to the whole process group */
     kill(guard, SIGUSR1);
     CHECK(test_looks("after a signal") == guard, "another guard");
     test_lookers();

@@ -1,4 +1,5 @@
-/* SIGPROC files of every width, IF and byte order against samples picked bit by bit; headers that nobody should write.
+/* test_sigproc.c - tests of SIGPROC files of every width, IF and byte order, against samples picked bit by bit; and headers that
+ * no correct program writes.
  *
  *   test_sigproc [MUTATIONS] */
 #include "io/read/box.h"
@@ -14,12 +15,12 @@ struct header {
     bool is_signed, is_swapped;
 };
 
-/* What a file holds, and which of its IFs are summed. */
+/* The contents of a file, and the IFs whose sum is read. */
 struct truth {
     struct header header;
-    const unsigned char *samples;       /* as in the file */
+    const unsigned char *samples;       /* samples in the file's format */
     struct lw_type type;
-    int first_if, second_if;            /* second_if -1: none */
+    int first_if, second_if;            /* second IF of a sum; -1: none */
 };
 
 static void put_number(struct made *made, const void *value, size_t bytes, bool is_swapped)
@@ -70,7 +71,7 @@ static void put_header(struct made *made, const struct header *header)
     put_text(made, "HEADER_END", swapped);
 }
 
-/* Random samples and, behind them, less than a spectrum. */
+/* Make a file of random samples that ends with an incomplete spectrum. */
 static size_t make(struct made *made, const struct header *header)
 {
     uint64_t random = 1 + (uint64_t)header->bits;
@@ -162,7 +163,7 @@ static void check_samples(struct made *made)
     }
 }
 
-/* ---- what a header says ------------------------------------------------------------------------------------------------ */
+/* ---- keywords of a header ------------------------------------------------------------------------------------------------ */
 
 static void note_attribute(const struct lw_attribute *attribute, void *context)
 {
@@ -202,7 +203,7 @@ static void check_metadata(struct made *made)
           "%g", values[17]);
 }
 
-/* Frequencies one by one; a barycentric time; a count of spectra. */
+/* Keywords for a list of frequencies, a barycentric time, and the number of spectra. */
 static void check_further_keywords(struct made *made)
 {
     static const struct {
@@ -243,7 +244,7 @@ static void check_further_keywords(struct made *made)
     }
 }
 
-/* A table that is longer than headers usually are. */
+/* A table of frequencies that is longer than usual headers. */
 static void check_long_header(struct made *made)
 {
     enum { CHANNELS = 3000 };

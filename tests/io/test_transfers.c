@@ -1,4 +1,5 @@
-/* Transfers tile their block exactly, stay below the limit and are contiguous in memory: all small shapes. */
+/* test_transfers.c - tests of transfers for all small shapes: they cover their block exactly once, stay below the limit and are
+ * contiguous in memory. */
 #include "../check.h"
 #include "io/hdf5/result/parts.h"
 
@@ -6,7 +7,7 @@
 
 enum { MOST = 5, SAMPLE_BYTES = 3 };
 
-/* Count every sample of the transfer at its place in the packed block; samples must come one after the other. */
+/* Count every sample of the transfer at its place in the packed block. Samples must follow each other. */
 static void mark(const struct lw_transfers *transfers, const struct lw_transfer *transfer, unsigned char *seen)
 {
     int64_t at[LW_MAX_DIMS] = {0}, expected = transfer->offset_bytes / SAMPLE_BYTES;

@@ -1,15 +1,15 @@
-/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle, tables
- * that grow; by collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete
- * only at the end, one final name. */
+/* test_writer.c - tests of the writer: HDF5 reads back every byte, for every type, 1 to 4 dimensions, blocks that leave ranks
+ * idle and tables that grow, with collective calls and with threads of each rank. The file's structure is as documented:
+ * contiguous, aligned, marked complete only at the end, and renamed once. */
 #include "io/write/result_file.h"
 #include "io/write/writer.h"
 #include "io_test.h"
 
 #include <sys/stat.h>
 
-enum { LARGE = 300000 };        /* float64 samples of a dataset that is worth aligning */
+enum { LARGE = 300000 };        /* float64 samples; datasets of this size are aligned */
 
-/* How the writers of this test write. */
+/* threads that write; NULL: collective calls */
 static struct lw_pool *pool;
 
 static bool exists(const char *path)
@@ -35,7 +35,7 @@ static int64_t n_samples(const int64_t *dims, int n_dims)
     return count;
 }
 
-/* The block's samples, in the order of the block, with the bytes that they have in the whole dataset. */
+/* Fill a block with the bytes that its samples have in the whole dataset, in the order of the block. */
 static void fill_block(unsigned char *data, const int64_t *dims, int n_dims, const int64_t *first, const int64_t *count,
                        size_t bytes)
 {
@@ -51,8 +51,8 @@ static void fill_block(unsigned char *data, const int64_t *dims, int n_dims, con
     }
 }
 
-/* Rounds along the last dimension, 3 samples a rank: the last ranks have nothing in the last round. Two writes are under way at a
- * time. */
+/* Write rounds along the last dimension, 3 samples a rank: the last ranks have none in the last round. Two writes are in flight
+ * at a time. */
 static void write_all(struct lw_comm *comm, struct lw_writer *writer, int dataset, const int64_t *dims, int n_dims,
                       size_t bytes)
 {
@@ -162,7 +162,7 @@ static void check_layout(hid_t file)
     H5Dclose(dataset);
 }
 
-/* The file that a kill would leave now: readable, and it says that it is not complete. */
+/* Check the file that a kill would leave now: it is readable and marked as not complete. */
 static void check_unfinished(const char *part)
 {
     struct stat status;
@@ -262,12 +262,12 @@ static void check_life(struct lw_comm *comm, const char *file)
 
 enum { ROWS = 2, LENGTH = 1000, HALF = 400 };
 
-/* What distinguishes a spec from that of the run that was killed. */
+/* Differences between a spec and that of the killed run. */
 struct other {
     const char *path;
     int64_t length;
     struct lw_type type;
-    const char *column;         /* of the table */
+    const char *column;         /* name of a column of the table */
 };
 
 static const struct other same = {"/group/data", LENGTH, {.scalar = LW_INT16}, "index"};
@@ -287,7 +287,7 @@ static int start_pair(struct lw_comm *comm, const char *file, const struct other
     return (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
 }
 
-/* Samples [begin, end) of the axis, cut among the ranks; the last ones may have none. */
+/* Write samples [begin, end) of the axis, divided among the ranks; the last ranks may have none. */
 static void write_part(struct lw_comm *comm, struct lw_writer *writer, int64_t begin, int64_t end)
 {
     const int64_t dims[2] = {ROWS, LENGTH}, size = lw_comm_size(comm), slice = (end - begin + size - 1) / size;
@@ -299,7 +299,7 @@ static void write_part(struct lw_comm *comm, struct lw_writer *writer, int64_t b
     CHECK(lw_writer_write(writer, 0, first, count, data, &err) == LW_OK, "%s", err.message);
 }
 
-/* What a run leaves that is killed now: a copy of its temporary file, as destroy deletes that. */
+/* Copy the temporary file, as a kill would leave it, since lw_writer_destroy deletes it. */
 static void leave_copy(struct lw_comm *comm, struct lw_writer *writer, const char *part)
 {
     char aside[340];
@@ -409,9 +409,9 @@ static void check_open(struct lw_comm *comm, const char *file)
 /* ---- tables that grow ---------------------------------------------------------------------------------------------- */
 
 enum { FIRST_ARRAY, LONG_TABLE, SECOND_ARRAY, EMPTY_TABLE, SHORT_TABLE, N_MIXED };
-enum { LONG_ROWS = 600000, SHORT_ROWS = 1000, BATCH = 7001 };        /* the long table is more than a spool's memory holds */
+enum { LONG_ROWS = 600000, SHORT_ROWS = 1000, BATCH = 7001 };        /* the long table exceeds a spool's memory */
 
-/* Number i of those that come; p is prime to the number of rows, so that each index comes once. */
+/* Row number i in the order of writing. p is prime to the number of rows, so that each index occurs once. */
 struct peak {
     int64_t index;
     double snr;
@@ -429,7 +429,7 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* What a spec points to: it is overwritten as soon as the writer is there. */
+/* Everything that a spec points to. It is overwritten as soon as the writer exists, which must have copied it. */
 struct mixed {
     char path[40], label[40], name[40], text[40];
     double reals[3];
@@ -475,7 +475,7 @@ static int start_mixed(struct lw_comm *comm, const char *file, bool opens, struc
     return rc;
 }
 
-/* Rows [begin, end) of those that come, by rank 0. */
+/* Rank 0 appends rows [begin, end) in the order of writing. */
 static void append_peaks(struct lw_comm *comm, struct lw_writer *writer, int dataset, int64_t begin, int64_t end, int64_t n)
 {
     struct peak batch[BATCH];
@@ -488,7 +488,7 @@ static void append_peaks(struct lw_comm *comm, struct lw_writer *writer, int dat
     }
 }
 
-/* Arrays and tables in turns. */
+/* Write arrays and tables in turns. */
 static void write_mixed(struct lw_comm *comm, struct lw_writer *writer)
 {
     const int64_t dims[LW_MAX_DIMS] = {ROWS, LENGTH};
@@ -500,7 +500,7 @@ static void write_mixed(struct lw_comm *comm, struct lw_writer *writer)
     write_all(comm, writer, SECOND_ARRAY, dims, 2, 2);
 }
 
-/* @param n  rows of the table, in order. @return  where it begins in the file */
+/* @param n expected rows of the table, sorted. @return the table's address in the file */
 static haddr_t check_table(hid_t file, const char *path, int64_t n)
 {
     const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT), stored = H5Dget_type(dataset), space = H5Dget_space(dataset);
@@ -566,7 +566,7 @@ static void check_mixed(const char *file)
     H5Fclose(opened);
 }
 
-/* The first array and the long table, of a run that can be gone on with. */
+/* Start a run that can be continued, with the first array and the long table. */
 static int start_long(struct lw_comm *comm, const char *file, bool opens, struct lw_writer **writer, struct lw_error *err)
 {
     struct mixed mixed;
@@ -596,7 +596,7 @@ static void recall(struct lw_comm *comm, struct lw_writer *writer, int64_t n)
     CHECK(seen == n, "%d rows are recalled, not %d", (int)seen, (int)n);
 }
 
-/* A run that is ended after some of its rows; one that takes fewer of these again and is ended; one that comes to the end. */
+/* One run is interrupted after some rows; a second keeps fewer of them and is interrupted; a third completes the table. */
 static void check_rows_resumed(struct lw_comm *comm, const char *file)
 {
     enum { SOME = LONG_ROWS / 2, FEWER = LONG_ROWS / 3, MORE = LONG_ROWS - 1000 };
@@ -662,7 +662,7 @@ static void check_growing(struct lw_comm *comm, const char *file)
     lw_comm_barrier(comm);
 }
 
-/* @param n_threads  0: by collective calls */
+/* @param n_threads threads that write; 0: collective calls */
 static void check_way(struct lw_comm *comm, int n_threads)
 {
     char folder[256], file[300], command[300];

@@ -26,7 +26,7 @@ static void test_columns(void)
         for (int n = 1; n <= length && n <= 64; n += 3) {
             const struct lw_raster raster = {1, n, length, cells};
             lw_raster_clear(&raster);
-            for (int first = 0; first < length; first += 7)     /* in pieces */
+            for (int first = 0; first < length; first += 7)     /* the columns come in pieces */
                 lw_raster_add(&raster, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
             int64_t next = 0;
             for (int c = 0; c < n; c++) {
@@ -224,7 +224,7 @@ static void check_content(const char *name, const char *wanted)
     CHECK(strcmp(found, wanted) == 0, "%s holds '%s', not '%s'", name, found, wanted);
 }
 
-/* Without --overwrite no file is replaced, even if another program has only just made it. */
+/* No file is replaced unless --overwrite is given, even if another program has only just made it. */
 static void test_file(void)
 {
     char folder[] = "/tmp/lapwing-plot-XXXXXX", name[64];

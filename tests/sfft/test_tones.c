@@ -185,7 +185,7 @@ static void check_fits(void)
                                   {100.3, 2000.6, 33333.5, 44444.1, 55555.9, 66666.45, 77777.2, 88888.8, 99999.7, 400000.35},
                                   40}, 1e-3);
     }
-    check_fit(&(struct scene){1 << 20, false, 2, {0.3, (1 << 20) - 3.6}, 300}, 1e-9);     /* on both sides of frequency 0 */
+    check_fit(&(struct scene){1 << 20, false, 2, {0.3, (1 << 20) - 3.6}, 300}, 1e-9);     /* one tone on each side of frequency 0 */
 }
 
 static void check_threads(void)

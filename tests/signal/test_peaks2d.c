@@ -127,8 +127,9 @@ static void test_edges(void)
 {
     const struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 1, .cluster = 3};
     const struct lw_crossing pairs[][2] = {
-        {{.index = 4, .column = 4, .re = 5}, {.index = 7, .column = 1, .re = 4}},      /* at the square's corner */
-        {{.index = 4, .column = 4, .re = 5}, {.index = 8, .column = 4, .re = 4}},      /* one pixel outside it */
+        {{.index = 4, .column = 4, .re = 5}, {.index = 7, .column = 1, .re = 4}},      /* the second pixel is at the square's
+                                                                                        * corner */
+        {{.index = 4, .column = 4, .re = 5}, {.index = 8, .column = 4, .re = 4}},      /* the second pixel is outside it */
         {{.index = 4, .column = 4, .re = 5}, {.index = 4, .column = 8, .re = 4}},
         {{.index = 4, .column = 4, .re = 5}, {.index = 4, .channel = 1, .column = 4, .re = 1}},
     };

@@ -45,7 +45,7 @@ static void check_one(enum lw_layout layout, int64_t width, const int64_t *posit
               "layout %d: [%lld, %lld), not [%lld, %lld]", (int)layout, (long long)flaws.first, (long long)flaws.end,
               (long long)(1000 + BEFORE + first), (long long)(1000 + BEFORE + last));
 
-    /* after the bounded number of looks the end is approximate, but never before the last such sample */
+    /* the search is bounded: its end may be approximate, but is never before the last such sample */
     struct lw_flaws tired = {.n_sought = (int64_t)1 << 30};
     lw_not_finite_locate(&view, BEFORE + begin, BEFORE + LENGTH, 1000, &tired);
     CHECK(n == 0 || (tired.first == flaws.first && tired.end >= flaws.end && (tired.is_rough || tired.end == flaws.end)),

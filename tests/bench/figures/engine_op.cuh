@@ -1,4 +1,4 @@
-/* engine_op.cuh - one overlap-save operation of the CUDA engine, as a job enqueues it for a block. */
+/* engine_op.cuh - one overlap-save operation of the CUDA engine, queued for a block as a job queues it. */
 #ifndef ENGINE_OP_CUH
 #define ENGINE_OP_CUH
 
@@ -36,9 +36,9 @@ inline lw_engine *open_engine()
     return engine;
 }
 
-/* One channel of `count` samples behind a bank of filters. */
+/* One channel of `count` samples, and a bank of filters. */
 struct OpCase {
-    bool is_complex, is_double;     /* samples and taps */
+    bool is_complex, is_double;     /* type of samples and taps */
     int64_t count, n_taps;
     int n_filters;
     lw_post post;
@@ -46,7 +46,7 @@ struct OpCase {
 
 inline size_t value_bytes(const OpCase &c) { return (c.is_double ? 8 : 4) * (c.is_complex ? 2 : 1); }
 
-/* The operation, and where a block's input and output lie. */
+/* The operation, and the places of a block's input and output. */
 struct OpBlock {
     lw_op *op;
     lw_cuda_op_block work;
@@ -55,11 +55,11 @@ struct OpBlock {
     {
         return lw_post_outputs(op->spec.ols.post, op->spec.n_outputs, 0, work.block.count);
     }
-    /* Device memory beyond input and output. */
+    /* device memory beyond input and output */
     int64_t extra_bytes() const { return op->memory.op_bytes + op->memory.work_bytes; }
 };
 
-/* taps: host, [n_filters][n_taps] or that many pairs; input: device, extended by the caller to op->memory.slot.input */
+/* taps: host, [n_filters][n_taps], complex ones as pairs; input: device, extended by the caller to op->memory.slot.input */
 inline OpBlock open_block(lw_engine *engine, const OpCase &c, const std::vector<double> &taps, void *input, cudaStream_t stream)
 {
     lw_op_spec spec = {};
@@ -108,14 +108,14 @@ inline void close_block(lw_engine *engine, OpBlock *b)
     engine->ops->op_destroy(b->op);
 }
 
-/* Milliseconds: the median of 15 calls, queued without waiting; three before them are not counted. */
+/* Milliseconds of a call: the median of 15 calls that are queued without waiting. Three calls before them are not counted. */
 template <class Run> double median_ms(Run run, cudaStream_t stream)
 {
     time_each(run, 3, stream);
     return median(time_each(run, 15, stream));
 }
 
-/* Uniform in [-1, 1), each filter of energy about 1. */
+/* Taps uniform in [-1, 1), scaled so that each filter has an energy of about 1. */
 inline std::vector<double> make_taps(const OpCase &c)
 {
     std::vector<double> taps((size_t)(c.n_filters * c.n_taps) * (c.is_complex ? 2 : 1));

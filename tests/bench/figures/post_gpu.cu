@@ -1,13 +1,14 @@
-/* post_gpu.cu - benchmark of post-processing on a GPU: what the kernels make of a series while it is in registers, beside the same
- * made by a pass of its own over the stored series.
+/* post_gpu.cu - benchmark of post-processing on a GPU: in the filter's kernels, where the series is in registers, beside a
+ * separate pass over the stored series.
  *
- *     bench_post_gpu [CSV]
+ *   bench_post_gpu [CSV]
  *
- * A channel of 2^21 or 2^24 float32 samples, complex or real, behind 8 filters, all on the device; what a job enqueues for a block.
- * none: the filtered series is stored; fused: --post or --interpolate; separate: none and then the pass, timed together. The pass
- * reads and writes each value once, coalesced, in vectors; its output lies in memory of its own. Medians of calls between events.
- * difference: relative L2 of what fused and separate give, the axis' ends left out. A derivative is folded into the taps, so that
- * fused it costs nothing but two taps more; interpolated outputs are sums over seven samples of the series. */
+ * The input is a channel of 2^21 or 2^24 float32 samples, complex or real, and 8 filters, all on the device; the work is what a
+ * job queues for a block. none: the filtered series is stored; fused: with --post or --interpolate; separate: none and then the
+ * pass, timed together. The pass reads and writes each value once, coalesced, in vectors; its output has memory of its own. Times
+ * are medians of calls between events. difference: relative L2 difference of fused and separate, without the ends of the axis. A
+ * fused derivative is folded into the taps and costs only two taps more; interpolated outputs are sums over seven samples of the
+ * series. */
 #include "engine_op.cuh"
 
 #include <cmath>
@@ -15,13 +16,13 @@
 constexpr int MOST_RATE = 4;
 __constant__ float weights[LW_POST_SPAN][MOST_RATE];
 
-/* ---- the passes: out[f][i] from y[f][i + shift], where the series has what they need --------------------------------------- */
+/* ---- the passes: out[f][i] from y[f][i + shift], where the series has the samples they need --------------------------------- */
 
 struct Pass {
     const void *series;             /* [n_filters][count] */
     void *out;                      /* [n_filters][count x rate] */
     int64_t count;
-    int shift;                      /* what the operation with post-processing has of its reach before its first output */
+    int shift;                      /* samples of its reach that the operation with post-processing has before its first output */
     int n_filters;
 };
 
@@ -32,7 +33,7 @@ __device__ inline float2 times(float w, float2 a) { return {w * a.x, w * a.y}; }
 __device__ inline float power(float a) { return a * a; }
 __device__ inline float power(float2 a) { return a.x * a.x + a.y * a.y; }
 
-/* Two values a thread, in one access each. */
+/* Two values, which a thread reads or writes in one access. */
 template <class T> struct alignas(2 * sizeof(T)) Pair {
     T v[2];
 };
@@ -61,7 +62,7 @@ template <class T, int RATE> struct alignas(RATE * sizeof(T) < 16 ? RATE * sizeo
     T v[RATE];
 };
 
-/* All outputs of a sample a thread, stored in up to 16 bytes at a time. */
+/* A thread computes all outputs of one sample and stores up to 16 bytes at a time. */
 template <class T, int RATE> __global__ void interpolate(Pass p)
 {
     const T *const y = (const T *)p.series + blockIdx.y * p.count;
@@ -137,7 +138,7 @@ static void set_weights(const OpCase &c)
     CHECK_CUDA(cudaMemcpyToSymbol(weights, inside, sizeof inside));
 }
 
-/* Returns whether it is wrong. */
+/* Measure and print one row. Return whether its results are wrong. */
 static bool run_row(FILE *csv, lw_engine *engine, OpCase c, lw_post post, const char *name, cudaStream_t stream)
 {
     const std::vector<double> taps = make_taps(c);

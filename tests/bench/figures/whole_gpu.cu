@@ -1,13 +1,14 @@
-/* whole_gpu.cu - benchmark of convolution without overlap-save on a GPU: one FFT of the whole signal, through cuFFT, beside the
- * engine, with the memory that either takes and the error that either makes, in both precisions.
+/* whole_gpu.cu - benchmark of convolution without overlap-save on a GPU: one FFT of the whole signal through cuFFT, beside the
+ * engine, with the memory and the error of both, in both precisions.
  *
- *     bench_whole_gpu [CSV]
+ *   bench_whole_gpu [CSV]
  *
- * One channel, complex or real, all on the device. cuFFT: forward transform of the signal with its halo, product with the
- * filters' spectra, which reads each value of the signal's spectrum once for all filters, inverse transforms in place; what they
- * give is taken as it lies, neither cropped nor moved. Its length is the fastest of three: the least 2^a 3^b 5^c 7^d that holds
- * the signal, the least with a >= 10, and the power of two. Bytes: device memory beyond the signal and n outputs for each filter.
- * Errors: relative L2 at 4096 random outputs, against the sum by definition in double. Medians of calls between events. */
+ * The input is one channel, complex or real, all on the device. The cuFFT way transforms the signal with its halo, multiplies it
+ * with the filters' spectra, reading each value of the signal's spectrum once for all filters, and transforms back in place. The
+ * outputs are left where they are, neither cropped nor moved. The length is the fastest of three: the least 2^a 3^b 5^c 7^d that
+ * holds the signal, the least with a >= 10, and the power of two. Bytes: device memory beyond the signal and n outputs for each
+ * filter. Errors: relative L2 at 4096 random outputs, against the sum by definition in double. Times are medians of calls between
+ * events. */
 #include "engine_op.cuh"
 
 #include <cufft.h>
@@ -28,7 +29,7 @@ template <class Real> __device__ double2 value_at(const void *x, bool is_complex
     return is_complex ? double2{v[2 * i], v[2 * i + 1]} : double2{v[i], 0};
 }
 
-/* sums[0] += |y - r|^2, sums[1] += |r|^2; one block an output */
+/* sums[0] += |y - r|^2, sums[1] += |r|^2. One block computes one output. */
 template <class Real>
 __global__ void add_errors(const void *x, const double *taps, bool is_complex, int64_t count, int64_t n_taps, int n_filters,
                            Outputs out, double *sums)
@@ -75,7 +76,7 @@ struct Whole {
     int64_t n, bins;
     cufftHandle forward, inverse;
     void *spectrum, *bank, *products;   /* [bins], [n_filters][bins], [n_filters][bins] and the outputs */
-    int64_t bytes;                      /* of these, and of cuFFT's work areas */
+    int64_t bytes;                      /* size of the three arrays and of cuFFT's work areas */
 };
 
 static cufftType kind_of(const OpCase &c, bool is_forward)
@@ -112,7 +113,7 @@ static void transform(cufftHandle plan, cufftType type, void *in, void *out, int
     }
 }
 
-/* One filter, as complex values of n, zeros behind it. */
+/* Widen one filter to n complex values, the taps followed by zeros. */
 __global__ void pad_taps(double2 *padded, const double *taps, bool is_complex, int64_t n_taps, int64_t n)
 {
     const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -128,7 +129,7 @@ template <class C> __global__ void narrow(C *out, const double2 *in, int64_t bin
         out[i] = {(Real)(in[i].x * scale), (Real)(in[i].y * scale)};
 }
 
-/* The filters' spectra over n, transformed in double. */
+/* Make the filters' spectra of n values, transformed in double. */
 template <class C> void make_bank(const Whole &w, const double *taps, cudaStream_t stream)
 {
     const unsigned blocks = (unsigned)((w.n + 255) / 256);
@@ -247,7 +248,7 @@ static Figures measure_engine(lw_engine *engine, const OpCase &c, const std::vec
     return f;
 }
 
-/* Returns whether it is wrong. */
+/* Measure and print one row. Return whether its results are wrong. */
 static bool run_row(FILE *csv, lw_engine *engine, const OpCase &c, cudaStream_t stream)
 {
     const std::vector<double> host_taps = make_taps(c);

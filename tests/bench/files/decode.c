@@ -1,5 +1,6 @@
-/* bench_decode FILE:/dataset - how fast chunks are decoded: by HDF5, and by the threads of a pool, 1 to 16 of them. All of the
- * dataset (of one or two dimensions) is read once each time, slab by slab as a run does; the best of three. */
+/* decode.c - benchmark of the decoding of chunks: bench_decode FILE:/dataset. HDF5 decodes, and then the threads of a pool, 1 to
+ * 16 of them. Each measurement reads the whole dataset (of one or two dimensions) slab by slab as a run does, and is the best of
+ * three. */
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -23,7 +24,7 @@ struct bench {
     void *into;
 };
 
-/* Slabs of whole chunks along the longer dimension, with all channels. */
+/* Set up slabs of whole chunks along the longer dimension, with all channels. */
 static int prepare(struct bench *b, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = lw_reader_info(b->reader);
@@ -53,7 +54,7 @@ static int read_all(struct bench *b, double *seconds, struct lw_error *err)
     return rc;
 }
 
-/* @param n_threads  0: HDF5 reads */
+/* @param n_threads 0: HDF5 reads */
 static int measure(struct lw_comm *comm, const char *name, int n_threads, double *rate, struct lw_error *err)
 {
     struct bench b = {0};
@@ -84,7 +85,7 @@ static double processor_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Bytes a second; 0: damaged. */
+/* Decoded bytes per second of one chunk; 0: the chunk is damaged. */
 static double chunk_rate(struct lw_decoder *decoder, const struct lw_filters *filters, const char *stored, int64_t bytes,
                          uint32_t skipped)
 {
@@ -102,7 +103,7 @@ static double chunk_rate(struct lw_decoder *decoder, const struct lw_filters *fi
     return best;
 }
 
-/* Of the first chunk of an open dataset. */
+/* Measure the first chunk of an open dataset. */
 static int measure_first(const struct lw_format *format, void *dataset, double *rate, struct lw_error *err)
 {
     const int64_t first[LW_MAX_DIMS] = {0};

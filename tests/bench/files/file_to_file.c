@@ -1,17 +1,17 @@
-/* file_to_file.c - how near a whole run, from file to file, comes to the slowest of its parts alone: reading at the storage's best
- * rate, the engine with its copies, writing at the storage's best rate.
+/* file_to_file.c - benchmark of a whole run, from file to file, beside the slowest of its parts alone: reading at the storage's
+ * best rate, the engine with its copies, writing at the storage's best rate.
  *
- *     mpirun -np P bench_file_to_file OUTPUT_FOLDER JOB [options of the job, without --output]
+ *   mpirun -np P bench_file_to_file OUTPUT_FOLDER JOB [options of the job, without --output]
  *
  *   read, write   the run's bytes at the best rate that the storages of input and output allow to 1 .. 16 threads of one process
- *                 (storage_rates.h): from the page cache where --cached is the first argument or files are memory, else the disk
+ *                 (storage_rates.h): from the page cache if --cached is the first argument or files are in memory, else the disk
  *   engine        the same blocks through the engine, from and to memory, copies to a device and back included
- *   run           the same from file to file, from the first read until the result bears its name; the start is not counted
+ *   run           the same from file to file, from the first read until the result has its name; the start is not counted
  *
- * Printed: the median of each over several repetitions, taken in turn, how long each part was busy in the run, and the slowest of
- * the parts alone as percent of the run. 100 % is a run that hides everything but its slowest part and loses nothing. Files in
- * memory are read and written by the same processors, each part alone by all of them: there, no run is faster than reading and
- * writing one after the other, which is a percentage of its own. */
+ * The program prints the median of each over several repetitions, taken in turn; how long each part was busy in the run; and the
+ * time of the slowest part alone as a percentage of the run. 100 % is a run that hides everything but its slowest part and loses
+ * nothing. If files are in memory, the same processors read and write them, and each part alone uses all processors. No such run
+ * is faster than reading and writing one after the other, which has a percentage of its own. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -39,7 +39,7 @@ struct bench {
     const char *folder;
     char output[LW_MAX_PATH];
     bool is_cached;
-    bool is_in_memory;          /* input and output: in the page cache, or on a RAM disk */
+    bool is_in_memory;          /* whether input and output are in the page cache or on a RAM disk */
     struct storage_best read, write;
     double seconds[N_PARTS][REPETITIONS], busy[N_PARTS][REPETITIONS];
 };
@@ -64,7 +64,7 @@ static void measure_folder(struct bench *b, const char *folder, bool is_write, s
     storage_bench_close(&storage);
 }
 
-/* By rank 0, while the others wait. */
+/* Rank 0 measures while the other ranks wait. */
 static void measure_storage(struct bench *b)
 {
     char input[LW_MAX_PATH];
@@ -79,7 +79,7 @@ static void measure_storage(struct bench *b)
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
 
-/* Samples of every slot: random, so that no arithmetic is easy. */
+/* Fill every slot with random samples, so that no arithmetic is faster than usual. */
 static void fill(const struct bench *b, struct lw_slot *slot)
 {
     const struct lw_plan *const plan = &b->plan;

@@ -1,13 +1,13 @@
-/* pinned.c - how fast host memory comes to be pinned, and how fast the device copies from and to it afterwards.
+/* pinned.c - benchmark of pinned host memory: how fast it is pinned, and how fast the device copies from and to it afterwards.
  *
- *     bench_pinned
+ *   bench_pinned
  *
  *   alloc      cudaHostAlloc
  *   register   pages made by N threads side by side (MADV_POPULATE_WRITE), plain or huge ones, then cudaHostRegister
- *   slots      gpu/host/pinned.c: what the program does for the memory of its slots
+ *   slots      gpu/host/pinned.c: the program's own way for the memory of its slots
  *
- * Printed: medians of several repetitions in milliseconds, pages and registration apart, and GB/s of both directions. The context
- * is there before. "slots" tells in the place of the pages when the memory may be filled. */
+ * The program prints medians of several repetitions: milliseconds of making pages and of registration, and GB/s of both
+ * directions. The CUDA context exists before. For "slots" the first column is the time until the memory may be filled. */
 #include "base/log.h"
 #include "gpu/host/pinned.h"
 
@@ -23,7 +23,7 @@
 enum { REPETITIONS = 5 };
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Milliseconds, and GB/s. */
+/* Times in milliseconds, and rates in GB/s. */
 struct result {
     double pages, pinned, in, out;
 };

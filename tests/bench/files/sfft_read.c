@@ -1,12 +1,12 @@
-/* sfft_read.c - how fast a sparse transform gets its samples from a file, beside what the storage that holds the file allows.
+/* sfft_read.c - benchmark of how fast a sparse transform gets its samples from a file, beside what the file's storage allows.
  *
- *     bench_sfft_read FILE:/dataset OUTPUT [options of lapwing sfft]
+ *   bench_sfft_read FILE:/dataset OUTPUT [options of lapwing sfft]
  *
- *   run       lapwing sfft: its log says how many reads it makes, and the seconds of "read"
+ *   run       lapwing sfft: its log has the number of reads and the seconds of "read"
  *   storage   reads of 4 KiB at random places of FILE, and of long pieces all over it, by 1 to 64 threads (trial.h)
  *
- * For a file on a disk, have it out of the page cache before: each measurement of the storage begins elsewhere, and what the run
- * has read is little. */
+ * A file on a disk must be out of the page cache before. Each measurement of the storage begins elsewhere, and the run itself
+ * reads little of the file. */
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"

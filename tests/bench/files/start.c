@@ -1,12 +1,14 @@
-/* start.c - how long the program takes from its start to its first submitted block, beside what the GPU's driver takes alone.
+/* start.c - benchmark of the program's start: the time until its first submitted block, beside the time that the GPU's driver
+ * takes alone.
  *
- *     bench_start LAPWING FOLDER [launcher ...]           bench_start build/lapwing /dev/shm mpirun -np 2
+ *   bench_start LAPWING FOLDER [launcher ...]     example: bench_start build/lapwing /dev/shm mpirun -np 2
  *
- *   driver     cuInit and the primary context of device 0, in a process that does nothing else
- *   lapwing    lapwing ols --engine cuda on a small file in FOLDER: the time that its log tells, from its main on
- *   outside    the same on this program's clock, from before the process is made until that line of the log is there
+ *   driver    cuInit and the primary context of device 0, in a process that does nothing else
+ *   lapwing   lapwing ols --engine cuda on a small file in FOLDER: the time in its log, counted from its main
+ *   outside   the same on this program's clock, from before the process is made until that line of the log arrives
  *
- * Printed: every repetition in turn, the medians, and by how much lapwing is slower than the driver; required is at most 0.1 s. */
+ * The program prints every repetition in turn, the medians, and how much slower lapwing is than the driver; at most 0.1 s is
+ * required. */
 #include "base/log.h"
 
 #include <cuda.h>
@@ -79,7 +81,7 @@ static FILE *start(char *const *words, pid_t *child)
     return fdopen(ends[0], "r");
 }
 
-/* Run a command to its end. @return  seconds that the line "`what` after X s" names; *outside: until it came */
+/* Run a command to its end. @return the seconds in the log's line "`what` after X s"; *outside: seconds until the line arrived */
 static double run(char *const *words, const char *what, double *outside)
 {
     pid_t child;

@@ -1,10 +1,12 @@
-/* storage.c - what a folder allows to 1, 2, 4, 8 and 16 threads: GB/s of reading and writing, and random reads a second.
+/* storage.c - benchmark of a folder's storage with 1, 2, 4, 8 and 16 threads: GB/s of reading and writing, and random reads per
+ * second.
  *
- *     bench_storage FOLDER [--bytes N] [--seconds S]
+ *   bench_storage FOLDER [--bytes N] [--seconds S]
  *
- * Medians of three repetitions, taken in turn. A measurement moves N bytes (4 GiB) and ends after S seconds (0.2) at the
- * latest; making new files and deleting them is not counted. "disk" rows drop what is in the page cache before they read, and
- * wait until what they write is on the disk; the others, unless files are memory, measure the page cache. */
+ * The program prints medians of three repetitions, taken in turn. A measurement moves N bytes (4 GiB) and ends after S seconds
+ * (0.2) at the latest; making and deleting files is not counted. The "disk" rows drop their file from the page cache before they
+ * read, and wait until their writes are on the disk. The other rows measure the page cache, or the storage itself if files are in
+ * memory. */
 #include "storage_rates.h"
 
 #include "base/memory.h"

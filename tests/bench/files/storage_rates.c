@@ -78,7 +78,7 @@ static int make_files(struct storage_bench *bench, struct lw_error *err)
     return rc;
 }
 
-/* Look at the folder before anything is made. */
+/* Examine the folder before any file is made. */
 static int examine(struct storage_bench *bench, struct lw_error *err)
 {
     struct statvfs disk;
@@ -115,7 +115,7 @@ void storage_bench_close(struct storage_bench *bench)
 
 /* ---- single measurements ---------------------------------------------------------------------------------------------- */
 
-/* What is dirty must be written first: only clean pages are dropped. */
+/* Drop a file from the page cache. Its dirty pages must be written first: only clean pages can be dropped. */
 static void drop_cache(const struct storage_bench *bench, int advice)
 {
     if (bench->storage.is_memory)
@@ -128,7 +128,7 @@ static void drop_cache(const struct storage_bench *bench, int advice)
 static int read_direct(const struct storage_bench *bench, const struct lw_trial *trial, double *rate, struct lw_error *err)
 {
     const int fd = lw_trial_open_direct(bench->long_fd);
-    *rate = 0;                  /* where the file system has none */
+    *rate = 0;                  /* 0: the file system has no O_DIRECT */
     if (fd < 0)
         return LW_OK;
     drop_cache(bench, POSIX_FADV_NORMAL);

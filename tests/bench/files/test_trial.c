@@ -1,4 +1,5 @@
-/* A trial moves what it is asked to, once and in the given time, leaves nothing behind, and says what is wrong. */
+/* test_trial.c - tests of trials: a trial moves each requested byte once and in the given time, leaves no file behind, and
+ * reports errors. */
 #include "../../check.h"
 #include "base/log.h"
 #include "calls.h"
@@ -36,7 +37,7 @@ static int make_file(int64_t bytes)
     return fd;
 }
 
-/* Files of trials hold ones where they have been written. */
+/* Check that the bytes of a trial's file are ones where they were written. */
 static void check_content(int fd, int64_t bytes)
 {
     char *const content = mmap(NULL, (size_t)bytes + 1, PROT_READ, MAP_SHARED, fd, 0);
@@ -47,7 +48,7 @@ static void check_content(int fd, int64_t bytes)
     munmap(content, (size_t)bytes + 1);
 }
 
-/* Every byte is written once; a trial that has time enough reads as much as there is. */
+/* A trial writes every byte once, and given enough time reads the whole file. */
 static void check_whole(int n_threads, int64_t bytes)
 {
     struct lw_error err;
@@ -64,7 +65,7 @@ static void check_whole(int n_threads, int64_t bytes)
     close(fd);
 }
 
-/* Each piece of a file is read once. */
+/* A trial reads each piece of a file once. */
 static void check_order(int64_t bytes)
 {
     struct lw_error err;
@@ -93,7 +94,7 @@ static void check_new(enum lw_store_way way)
     CHECK(n_entries() == 0, "%d files are left", n_entries());
 }
 
-/* Past the page cache, where the file system allows it; procfs never does. */
+/* A trial bypasses the page cache if the file system allows it; procfs never does. */
 static void check_direct(int64_t bytes)
 {
     struct lw_error err = {.code = LW_OK};
@@ -110,7 +111,7 @@ static void check_direct(int64_t bytes)
     close(fd);
 }
 
-/* Time is what ends a trial of more than can be done in it. */
+/* A trial of more bytes than it can move ends when its time is over. */
 static void check_time(void)
 {
     struct lw_error err;

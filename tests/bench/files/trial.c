@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #define PIECE_BYTES ((int64_t)4 << 20)
-#define PAGE_BYTES ((int64_t)4096)      /* what O_DIRECT asks for of memory is never more */
-enum { RUN_PIECES = 8 };                /* that lie one after the other: a disk with heads is tried on long runs */
+#define PAGE_BYTES ((int64_t)4096)      /* O_DIRECT never asks for a larger alignment */
+enum { RUN_PIECES = 8 };                /* pieces that lie one after the other: a disk with heads is measured on long runs */
 
 struct run;
 typedef int move_fn(struct run *run, int worker, int64_t index, struct lw_error *err);
@@ -27,14 +27,14 @@ struct run {
     int fd;
     int64_t file_bytes;
     struct lw_store *store;             /* NULL: reading, or writing past the page cache */
-    int direct_fd;                      /* the same file with O_DIRECT, where pieces are written past the page cache */
-    bool is_waiting;                    /* until a piece is on the disk */
+    int direct_fd;                      /* the same file with O_DIRECT, for pieces that are written past the page cache */
+    bool is_waiting;                    /* whether a move waits until its piece is on the disk */
     move_fn *move;
     int64_t n_moves;
-    int64_t first, step;                /* of the order in which a file is read */
-    char *memory, *pieces;              /* in it, aligned: a piece of each worker */
+    int64_t first, step;                /* first run, and distance between runs, in the order of reading */
+    char *memory, *pieces;              /* the allocation; in it, aligned, one piece for each worker */
     double deadline;
-    atomic_int_fast64_t next, done;     /* moves begun; bytes or reads */
+    atomic_int_fast64_t next, done;     /* moves begun; bytes or reads done */
 };
 
 /* ---- single moves --------------------------------------------------------------------------------------------------- */
@@ -44,7 +44,8 @@ static char *piece_of(const struct run *run, int worker)
     return run->pieces + worker * PIECE_BYTES;
 }
 
-/* Pieces in an order that soon has been all over the file; each once. Those at the end that make no whole run come last. */
+/* Place of a piece in an order that soon covers the whole file, each piece once. The pieces at the end that do not fill a run
+ * come last. */
 static int64_t scattered(const struct run *run, int64_t index)
 {
     const int64_t n_runs = run->file_bytes / (RUN_PIECES * PIECE_BYTES);
@@ -69,7 +70,7 @@ static int read_page(struct run *run, int worker, int64_t index, struct lw_error
     return lw_bytes_read(run->fd, piece_of(run, worker), offset, lw_min64(PAGE_BYTES, run->file_bytes - offset), err);
 }
 
-/* A last part of a page goes through the page cache. */
+/* Write a piece with O_DIRECT. Its last bytes that do not fill a page go through the page cache. */
 static int put_direct(struct run *run, const char *piece, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const int64_t pages = bytes / PAGE_BYTES * PAGE_BYTES;
@@ -91,7 +92,7 @@ static int write_piece(struct run *run, int worker, int64_t index, struct lw_err
 
 /* ---- all of them ---------------------------------------------------------------------------------------------------- */
 
-/* One thread's: a pool's piece. */
+/* Work of one thread; it is a piece of the pool's batch. */
 static int work(void *context, int64_t worker, int thread, struct lw_error *err)
 {
     struct run *const run = context;
@@ -112,7 +113,7 @@ static int allocate(struct run *run, struct lw_error *err)
     if (!(run->memory = lw_alloc((size_t)(bytes + PAGE_BYTES), "a trial of the storage", err)))
         return LW_ESYSTEM;
     run->pieces = run->memory + (-(uintptr_t)run->memory & (uintptr_t)(PAGE_BYTES - 1));
-    memset(run->pieces, 1, (size_t)bytes);      /* a file system may leave zeros out */
+    memset(run->pieces, 1, (size_t)bytes);      /* no zeros, which a file system may leave out */
     return LW_OK;
 }
 
@@ -137,7 +138,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* A golden section of n: its multiples lie evenly in n, however many are taken, and come by each place. */
+/* A golden section of n without a common divisor: any number of its multiples modulo n lie evenly, and n of them reach each
+ * place. */
 static int64_t golden_step(int64_t n)
 {
     int64_t step = (int64_t)(0.618 * (double)n) + 1;
@@ -146,7 +148,7 @@ static int64_t golden_step(int64_t n)
     return step;
 }
 
-/* Each trial begins elsewhere: it would find in the page cache what the one before it has read. */
+/* Set up reading. Each trial begins elsewhere, or it would find in the page cache what the trial before has read. */
 static int start_reading(struct run *run, const struct lw_trial *trial, int fd, struct lw_error *err)
 {
     struct stat status;
@@ -218,7 +220,7 @@ int lw_trial_write_direct(const struct lw_trial *trial, int fd, double *bytes_pe
     return rc;
 }
 
-/* Memory is not reserved: that takes as long as writing it. */
+/* Reserve the file's blocks. Blocks of files in memory are not reserved, since that takes as long as writing them. */
 static int reserve(int fd, int64_t bytes)
 {
     struct lw_storage storage;

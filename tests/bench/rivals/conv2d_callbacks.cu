@@ -1,10 +1,10 @@
-/* conv2d_callbacks.cu - convolution of an image by two cuFFT transforms and nothing else, through callbacks that are linked into
- * cuFFT's kernels (cufftXtSetCallback, which only the static library has): the forward ones load tiles from the image, zeros beyond
- * its sides; the inverse ones load products with the kernel's spectrum and store what is left after cropping. Tiles, and the padded
- * image as one.
+/* conv2d_callbacks.cu - convolution of an image by two cuFFT transforms and nothing else. Callbacks are linked into cuFFT's
+ * kernels (cufftXtSetCallback, which only the static library has). Those of the forward transforms load tiles from the image,
+ * with zeros beyond its sides. Those of the inverse transforms load products with the kernel's spectrum and store the outputs
+ * that cropping leaves. The ways are tiles, and the padded image as one tile.
  *
- * cuFFT may use the output of its inverse transforms on the way, so they are given a space of their own to write to. A kernel of
- * one thread tells the callbacks before each batch where its image and output are. */
+ * cuFFT may use the output of its inverse transforms for intermediate values, so that these get a space of their own. Before each
+ * batch a kernel of one thread sets where the callbacks find image and output. */
 #include "divide.cuh"
 #include "tests/bench/cufft_image.cuh"
 
@@ -19,7 +19,7 @@ struct Shape {
 struct Place {
     const float *image;
     float *output;
-    int first;                      /* tile of the batch */
+    int first;                      /* first tile of the batch */
 };
 
 static __constant__ Shape shape;
@@ -80,10 +80,10 @@ struct CallbackImage {
     ImageCut cut;
     ImagePlans full, last;
     float2 *bins, *kernel;
-    float *space;                   /* [batch][rows][columns], of the inverse transforms */
+    float *space;                   /* [batch][rows][columns], output of the inverse transforms */
 };
 
-/* Of rows that follow each other; 0 where cuFFT or the memory does not do it. */
+/* Plan for consecutive rows. 0: cuFFT or the memory cannot do it. */
 static cufftHandle plan_of(const ImageCut &cut, cufftType type, int batch)
 {
     long long n[2] = {cut.rows, cut.columns};
@@ -151,8 +151,8 @@ static CallbackImage *create(const ImageCut &cut, const double *taps, cudaStream
     return f;
 }
 
-/* Choices of the first step: the whole image in several sizes; of every step: three shapes of tiles, each with so many megabytes of
- * spectra in a batch. */
+/* Open a way. The first step has the whole image in several sizes; every step has three shapes of tiles, each with several sizes
+ * in megabytes of a batch's spectra. */
 static void *open_image(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream, char text[RIVAL_TEXT])
 {
     const int spaces[] = {8, 24, 128}, n_spaces = (int)(sizeof spaces / sizeof *spaces), n_whole = step == 0 ? 4 : 0;
@@ -161,7 +161,7 @@ static void *open_image(const RivalImage *c, int step, int choice, const double 
     if (!(is_whole ? image_whole(*c, choice, &rows, &columns)
                    : image_tile(*c, step, (choice - n_whole) / n_spaces, &rows, &columns)))
         return nullptr;
-    const double points = (double)rows * columns, most = 2e9 / points;      /* numbers of points have 31 bits */
+    const double points = (double)rows * columns, most = 2e9 / points;      /* the number of points must be below 2^31 */
     const double batch = is_whole ? 1 : std::min(most, spaces[(choice - n_whole) % n_spaces] * RIVAL_MEGABYTE / (4 * points));
     CallbackImage *const f = points < 2e9 ? create(image_cut(*c, rows, columns, batch), taps, stream) : nullptr;
     if (f)

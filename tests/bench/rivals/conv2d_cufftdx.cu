@@ -1,4 +1,4 @@
-/* conv2d_cufftdx.cu - the rival made of cuFFTDx for images: its kernels (conv2d_cufftdx.cuh) as the benchmark calls them. */
+/* conv2d_cufftdx.cu - the rival made of cuFFTDx for images: calls the kernels of conv2d_cufftdx.cuh for the benchmark. */
 #include "conv2d_cufftdx.h"
 #include "rival.h"
 #include "tests/bench/gpu_bench.cuh"
@@ -13,12 +13,12 @@ DxImageKernels &dx_image_kernels()
 
 struct DxConvolution {
     DxImage image;
-    const DxTileKernel *tile;       /* or passes of rows, columns and rows */
+    const DxTileKernel *tile;       /* NULL: passes of rows, columns and rows */
     const DxRowKernel *rows;
     const DxColumnKernel *columns;
 };
 
-/* Even, and both halves too. */
+/* Number of discarded outputs, such that it and its half are even. */
 static int discard_of(const RivalImage &c)
 {
     const int rows = std::max(2 * (c.ahead_rows + 1), c.kernel_rows + 1);
@@ -28,7 +28,7 @@ static int discard_of(const RivalImage &c)
 
 /* ---- the kernel's spectrum --------------------------------------------------------------------------------------------------- */
 
-/* Delayed, so that its centre is in the middle of what is discarded. */
+/* Place the taps so that the kernel's centre is in the middle of the discarded outputs. */
 static __global__ void place_taps(double2 *plane, int width, const double *taps, RivalImage c, int discard)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / c.kernel_columns, column = i % c.kernel_columns;
@@ -49,7 +49,7 @@ static __global__ void order_columns(float4 *spectrum, const double2 *plane, int
                                                    (float)(b.y * scale)};
 }
 
-/* n_columns of the spectrum of rows x width points */
+/* Make the spectrum of rows x width points; n_columns of its columns are stored. */
 static float4 *make_spectrum(const RivalImage &c, const double *taps, int discard, int rows, int width, int n_columns, int points)
 {
     const size_t values = (size_t)rows * width;
@@ -107,7 +107,7 @@ static DxConvolution *open_passes(const RivalImage &c, int discard, const DxRowK
     return o;
 }
 
-/* All ways are choices of one step: tiles, then rows with columns, where half of a transform or more is new. */
+/* Open a way; all are choices of one step. First come tiles, then pairs of rows and columns of which at least half is kept. */
 static void *open_image(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int discard = discard_of(*c);

@@ -1,6 +1,6 @@
-/* conv2d_cufftdx.cuh - 2-D convolution as an expert writes it with NVIDIA's device library cuFFTDx, in one of two ways. dx_tile:
- * two tiles beside each other are one complex tile in the shared memory of a block; rows, columns with the product, rows back.
- * Three passes: rows of real transforms, columns forward and back with the product between, rows back. Thread t of a transform
+/* conv2d_cufftdx.cuh - expert 2-D convolution with NVIDIA's device library cuFFTDx, in two ways. dx_tile: two neighbouring tiles
+ * are one complex tile in the shared memory of a block, which transforms rows, then columns with the product, then rows back.
+ * Three passes: real transforms of rows; columns forward and back with the product between; rows back. Thread t of a transform
  * holds points t + i T (i < POINTS, T = N / POINTS). */
 #ifndef CONV2D_CUFFTDX_CUH
 #define CONV2D_CUFFTDX_CUH
@@ -18,7 +18,7 @@ template <int N, int POINTS, int FFTS, bool FORWARD> struct DxComplex {
     using type = decltype(DxImageBlock<FFTS>() + cufftdx::Size<N>() + cufftdx::Type<cufftdx::fft_type::c2c>() +
                           cufftdx::ElementsPerThread<POINTS>() + cufftdx::Direction<direction>());
 };
-/* 2 N real points, N + 1 bins, of which thread 0 holds the last as well. */
+/* Real transform of 2 N points with N + 1 bins; thread 0 holds the last bin as well. */
 template <int N, int POINTS, int FFTS, bool FORWARD> struct DxReal {
     using type = decltype(DxImageBlock<FFTS>() + cufftdx::Size<2 * N>() +
                           cufftdx::Type<FORWARD ? cufftdx::fft_type::r2c : cufftdx::fft_type::c2r>() +
@@ -26,7 +26,7 @@ template <int N, int POINTS, int FFTS, bool FORWARD> struct DxReal {
                           cufftdx::RealFFTOptions<cufftdx::complex_layout::natural, cufftdx::real_mode::folded>());
 };
 
-/* d *= spectrum of a column, two bins a load */
+/* Multiply d by the spectrum of a column, two bins a load. */
 template <int POINTS, int T> __device__ __forceinline__ void dx_multiply(float2 *d, const float4 *spectrum)
 {
 #pragma unroll
@@ -38,12 +38,12 @@ template <int POINTS, int T> __device__ __forceinline__ void dx_multiply(float2 
     }
 }
 
-/* Which row or column a transform takes, so that half a warp does not meet the other half's banks. */
+/* Row or column of a transform, chosen so that the two halves of a warp use different banks. */
 template <int T> __device__ __forceinline__ int dx_order(int q) { return T == 8 ? (q & ~15) | (q & 1) << 3 | (q & 15) >> 1 : q; }
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-/* N x N points, ROWS of them at a time; EXCHANGE only tells kernels of different units apart. */
+/* Tile of N x N points, ROWS transforms at a time. EXCHANGE only distinguishes the kernels of different units. */
 template <int N, int POINTS, int ROWS, int EXCHANGE, int BLOCKS, int DISCARD>
 __global__ void __launch_bounds__(N / POINTS *ROWS, BLOCKS) dx_tile(const DxImage a)
 {
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(N / POINTS *FFTS) dx_rows_back(const DxImage a
             __stcs(to + i * T, d[i]);
 }
 
-/* COLUMNS of them at a time, transposed through shared memory; n_bins: of a row. Bins beyond the last are padding. */
+/* Transform COLUMNS columns at a time, transposed through shared memory. n_bins: bins of a row; columns beyond are padding. */
 template <int N, int POINTS, int COLUMNS, int EXCHANGE, int BLOCKS>
 __global__ void __launch_bounds__(N / POINTS *COLUMNS, BLOCKS) dx_columns(const DxImage a, int n_bins)
 {

@@ -1,12 +1,12 @@
-/* conv2d_cufftdx.h - the kernels of 2-D convolution made of cuFFTDx, as the units that compile them offer them. */
+/* conv2d_cufftdx.h - the kernels of 2-D convolution made of cuFFTDx; each unit that compiles some adds them to these lists. */
 #pragma once
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <vector>
 
-/* The kernel of the convolution is delayed, so that its centre lies in the middle of the `discard` outputs of a transform that are
- * wrong in either direction: all accesses are then aligned. */
+/* The image's kernel is delayed, so that its centre lies in the middle of the `discard` outputs of a transform that are wrong in
+ * either direction: all accesses are then aligned. */
 struct DxImage {
     const float *image;             /* [rows][columns] */
     float *output;
@@ -23,7 +23,7 @@ struct DxTileKernel {
     void (*run)(DxImage);
 };
 
-/* Rows of 2 n real points; columns of n complex ones, `at_once` to a block. */
+/* Rows have 2 n real points, columns n complex ones; a block has `at_once` of them. */
 struct DxRowKernel {
     int n, points, at_once, forward_bytes, back_bytes;
     const char *text;

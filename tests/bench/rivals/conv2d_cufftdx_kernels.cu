@@ -1,5 +1,5 @@
 /* conv2d_cufftdx_kernels.cu - kernels of one kind (DX_PART: 1 tiles, 2 rows, 3 columns) and exchange (DX_EXCHANGE, as in
- * ols_cufftdx_kernels.cu); build.sh compiles it once for each. */
+ * ols_cufftdx_kernels.cu). build.sh compiles this file once for each pair. */
 #if DX_EXCHANGE == 1
 #define CUFFTDX_DETAIL_BLOCK_FFT_ENFORCE_X_TRANSPOSITION
 #else

@@ -1,16 +1,17 @@
-/* conv2d_npp.cu - convolution of an image by NPP, NVIDIA's library of image operations, which sums over the taps directly. It has
- * no zeros beyond the sides. So NPP makes the outputs whose taps stay inside of the image, and a kernel here the others; or NPP
- * reads a copy of the image in a frame of zeros. Where NPP itself treats the sides it repeats their pixels, and the kernel here
- * does these outputs again. */
+/* conv2d_npp.cu - convolution of an image by NPP, NVIDIA's library of image operations, which sums over the taps directly. NPP
+ * has no zeros beyond the sides, so there are several ways. NPP makes the outputs whose taps stay inside the image, and a kernel
+ * here makes the others. Or NPP reads a copy of the image in a frame of zeros. Or NPP repeats the pixels at the sides, and the
+ * kernel here corrects those outputs. */
 #include "rival.h"
 #include "tests/bench/gpu_bench.cuh"
 
 #include <nppi_filtering_functions.h>
 
-/* A direct sum of more taps takes too long to be of interest. */
+/* most taps: longer direct sums are too slow to be of interest */
 static const int MOST_TAPS = 1024, ALIGNED_PIXELS = 32;
 
-/* What NPP does: the inside; all, with repeated sides; all, from a copy; of the inside whole cache lines, where it has some. */
+/* The part that NPP computes: the inside; everything, with repeated sides; everything, from a framed copy; whole cache lines of
+ * the inside. */
 enum Way { INSIDE, REPEATED, FRAMED, ALIGNED, N_WAYS };
 
 static const char *const way_names[] = {"inside, sides by a kernel", "repeated sides, corrected by a kernel",
@@ -25,7 +26,7 @@ struct NppImage {
     RivalImage c;
     Way way;
     Inside inside;
-    int64_t frame_columns, origin;  /* of the frame: pixels from row to row, and to the image's first */
+    int64_t frame_columns, origin;  /* the frame's distance between rows, and offset of the image's first pixel, both in pixels */
     float *taps, *frame;            /* [kernel_rows][kernel_columns], [rows + kernel_rows - 1][frame_columns] */
     NppStreamContext context;
 };
@@ -39,7 +40,8 @@ static __global__ void narrow(float *to, const double *from, int n)
         to[i] = (float)from[i];
 }
 
-/* One thread an output that is not inside: first the rows above and below, then what lies beside the inside. */
+/* A thread computes one output that is not inside: first the rows above and below, then the outputs left and right of the
+ * inside. */
 static __global__ void make_sides(const RivalImage c, const Inside in, const float *taps, const float *image, float *output)
 {
     int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, row, column;
@@ -69,7 +71,7 @@ static __global__ void make_sides(const RivalImage c, const Inside in, const flo
     output[row * c.columns + column] = sum;
 }
 
-/* rows x columns of outputs; `from` is the pixel where the first of them lies.
+/* Compute rows x columns outputs; `from` is the pixel at the place of the first output.
  * NPP convolves as we do: to[i][j] = sum taps[m][n] from[i + anchor.y - m][j + anchor.x - n]. */
 static NppStatus filter(const NppImage &f, const float *from, int64_t from_columns, float *to, int64_t rows, int64_t columns)
 {
@@ -82,7 +84,7 @@ static NppStatus filter(const NppImage &f, const float *from, int64_t from_colum
     return nppiFilter_32f_C1R_Ctx(from, from_step, to, to_step, size, f.taps, kernel, anchor, f.context);
 }
 
-/* Whether NPP takes such a kernel: tried on one output. */
+/* Whether NPP accepts such a kernel, tried on one output. */
 static bool accepts(const NppImage &f)
 {
     const int64_t rows = 2 * f.c.kernel_rows, columns = 2 * f.c.kernel_columns;
@@ -123,7 +125,7 @@ static Inside inside_of(const RivalImage &c, Way way)
     return in;
 }
 
-/* The zeros are written once, since only the image inside of them changes. */
+/* Make the frame. The zeros are written once, since only the image inside the frame changes. */
 static bool make_frame(NppImage *f)
 {
     const int64_t left = lw_round_up(f->c.kernel_columns - 1 - f->c.ahead_columns);

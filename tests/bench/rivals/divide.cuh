@@ -1,4 +1,4 @@
-/* divide.cuh - division of 31-bit numbers by a number that the host knows, without dividing (Granlund and Montgomery 1994). */
+/* divide.cuh - divides 31-bit numbers, without a division, by a number that the host knows (Granlund and Montgomery 1994). */
 #ifndef DIVIDE_CUH
 #define DIVIDE_CUH
 

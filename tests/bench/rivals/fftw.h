@@ -1,7 +1,7 @@
-/* fftw.h - convolution on one core as an expert writes it with FFTW, to stand beside the cpu engine.
+/* fftw.h - expert convolution on one core with FFTW, to compare with the cpu engine.
  *
- * Real samples. Each has ways to be cut, numbered from 0 on: `open` gives NULL behind the last, and a benchmark takes the fastest.
- * Plans are made with FFTW_PATIENT, within half a second. */
+ * Samples are real. Each rival has several ways to cut the work, numbered from 0 on: `open` returns NULL after the last way, and
+ * a benchmark takes the fastest. Plans are made with FFTW_PATIENT, within half a second. */
 #pragma once
 
 #include <stdint.h>
@@ -11,9 +11,9 @@
 /* Overlap-save in single precision: out[f][o] = sum over m of taps[f][m] x[o + n_taps - 1 - m], o < count. */
 struct fftw_ols;
 
-/** @param x     [count + n_taps - 1], copied, so that segments can be transformed where they lie
- *  @param taps  [n_filters][n_taps]
- *  @param text  how it is cut */
+/** @param x [count + n_taps - 1]; copied, so that segments can be transformed in place
+ * @param taps [n_filters][n_taps]
+ * @param text description of the cut */
 struct fftw_ols *fftw_ols_open(const float *x, int64_t count, const double *taps, int64_t n_taps, int n_filters, int way,
                                char text[FFTW_RIVAL_TEXT]);
 /** @param out  [n_filters][count] */
@@ -24,7 +24,7 @@ void fftw_ols_close(struct fftw_ols *ols);
 struct fftw_image_rival {
     /** @param taps  [side][side] */
     void *(*open)(int64_t size, const double *taps, int64_t side, int way, char text[FFTW_RIVAL_TEXT]);
-    /** @param image, out  [size][size] of the precision */
+    /** @param image, out [size][size] in the precision of the rival */
     void (*run)(const void *op, const void *image, void *out);
     void (*close)(void *op);
 };

@@ -1,5 +1,5 @@
-/* fftw_image.c - overlap-save on tiles of an image through FFTW, on one core. A tile stays in the caches from its pixels to its
- * outputs where it fits; transforms are real. Compiled once for each precision, with RIVAL_DOUBLE as 0 or 1. */
+/* fftw_image.c - overlap-save on tiles of an image through FFTW, on one core. A tile that fits stays in the caches from its
+ * pixels to its outputs; transforms are real. This file is compiled once for each precision, with RIVAL_DOUBLE 0 or 1. */
 #include "fftw.h"
 
 #include <fftw3.h>
@@ -20,7 +20,7 @@ typedef float real;
 
 struct image {
     int64_t size, side;
-    int rows, columns, bins;            /* of a tile; bins: from row to row of its spectrum */
+    int rows, columns, bins;            /* rows and columns of a tile; distance between rows of its spectrum */
     real *points;                       /* [rows][columns] */
     FFTW(complex) *spectrum, *kernel;   /* [rows][bins] */
     FFTW(plan) forward, inverse;
@@ -33,7 +33,8 @@ static void *checked(void *memory)
     return memory;
 }
 
-/* Rows 2^a and 3 2^a, from 32 or a quarter more than the kernel's on to 1024; as many columns, and twice as many. */
+/* Tile of a way. Rows are 2^a and 3 2^a, from 32 or one and a quarter times the kernel's side up to 1024; columns are as many, or
+ * twice as many. */
 static bool way_of(int64_t side, int way, int *rows, int *columns)
 {
     const int step = way / 2;
@@ -66,7 +67,7 @@ static void *open_image(int64_t size, const double *taps, int64_t side, int way,
     return o;
 }
 
-/* The tile whose first pixel is (top, left), zero beyond the image's sides. */
+/* Copy the tile whose first pixel is (top, left), with zeros beyond the image's sides. */
 static void gather(const struct image *o, const real *image, int64_t top, int64_t left)
 {
     const int64_t begin = left < 0 ? -left : 0, end = o->size - left < o->columns ? o->size - left : o->columns;
@@ -93,7 +94,7 @@ static void multiply(const struct image *o)
     }
 }
 
-/* What the tile whose outputs begin at (top, left) has of them. */
+/* Store the outputs of the tile whose outputs begin at (top, left). */
 static void scatter(const struct image *o, real *out, int64_t top, int64_t left)
 {
     const int64_t hop_rows = o->rows - o->side + 1, hop_columns = o->columns - o->side + 1;

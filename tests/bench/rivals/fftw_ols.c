@@ -1,6 +1,6 @@
-/* fftw_ols.c - overlap-save through FFTW on one core. Real transforms read segments where they lie, at distances that are
- * multiples of a cache line, so that FFTW may use aligned loads; a segment or a batch of them stays in the caches from its samples
- * to its outputs; its spectrum is made once for all filters. */
+/* fftw_ols.c - overlap-save through FFTW on one core. Real transforms read segments in place; their distances are multiples of a
+ * cache line, so that FFTW may use aligned loads. A segment or a batch of segments stays in the caches from its samples to its
+ * outputs, and its spectrum is computed once for all filters. */
 #include "fftw.h"
 
 #include <fftw3.h>
@@ -14,8 +14,8 @@ enum { LINE = 16 };                     /* floats of a cache line */
 struct fftw_ols {
     int64_t count;
     int n, hop, batch, n_filters;
-    int bins;                           /* from spectrum to spectrum */
-    float *x, *points;                  /* the signal behind n - hop samples of which the first are zero; [batch][n] */
+    int bins;                           /* distance between spectra */
+    float *x, *points;                  /* x: the signal after n - hop samples, of which the first are zero; points: [batch][n] */
     fftwf_complex *spectra, *products, *bank;       /* [batch][bins], [batch][bins], [n_filters][bins] */
     fftwf_plan forward, inverse;
 };
@@ -27,7 +27,8 @@ static void *checked(void *memory)
     return memory;
 }
 
-/* Way 0, 1, 2: segments of the least length that is worth a try, one, four and sixteen at a time; and so on, lengths doubling. */
+/* Segment length and batch of a way. Ways 0, 1, 2 have the least sensible length and one, four and sixteen segments at a time;
+ * each next three ways have twice the length. */
 static bool way_of(int64_t n_taps, int way, int *n, int *batch)
 {
     int least = 256;
@@ -69,7 +70,7 @@ struct fftw_ols *fftw_ols_open(const float *x, int64_t count, const double *taps
     o->products = checked(fftwf_alloc_complex((size_t)o->bins * (size_t)batch));
     o->bank = checked(fftwf_alloc_complex((size_t)o->bins * (size_t)n_filters));
     fftwf_set_timelimit(0.5);
-    float *const scratch = checked(fftwf_alloc_real((size_t)round + (size_t)n));    /* planning writes over its arrays */
+    float *const scratch = checked(fftwf_alloc_real((size_t)round + (size_t)n));    /* planning overwrites its arrays */
     o->forward = fftwf_plan_many_dft_r2c(1, &n, batch, scratch, NULL, 1, o->hop, o->spectra, NULL, 1, o->bins,
                                          FFTW_PATIENT | FFTW_PRESERVE_INPUT);
     fftwf_free(scratch);
@@ -80,7 +81,7 @@ struct fftw_ols *fftw_ols_open(const float *x, int64_t count, const double *taps
     return o;
 }
 
-/* products = spectra times one filter's spectrum */
+/* Compute products = spectra times one filter's spectrum. */
 static void multiply(const struct fftw_ols *o, const fftwf_complex *filter)
 {
     for (int j = 0; j < o->batch; j++) {

@@ -1,4 +1,4 @@
-/* library.h - rivals in shared libraries, as rivals/build.sh makes them. */
+/* library.h - opens rivals in shared libraries, which rivals/build.sh makes. */
 #pragma once
 
 #include "rival.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <vector>
 
-/* What the files offer, after those that are given; a file that cannot be opened is said and left out. */
+/* Append the rivals of the files to `rivals`. A file that cannot be opened is reported and left out. */
 template <class Case>
 std::vector<const RivalOf<Case> *> rival_libraries(std::vector<const RivalOf<Case> *> rivals, int n_files, char **files)
 {

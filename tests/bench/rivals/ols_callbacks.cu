@@ -1,8 +1,8 @@
-/* ols_callbacks.cu - overlap-save of two cuFFT transforms and nothing else: the inverse ones load products of a spectrum and a
- * filter and store what is left after cropping, through callbacks that are linked into cuFFT's kernels (cufftXtSetCallback, which
- * only the static library has). Rows of the inverse transforms are counted as if they lay a power of two apart: what lies where is
- * the callbacks' affair. Where cuFFT takes more than one kernel it leaves values between them in the arrays that it was called
- * with, which therefore are work space of that size. A chunk's spectra stay in the L2, where the filters find them. */
+/* ols_callbacks.cu - overlap-save by two cuFFT transforms and nothing else. Callbacks are linked into cuFFT's kernels
+ * (cufftXtSetCallback, which only the static library has). Those of the inverse transforms load products of a spectrum and a
+ * filter, and store the outputs that cropping leaves. The plans of the inverse transforms count rows a power of two apart; the
+ * callbacks map this to the real places. If cuFFT needs more than one kernel, it keeps values between them in the arrays of the
+ * call, which therefore are work space of that size. A chunk's spectra stay in the L2 cache, where the filters find them. */
 #include "divide.cuh"
 #include "tests/bench/cufft_ols.cuh"
 
@@ -10,13 +10,13 @@
 
 struct Callbacks {
     const void *spectra, *bank;
-    Divider segments;               /* of a chunk */
+    Divider segments;               /* divider by the segments of a chunk */
     int log2_row, pitch, hop, discard;
-    int64_t stride, left;           /* values from filter to filter in y, outputs from the chunk's first on */
+    int64_t stride, left;           /* distance between filters in y, in values; outputs from the chunk's first on */
 };
 
-static __constant__ Callbacks of_chunks[2];     /* the last, and those before it */
-static __device__ void *chunk_output;           /* of the first filter */
+static __constant__ Callbacks of_chunks[2];     /* [0] for the last chunk, [1] for those before it */
+static __device__ void *chunk_output;           /* the first filter's outputs of the chunk */
 
 static __global__ void aim(void *output) { chunk_output = output; }
 
@@ -52,11 +52,11 @@ template <class C, class S, int I> __global__ void addresses(void **load, void *
 struct CallbackOls {
     RivalOls c;
     CufftCut cut;
-    CufftPlans plans[2];            /* of the last chunk, of those before it */
+    CufftPlans plans[2];            /* plans of the last chunk, and of those before it */
     void *spectra, *bank, *work[2];
 };
 
-/* Row length as the plans count it. */
+/* Logarithm of the row length that the plans count. */
 static int log2_row(int n)
 {
     int bits = 0;
@@ -113,7 +113,7 @@ static void close_ols(void *memory)
     delete o;
 }
 
-/* Choices: megabytes of spectra. */
+/* Open a way; the choices are megabytes of spectra. */
 static void *open_ols(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int spaces[] = {2, 8, 24, 100000}, n_spaces = (int)(sizeof spaces / sizeof *spaces);

@@ -1,4 +1,4 @@
-/* ols_cufftdx.cu - the rival made of cuFFTDx: its kernels (ols_cufftdx.cuh) as the benchmark calls them. Single precision. */
+/* ols_cufftdx.cu - the rival made of cuFFTDx: calls the kernels of ols_cufftdx.cuh for the benchmark. Single precision. */
 #include "ols_cufftdx.h"
 #include "tests/bench/cufft_ols.cuh"
 
@@ -14,7 +14,7 @@ struct DxOls {
     dim3 grid;
 };
 
-/* From bins in natural order to the order of the kernel's threads. spectra: [filter][pitch] */
+/* Reorder bins from natural order to the order of the kernel's threads. spectra: [filter][pitch] */
 static __global__ void order_bank(const float2 *spectra, int pitch, float4 *bank, int n, int points, bool folded)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, T = n / points;
@@ -43,7 +43,7 @@ static const float4 *make_bank(const RivalOls &c, const DxKernel &k, const doubl
     return bank;
 }
 
-/* The least number of dropped points that a filter of so many taps can have; 0: too long. */
+/* Least number of dropped points that a filter of n_taps taps can have; 0: the filter is too long. */
 static int discard_of(int64_t n_taps)
 {
     for (const int discard : {64, 256, 512, 1024, 2048, 4096, 8192})
@@ -55,10 +55,11 @@ static int discard_of(int64_t n_taps)
 static bool suits(const RivalOls &c, const DxKernel &k)
 {
     return k.discard == discard_of(c.n_taps) && (k.kind == DX_COMPLEX) == !c.real &&
-           (k.kind != DX_FOLDED || (c.n_taps % 2 == 1 && c.count % 2 == 0));      /* pairs of floats at even places */
+           (k.kind != DX_FOLDED || (c.n_taps % 2 == 1 && c.count % 2 == 0));      /* folded kernels store pairs of floats at even
+                                                                                   * places */
 }
 
-/* All kernels are choices of one step, each with all filters, half, a quarter and an eighth of them to a block. */
+/* Open a way. All kernels are choices of one step, each with all filters, a half, a quarter and an eighth of them in a block. */
 static void *open_ols(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int splits = c->count > (1 << 24) ? 1 : 4;

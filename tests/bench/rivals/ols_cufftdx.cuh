@@ -1,7 +1,7 @@
-/* ols_cufftdx.cuh - one fused kernel of overlap-save as an expert writes it with NVIDIA's device library cuFFTDx: a segment's
- * forward transform, its spectrum kept in registers or in shared memory, and for every filter product, inverse transform and
+/* ols_cufftdx.cuh - expert overlap-save in one fused kernel with NVIDIA's device library cuFFTDx. It transforms a segment forward
+ * and keeps the spectrum in registers or in shared memory. For every filter follow the product, the inverse transform and a
  * streaming store of the valid part. Thread t of a transform holds points t + i T (i < POINTS, T = N / POINTS) of input, spectrum
- * and output; the filters' spectra lie in that order, two bins to a 16-byte load. Launches may depend on each other. */
+ * and output. The filters' spectra have that order, two bins to a 16-byte load. Launches may depend on each other. */
 #ifndef OLS_CUFFTDX_CUH
 #define OLS_CUFFTDX_CUH
 
@@ -26,13 +26,13 @@ template <int N, int POINTS, int FFTS, bool FORWARD> struct DxTransform<DX_FOLDE
                           cufftdx::RealFFTOptions<cufftdx::complex_layout::packed, cufftdx::real_mode::folded>());
 };
 
-/* Where a segment's samples come from and its outputs go. */
+/* Addresses of a segment's samples and outputs. */
 template <int KIND, int N, int POINTS, int DISCARD> struct DxSegment {
     static constexpr int T = N / POINTS, DROPPED = KIND == DX_FOLDED ? DISCARD / 2 : DISCARD;
     static constexpr int LENGTH = KIND == DX_FOLDED ? 2 * N : N, HOP = LENGTH - DISCARD;
     static constexpr int UNIT = KIND == DX_PAIRS ? 2 * HOP : HOP, REACH = KIND == DX_PAIRS ? LENGTH + HOP : LENGTH;
 
-    /* Point t + i T from where its thread's points begin. */
+    /* Point t + i T; p is the address of the thread's first point. */
     static __device__ __forceinline__ float2 point(const float *p, int i, bool is_there, bool next_is_there)
     {
         if constexpr (KIND == DX_PAIRS)
@@ -41,7 +41,7 @@ template <int KIND, int N, int POINTS, int DISCARD> struct DxSegment {
             return is_there ? __ldg((const float2 *)p + i * T) : float2{0, 0};
     }
 
-    /* from: of the segment's first sample in x, `size` samples long */
+    /* Load the thread's points. from: index in x of the segment's first sample; size: length of x */
     static __device__ __forceinline__ void load(const float *x, int64_t from, int64_t size, int t, float2 *d)
     {
         constexpr int STEP = KIND == DX_FOLDED ? 2 : 1, FLOATS = KIND == DX_COMPLEX ? 2 : 1;
@@ -59,7 +59,7 @@ template <int KIND, int N, int POINTS, int DISCARD> struct DxSegment {
         }
     }
 
-    /* to: of the segment's first point in y, where the first ones are dropped; count: of y */
+    /* Store the thread's points. to: index in y of the segment's first point, the dropped ones included; count: length of y */
     static __device__ __forceinline__ void store(float *y, int64_t to, int64_t count, int t, const float2 *d)
     {
         constexpr int STEP = KIND == DX_FOLDED ? 2 : 1, FLOATS = KIND == DX_COMPLEX ? 2 : 1;
@@ -87,7 +87,7 @@ template <int KIND, int N, int POINTS, int DISCARD> struct DxSegment {
     }
 };
 
-/* SHARED: the spectrum waits in shared memory; BLOCKS: at least so many on a multiprocessor */
+/* SHARED: the spectrum is kept in shared memory; BLOCKS: least number of blocks on a multiprocessor */
 template <int KIND, int N, int POINTS, int FFTS, int EXCHANGE, bool SHARED, int BLOCKS, int DISCARD>
 __global__ void __launch_bounds__(N / POINTS *FFTS, BLOCKS) dx_ols(const DxArguments a)
 {

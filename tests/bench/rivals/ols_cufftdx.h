@@ -1,4 +1,4 @@
-/* ols_cufftdx.h - the fused overlap-save kernels made of cuFFTDx, as the units that compile them offer them. */
+/* ols_cufftdx.h - the fused overlap-save kernels made of cuFFTDx; each unit that compiles some adds them to this list. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,11 +13,11 @@ struct DxArguments {
     const float4 *bank;             /* [filter][points / 2 of a thread][thread]: two bins each */
     float *y;                       /* [filter][count] */
     int64_t count, halo;
-    int n_filters, at_once;         /* filters, of a block */
+    int n_filters, at_once;         /* filters in all, and of a block */
 };
 
 struct DxKernel {
-    int kind, n, points, ffts, discard;     /* complex length, points of a thread, transforms of a block */
+    int kind, n, points, ffts, discard;     /* complex length, points of a thread, transforms of a block, dropped points */
     int unit;                               /* outputs of a transform */
     int shared_bytes;
     const char *text;

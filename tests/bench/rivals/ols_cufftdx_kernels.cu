@@ -1,5 +1,6 @@
-/* ols_cufftdx_kernels.cu - kernels of one kind (DX_KIND), length (DX_N) and exchange (DX_EXCHANGE: 1, real and imaginary parts one
- * after the other through half the shared memory; 2, together); build.sh compiles it once for each. */
+/* ols_cufftdx_kernels.cu - kernels of one kind (DX_KIND), length (DX_N) and exchange (DX_EXCHANGE). Exchange 1 moves real and
+ * imaginary parts one after the other through half the shared memory; 2 moves them together. build.sh compiles this file once for
+ * each combination. */
 #if DX_EXCHANGE == 1
 #define CUFFTDX_DETAIL_BLOCK_FFT_ENFORCE_X_TRANSPOSITION
 #else
@@ -10,7 +11,7 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
-/* For every number of dropped points that leaves half of this length at least, and not nearly all of it. */
+/* Add kernels for every number of dropped points that leaves at least half of this length, and not nearly all of it. */
 template <int POINTS, int FFTS, bool SHARED, int BLOCKS> static void add(const char *text)
 {
     constexpr int length = DX_KIND == DX_FOLDED ? 2 * DX_N : DX_N;

@@ -1,4 +1,4 @@
-/* search.cuh - which way of a rival is the fastest for a case. */
+/* search.cuh - finds the fastest way of a rival for a case. */
 #ifndef RIVAL_SEARCH_CUH
 #define RIVAL_SEARCH_CUH
 
@@ -7,7 +7,7 @@
 
 #include <string>
 
-/* Column of a table: "cuFFT tiles" in "ms" as cuFFT_tiles_ms, its text as cuFFT_tiles. */
+/* Column of a table: "cuFFT tiles" with the unit "ms" gives cuFFT_tiles_ms; its text has the column cuFFT_tiles. */
 inline std::string rival_column(const char *name, const char *unit = "")
 {
     std::string column = *unit ? std::string(name) + " " + unit : name;
@@ -20,7 +20,7 @@ struct RivalWay {
     int step, choice;
 };
 
-/* Milliseconds of some calls back to back, to tell which way is worth a closer look. */
+/* Milliseconds of some calls back to back: a first look at which ways are worth a full measurement. */
 template <class Run> double rival_glance(Run run, cudaStream_t stream)
 {
     cudaEvent_t begin, end;
@@ -35,8 +35,9 @@ template <class Run> double rival_glance(Run run, cudaStream_t stream)
     return ms;
 }
 
-/* All ways, the fastest first; where steps ascend, until three of them in a row have not been faster.
- * calls(open): what runs the i-th call, on rotating buffers */
+/* Try all ways and return them, the fastest first. If steps ascend, the search ends when three steps in a row have not been
+ * faster.
+ * calls(open): the function that runs the i-th call, on rotating buffers */
 template <class Case, class Calls>
 std::vector<RivalWay> rival_ways(const RivalOf<Case> *rival, const Case &c, const double *taps, cudaStream_t stream, Calls calls)
 {
@@ -60,14 +61,14 @@ std::vector<RivalWay> rival_ways(const RivalOf<Case> *rival, const Case &c, cons
     return ways;
 }
 
-/* ms: 0 where a rival cannot do a case, or does it wrong */
+/* ms: 0 if the rival cannot do the case, or gives wrong outputs */
 struct RivalReached {
     double ms;
     char text[RIVAL_TEXT];
 };
 
-/* The fastest of the three ways that looked best.
- * is_right(open, text): whether its output is; says so if not. milliseconds: of a Timing, what counts */
+/* Measure the fastest of the three ways that looked best.
+ * is_right(open, text): checks the output, and reports wrong ones; milliseconds: the member of Timing that counts */
 template <class Case, class Calls, class IsRight>
 RivalReached rival_measure(const RivalOf<Case> *rival, const Case &c, const double *taps, cudaStream_t stream, double budget_ms,
                            double Timing::*milliseconds, Calls calls, IsRight is_right, bool *failed)

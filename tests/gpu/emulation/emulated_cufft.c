@@ -1,5 +1,5 @@
-/* emulated_cufft.c - cuFFT as the benchmarks use it, by FFTW in double: batches of 1-D and 2-D transforms, complex and real,
- * in rows any distance apart, with callbacks. Slow and plain: it tells whether a benchmark's baseline is right. */
+/* emulated_cufft.c - cuFFT for the emulated benchmarks, by FFTW in double: batches of 1-D and 2-D transforms, complex and real,
+ * in rows any distance apart, with callbacks. It is slow and simple, and serves to check a benchmark's baseline. */
 #include <cufftXt.h>
 #include <fftw3.h>
 
@@ -13,14 +13,14 @@ static struct plan {
     cufftType type;
     int rank, n[2];
     long long idist, odist, batch;
-    int in_pitch, out_pitch;        /* values from row to row of a 2-D side */
+    int in_pitch, out_pitch;        /* distance between rows of a 2-D transform's input and output, in values */
     void *load, *store;
 } plans[MAX_PLANS];
 static int n_plans;
 
 cufftResult cufftCreate(cufftHandle *handle)
 {
-    n_plans = n_plans % MAX_PLANS + 1;          /* few are used at a time */
+    n_plans = n_plans % MAX_PLANS + 1;          /* old plans are reused: few are in use at a time */
     *handle = n_plans;
     plans[n_plans - 1] = (struct plan){0};
     return CUFFT_SUCCESS;
@@ -42,7 +42,7 @@ static int is_real(cufftType type) { return type != CUFFT_C2C && type != CUFFT_Z
 static int is_double(cufftType type) { return type == CUFFT_Z2Z || type == CUFFT_D2Z || type == CUFFT_Z2D; }
 static int gives_real(cufftType type) { return type == CUFFT_C2R || type == CUFFT_Z2D; }
 
-/* Values of a row of the last dimension on a side. */
+/* Number of values in a row of the last dimension, of a real or a complex side of the transform. */
 static int row_length(const struct plan *p, int side_is_real)
 {
     const int last = p->n[p->rank - 1];
@@ -140,7 +140,7 @@ static void store(const struct plan *p, int real, void *out, long long at, const
         ((cufftComplex *)out)[at] = c;
 }
 
-/* One transform, as a complex one of all values; what a real side leaves out follows from symmetry. */
+/* Compute one transform as a complex one of all values. Symmetry gives the values that a real side does not store. */
 static void transform(const struct plan *p, const void *in, void *out, long long number, int direction, fftw_complex *z)
 {
     const int rows = p->rank == 2 ? p->n[0] : 1, columns = p->n[p->rank - 1];
@@ -163,7 +163,7 @@ static void transform(const struct plan *p, const void *in, void *out, long long
             store(p, real_out, out, number * p->odist + (long long)y * p->out_pitch + x, z[(long long)y * columns + x]);
 }
 
-/* What a transform of several kernels does before its last one stores: values between them lie in the output's array. */
+/* Overwrite the output: the kernels of a long transform may use it for intermediate values before the last kernel stores. */
 static void spoil(const struct plan *p, void *out)
 {
     const int real = gives_real(p->type), doubles = is_double(p->type);

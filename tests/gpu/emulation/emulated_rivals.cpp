@@ -1,6 +1,6 @@
-/* emulated_rivals.cpp - what the GPU benchmarks set beside ours computes what it should: every way of every rival, on small
- * cases, beside the sum by definition. The emulation runs their kernels and callbacks; emulated_cufft.c, cufftdx.hpp and
- * nppi_filtering_functions.h stand for NVIDIA's libraries. */
+/* emulated_rivals.cpp - test that the rivals of the GPU benchmarks compute the right results. Every way of every rival runs on
+ * small cases and is compared with the sum by definition. The emulation runs their kernels and callbacks; emulated_cufft.c,
+ * cufftdx.hpp and nppi_filtering_functions.h replace NVIDIA's libraries. */
 #include "tests/bench/cufft_image.cuh"
 #include "tests/bench/cufft_ols.cuh"
 
@@ -43,7 +43,7 @@ struct OlsTrial {
     std::vector<char> x, y;
 };
 
-/* What lies beyond the signal must not matter: it is noise like the rest. */
+/* Make a trial. The values beyond the signal are noise like the signal, since no output may depend on them. */
 static OlsTrial make_trial(const RivalOls &c)
 {
     const size_t parts = c.real ? 1 : 2, scalar = c.is_double ? 8 : 4, size = (size_t)(c.count + c.n_taps - 1), beyond = 1 << 17;
@@ -80,7 +80,7 @@ static double error_of(const OlsTrial &t)
     return std::sqrt(difference / norm);
 }
 
-/* Every choice of at most `n_steps` steps. Returns how many there were. */
+/* Try every choice of at most `n_steps` steps. Return the number of choices. */
 static int try_ols(const OlsRival *rival, OlsTrial &t, int n_steps)
 {
     char text[RIVAL_TEXT];
@@ -96,7 +96,7 @@ static int try_ols(const OlsRival *rival, OlsTrial &t, int n_steps)
     return n;
 }
 
-/* Real and complex signals in both precisions. */
+/* Check real and complex signals in both precisions. */
 static void check_ols(int64_t count, int64_t n_taps, int n_filters)
 {
     for (const bool real : {false, true})
@@ -153,7 +153,7 @@ static double error_of(const ImageTrial &t)
     return std::sqrt(difference / norm);
 }
 
-/* Every choice of each step, or every `stride`th. */
+/* Try every `stride`-th choice of each step. */
 static void try_image(const ImageRival *rival, ImageTrial &t, int stride)
 {
     char text[RIVAL_TEXT];

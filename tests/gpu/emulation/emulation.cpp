@@ -1,8 +1,8 @@
-/* emulation.cpp - fibers and barriers, and the part of the CUDA runtime that gpu/ calls, on the CPU. Streams do their work at
- * once.
+/* emulation.cpp - runs CUDA kernels on the CPU: fibers and barriers, and the part of the CUDA runtime that gpu/ calls. Work on a
+ * stream is done at once.
  *
- * A fiber is made once, with makecontext, and runs the bodies of all blocks that have a thread of its number. Switching is
- * by the compiler's setjmp and longjmp, which make no system call and keep only what the function that calls them needs. */
+ * A fiber is made once, with makecontext, and runs the threads of its number of all blocks, one after the other. The compiler's
+ * setjmp and longjmp switch fibers: they make no system call and save only the registers that the calling function needs. */
 #include "emulation.h"
 
 #include <cufft.h>
@@ -26,17 +26,17 @@ namespace emulation {
 namespace {
 
 constexpr size_t stack_bytes = 256 << 10;
-constexpr size_t stack_step = 17 * 64, stack_steps = 64;    /* stacks begin at different lines of the caches */
+constexpr size_t stack_step = 17 * 64, stack_steps = 64;    /* different stacks begin at different lines of the caches */
 constexpr size_t shared_capacity = 227 << 10;
-constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
-constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
+constexpr size_t shared_unasked = 48 << 10;     /* a kernel may use more only after cudaFuncSetAttribute */
+constexpr size_t guard_bytes = 4096;            /* bytes behind every allocation, whose change shows a write out of bounds */
 constexpr int guard_value = 0xa5;
 constexpr int most_named = 16;                  /* named barriers of a block */
-constexpr unsigned most_blocks = 32;            /* of a cluster or a cooperative grid */
+constexpr unsigned most_blocks = 32;            /* most blocks of a cluster or a cooperative grid */
 
 struct Barrier {
     int expected = 0, arrived = 0;
-    int bytes = 0;                      /* that are still to come, of a counter */
+    int bytes = 0;                      /* bytes that a counter still waits for */
     unsigned generation = 0;
     unsigned gathering = 0, result = 0;
     uint64_t values[32] = {};
@@ -55,24 +55,24 @@ struct Copy {
     size_t bytes;
 };
 
-using Place = void *[5];            /* where __builtin_longjmp goes */
+using Place = void *[5];            /* target of __builtin_longjmp */
 
 struct Fiber {
     Place place;
     Block *block;
     Barrier *warp;
     uint3 thread;
-    int number;                         /* in its block: warp = number / 32 */
-    Barrier *waits = nullptr;           /* until its generation is another than `since` */
+    int number;                         /* number of the thread in its block; its warp is number / 32 */
+    Barrier *waits = nullptr;           /* barrier that the fiber waits for, until the barrier's generation differs from `since` */
     unsigned since = 0;
     bool done = false;
-    std::vector<Copy> copies;           /* asked for, not yet made */
-    void *stack = nullptr;              /* NULL: not yet made */
+    std::vector<Copy> copies;           /* copies that are requested and not yet made */
+    void *stack = nullptr;              /* NULL: not yet allocated */
 };
 
 std::vector<Fiber> fibers;
 std::vector<Barrier> warps;
-Block blocks[most_blocks];              /* those of one cluster run at a time */
+Block blocks[most_blocks];              /* the blocks of one cluster run at the same time */
 Barrier cluster;
 Fiber *running;
 Place scheduler;
@@ -97,7 +97,7 @@ void release(Barrier &b)
 
 [[noreturn, gnu::noinline]] void jump(Place &place) { __builtin_longjmp(place, 1); }
 
-/* From the fiber to the scheduler, until it is chosen again. */
+/* Switch from the fiber to the scheduler, and return when the scheduler chooses the fiber again. */
 [[gnu::noinline]] void pause_fiber()
 {
     if (__builtin_setjmp(running->place) == 0)
@@ -115,7 +115,7 @@ void wait_at(Barrier &b)
     pause_fiber();
 }
 
-/* A thread that has ended is no longer waited for. */
+/* Remove an ended thread from a barrier, so that the others do not wait for it. */
 void leave(Barrier &b)
 {
     if (--b.expected > 0 && b.arrived == b.expected)
@@ -134,7 +134,7 @@ void fiber_main()
     }
 }
 
-/* Begin a fiber's life on a stack of its own. Does not return; the scheduler's place is set. */
+/* Start a fiber on a stack of its own. It does not return here: it ends by a jump to the scheduler, whose place must be set. */
 void begin_fiber(Fiber &f)
 {
     f.stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -151,7 +151,7 @@ void begin_fiber(Fiber &f)
     setcontext(&context);
 }
 
-/* Run a fiber until it pauses. */
+/* Run a fiber until it pauses or ends. */
 [[gnu::noinline]] void resume(Fiber &f)
 {
     running = &f;
@@ -170,7 +170,7 @@ bool order_is(const char *name)
     return wanted && std::strcmp(wanted, name) == 0;
 }
 
-/* The order in which threads run between two barriers. */
+/* Choose the order in which threads run between two barriers. */
 void order_threads(std::vector<int> &order)
 {
     static std::mt19937 random(1);
@@ -207,18 +207,19 @@ void run_cluster(int n_threads)
     }
 }
 
-/* What an earlier block left behind must not be relied on: no number in either precision, and never the same bytes. */
+/* Fill memory, since a kernel must not rely on what an earlier block has left: the bytes are NaN in both precisions and never the
+ * same. */
 void spoil(unsigned char *memory, size_t bytes)
 {
     static uint32_t state = 1;
-    for (size_t i = 0; i < bytes; i += sizeof state) {      /* the last word may reach into what guards the memory's end */
+    for (size_t i = 0; i < bytes; i += sizeof state) {      /* the last word may reach into the guard bytes */
         state = state * 1664525 + 1013904223;
         const uint32_t word = 0xfff00001u | state >> 12;
         std::memcpy(memory + i, &word, sizeof word);
     }
 }
 
-/* Block `number` of a cluster, with its share of the fibers and warps. */
+/* Prepare block `number` of a cluster, with its share of the fibers and warps. */
 void start_block(Block &b, uint3 index, dim3 block, size_t shared_bytes, unsigned number)
 {
     const unsigned n = block.x * block.y * block.z, n_warps = (n + 31) / 32;
@@ -241,7 +242,7 @@ void start_block(Block &b, uint3 index, dim3 block, size_t shared_bytes, unsigne
     std::memset(b.shared_memory + shared_bytes, guard_value, guard_bytes);
 }
 
-/* Blocks `first` and those beside it in x. */
+/* Prepare the blocks of a cluster: `first` and those next to it in x. */
 void start_cluster(uint3 first, unsigned n_blocks, dim3 block, size_t shared_bytes)
 {
     const unsigned n = block.x * block.y * block.z;
@@ -302,7 +303,7 @@ unsigned named_barrier(int number, int count, unsigned value)
     return b.result;
 }
 
-/* Arrivals are counted in the block's named barriers, by the counter's place in shared memory, in which there is nothing. */
+/* A counter uses the named barrier whose number is its place in shared memory; the shared memory itself is not used. */
 static int offset_of(const void *counter) { return (int)((const unsigned char *)counter - running->block->shared_memory); }
 static Barrier &counter_of(Block &block, int offset) { return block.named[most_named + offset]; }
 
@@ -350,7 +351,7 @@ void wait_for_counter(void *counter, int parity)
     pause_fiber();
 }
 
-/* A copy may be made at any time until it is waited for: at once, or in reverse order as late as that. */
+/* Request a copy, which may be made at any time until it is waited for: here at once, or in reverse order as late as possible. */
 void copy_later(void *to, const void *from, size_t bytes)
 {
     if (order_is("reverse"))
@@ -394,7 +395,7 @@ static size_t shared_limit(const void *kernel)
     return std::min(shared_capacity, asked == shared_allowed.end() ? shared_unasked : std::max(shared_unasked, asked->second));
 }
 
-/* What a capture that has begun shall do later; there is one at a time, for all streams. */
+/* Launches that the current capture has recorded. Only one capture can run at a time, for all streams. */
 using Graph = std::vector<std::function<void()>>;
 static Graph *captured;
 
@@ -434,9 +435,9 @@ cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, 
 
 /* ---- the runtime library --------------------------------------------------------------------------------------------- */
 
-/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 LW_EMULATION_MULTIPROCESSORS=32 and the like
- * for another, with LW_EMULATION_MEMORY_MIB of memory. LW_EMULATION_FIRST_DEVICE numbers the devices of the machine that a
- * process sees, as a launcher that shows each of them another one does. */
+/* Properties of the emulated device, a Hopper by default. Environment variables change them, such as LW_EMULATION_SHARED_KIB=99
+ * LW_EMULATION_ARCH=89 LW_EMULATION_MULTIPROCESSORS=32 LW_EMULATION_MEMORY_MIB=...; LW_EMULATION_FIRST_DEVICE is the machine-wide
+ * number of the process's first device, for launchers that show each process another device. */
 static int setting(const char *name, int otherwise)
 {
     const char *const text = std::getenv(name);
@@ -500,7 +501,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     return cudaSuccess;
 }
 
-/* Filled with NaN patterns: what nobody wrote must not be taken for zero. */
+/* The memory is filled with NaN patterns, so that reading what nobody wrote does not give zeros. */
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     if (bytes > device_memory() - device_bytes_used)
@@ -535,7 +536,7 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void *memory) { free(memory); return cudaSuccess; }
 
-/* Called by several threads. With LW_EMULATION_PINNED_MIB, no more than that can be pinned. */
+/* Pinned ranges; several threads pin memory. LW_EMULATION_PINNED_MIB limits the pinned bytes. */
 static std::mutex pinned_mutex;
 static std::map<void *, size_t> pinned_ranges;
 
@@ -566,8 +567,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows, cudaMemcpyKind,
-                              cudaStream_t)
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_step, const void *from, size_t from_step, size_t bytes, size_t rows,
+                              cudaMemcpyKind, cudaStream_t)
 {
     for (size_t i = 0; i < rows; ++i)
         std::memcpy((char *)to + i * to_step, (const char *)from + i * from_step, bytes);
@@ -609,7 +610,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned) { retu
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { *ms = 1e-3f; return cudaSuccess; }
 
-/* A graph and what is made of it are lists of what is to be done. */
+/* A graph and its executable form are lists of functions to call. */
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode)
 {
     emulation::captured = new emulation::Graph;

@@ -1,14 +1,14 @@
-/* emulation.h - CUDA kernels on the CPU, for tests on machines without a GPU.
+/* emulation.h - runs CUDA kernels on the CPU, for tests on machines without a GPU.
  *
- * A .cu or .cuh file of gpu/ is translated (translate.py: launches, dynamic shared memory) and compiled as C++ with this
- * header in front of it: __global__ and __device__ mean nothing, and what gpu/device/ptx.cuh gives is here. A launch runs block
- * after block; the threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
- * ascending or descending order (LW_EMULATION_ORDER=reverse) or in a shuffled one (=shuffle). A result that depends on the
- * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message. Asynchronous
- * copies are made at once, in descending order not before they are waited for.
+ * translate.py translates a .cu or .cuh file of gpu/ (its launches and dynamic shared memory). The result is compiled as C++ with
+ * this header in front: __global__ and __device__ mean nothing here, and the functions of gpu/device/ptx.cuh are defined below. A
+ * launch runs block after block. The threads of a block are fibers of one operating-system thread and run one at a time from
+ * barrier to barrier: in ascending or descending order (LW_EMULATION_ORDER=reverse), or shuffled (=shuffle). A result that
+ * depends on the order shows a missing barrier. A barrier that not all threads reach ends the program with a message.
+ * Asynchronous copies are made at once, or, in descending order, not before they are waited for.
  *
- * It checks arithmetic, indices, barriers and bounds (with the address sanitizer), not speed, and not the memory model of
- * a real GPU. The runtime library (emulation.cpp) and cuFFT (emulation_fft.c) have stand-ins of the same names. */
+ * The emulation checks arithmetic, indices, barriers and bounds (with the address sanitizer). It checks neither speed nor the
+ * memory model of a real GPU. The runtime library is replaced by emulation.cpp, and cuFFT by emulation_fft.c. */
 #pragma once
 
 #include "base/half.h"
@@ -25,7 +25,7 @@
 #undef __launch_bounds__
 #undef __noinline__
 #undef __grid_constant__
-#define __shared__ static       /* blocks run one after the other, but those of a cluster */
+#define __shared__ static       /* blocks run one after the other; the blocks of a cluster use dynamic shared memory only */
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __noinline__
@@ -34,45 +34,47 @@
 namespace emulation {
 
 /* Run `body` once for every thread of the grid.
- * @param kernel    whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: nobody's
- * @param n_blocks  of a cluster or a cooperative grid: they run at the same time, with no shared memory but dynamic */
+ * @param kernel the kernel whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: none
+ * @param n_blocks blocks of a cluster or a cooperative grid, which run at the same time and have dynamic shared memory only */
 cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body,
                 unsigned n_blocks = 1);
 
-/* Blocks of the largest cluster that is said to be possible (LW_EMULATION_CLUSTER=1: none). */
+/* Most blocks of a cluster that the emulated device reports as possible (LW_EMULATION_CLUSTER=1: no clusters). */
 int most_of_cluster();
 
 void allow_shared(const void *kernel, int bytes);
 
 void *dynamic_shared();
-unsigned char *dynamic_shared_of(int rank);             /* of a block of the running one's cluster */
+unsigned char *dynamic_shared_of(int rank);             /* shared memory of a block of the running block's cluster */
 
 enum Combine { OR, BALLOT };
 
-/* Barriers: of the block, of the warp, or of `count` threads that name the same number. Each can combine one value per thread. */
+/* Barriers of the block, of the warp, or of `count` threads that use the same number. Each can combine one value per thread. */
 void cluster_barrier();
 unsigned block_barrier(unsigned value);
 unsigned warp_barrier(unsigned value, Combine combine);
 unsigned named_barrier(int number, int count, unsigned value);
-void named_arrival(int number, int count);              /* without waiting */
-void begin_counter(void *counter, int expected);        /* a barrier in two halves: what takes its place in shared memory is */
-void arrive_at_counter(void *counter);                  /* the number of a barrier of the block */
+void named_arrival(int number, int count);              /* arrive without waiting */
+void begin_counter(void *counter, int expected);        /* a barrier in two halves; its place in shared memory names it */
+void arrive_at_counter(void *counter);
 void wait_for_counter(void *counter, int parity);
-void arrive_at_counter_of(const unsigned char *block_memory, int offset);       /* of a block of the running one's cluster */
-void expect_at_counter(void *counter, int bytes);       /* arrive, and let it wait for so many bytes */
-void count_bytes(const unsigned char *block_memory, int offset, int bytes);     /* that came; nothing where there is no counter */
+void arrive_at_counter_of(const unsigned char *block_memory, int offset);       /* a counter of another block of the running
+                                                                                 * block's cluster */
+void expect_at_counter(void *counter, int bytes);       /* arrive, and let the counter wait for so many bytes */
+void count_bytes(const unsigned char *block_memory, int offset, int bytes);     /* count bytes that have arrived; without a
+                                                                                 * counter nothing is done */
 void copy_later(void *to, const void *from, size_t bytes);
-void wait_for_copies();                                 /* of the thread that runs */
+void wait_for_copies();                                 /* the copies of the running thread */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
 int lane();
 
 }  // namespace emulation
 
-/* of the fiber that runs */
+/* Indices of the running fiber. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-/* ---- launches, as translate.py writes them ---- */
+/* ---- launches, in the form that translate.py writes ---- */
 
 namespace emulation {
 
@@ -130,7 +132,7 @@ template <class T> cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *f
     return cudaSuccess;
 }
 
-/* ---- in the place of gpu/device/ptx.cuh, which translate.py leaves empty ---- */
+/* ---- replacements for gpu/device/ptx.cuh, which translate.py empties ---- */
 
 template <class T> inline void opaque(T &) {}
 inline char *advanced(char *p, unsigned n, unsigned step) { return p + (uint64_t)n * step; }
@@ -164,7 +166,7 @@ inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
 inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
 
-/* ---- clusters: what a block sends is there at once; both waits are for all threads of the cluster ---- */
+/* ---- clusters: a block's data arrive at once; both waits are barriers of all threads of the cluster ---- */
 
 #define LW_HAS_CLUSTERS 1
 typedef unsigned char *PeerMemory;
@@ -182,7 +184,7 @@ inline void wait_for_arrivals(void *, int) { emulation::cluster_barrier(); }
 inline void cluster_arrive() {}
 inline void cluster_wait() { emulation::cluster_barrier(); }
 
-/* ---- what the compiler gives on a GPU ---- */
+/* ---- functions that the compiler defines on a GPU ---- */
 
 inline void __syncthreads() { emulation::block_barrier(0); }
 inline int __syncthreads_or(int flag) { return emulation::block_barrier(flag != 0) != 0; }

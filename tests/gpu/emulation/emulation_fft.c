@@ -1,10 +1,10 @@
-/* emulation_fft.c - cuFFT's batched complex transforms by FFTW, for the emulation. */
+/* emulation_fft.c - cuFFT's batched complex transforms for the emulation, by FFTW. */
 #include <cufft.h>
 #include <fftw3.h>
 
 #include <stdlib.h>
 
-/* Whether a graph is being captured: then it will do that later (emulation.cpp). */
+/* Whether a graph is being captured; then the graph will make this call later (emulation.cpp). */
 int lw_emulation_captures_fft(cufftResult (*exec)(cufftHandle, cufftDoubleComplex *, cufftDoubleComplex *, int), cufftHandle handle,
                               cufftDoubleComplex *in, cufftDoubleComplex *out, int direction);
 
@@ -19,7 +19,7 @@ static int n_plans;
 cufftResult cufftCreate(cufftHandle *handle)
 {
     if (n_plans == MAX_PLANS)
-        n_plans = 0;            /* tests use few at a time */
+        n_plans = 0;            /* old plans are reused: tests use few at a time */
     *handle = ++n_plans;
     return CUFFT_SUCCESS;
 }

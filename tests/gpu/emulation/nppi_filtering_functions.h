@@ -1,4 +1,4 @@
-/* nppi_filtering_functions.h - the part of NVIDIA's NPP that a rival uses, for the emulation: true convolution, whose anchor counts
+/* nppi_filtering_functions.h - the part of NVIDIA's NPP that a rival uses, for the emulation: true convolution. Its anchor counts
  * from the kernel's last tap to its first, as in IPP. */
 #pragma once
 
@@ -25,7 +25,7 @@ struct NppStreamContext {
     unsigned nStreamFlags;
 };
 
-/* pixel(y, x) reads the source */
+/* Filter an image; pixel(y, x) reads the source. */
 template <class Pixel> NppStatus emulated_filter(Pixel pixel, Npp32f *to, Npp32s to_step, NppiSize size, const Npp32f *taps,
                                                  NppiSize kernel, NppiPoint anchor)
 {

@@ -1,9 +1,9 @@
-/* Lets calls of CUDA and cuFFT fail, in a program that is linked with --wrap for each of them:
+/* fault_cuda.c - makes calls of CUDA and cuFFT fail, in a program that is linked with --wrap for each of them. Environment:
  *
- *     LW_FAULT_CUDA   K: the K-th call, from 1; K+: that one and all after it, as after an error that a device does not recover
- *                     from; 0: none
- *     LW_FAULT_RANK   the rank in which they fail; not set: every rank
- *     LW_FAULT_COUNT  a file that gets the number of calls at the end */
+ *   LW_FAULT_CUDA   K: the K-th call fails, counted from 1; K+: that call and all later ones fail, as after an error that the
+ *                   device does not recover from; 0: none
+ *   LW_FAULT_RANK   the rank on which calls fail; not set: every rank
+ *   LW_FAULT_COUNT  a file that gets the number of calls at the end */
 #include <cuda_runtime.h>
 #include <cufft.h>
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 static atomic_long calls;
-static long first;              /* that fails; 0: none */
+static long first;              /* first call that fails; 0: none */
 static bool all_after;
 
 __attribute__((constructor)) static void start(void)
@@ -44,7 +44,7 @@ static bool fails(void)
     return first > 0 && (number == first || (all_after && number > first));
 }
 
-/* name, arguments with their types, arguments */
+/* X(name, arguments with their types, arguments) */
 #define CUDA_CALLS(X)                                                                                                      \
     X(cudaMalloc, (void **p, size_t n), (p, n))                                                                            \
     X(cudaFree, (void *p), (p))                                                                                            \
@@ -105,7 +105,7 @@ static bool fails(void)
 CUDA_CALLS(CUDA)
 CUFFT_CALLS(CUFFT)
 
-/* After a launch: the kernel has run, and its launch is said to have failed. */
+/* Called after a launch: the kernel has run, but the launch is reported as failed. */
 cudaError_t __real_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void)

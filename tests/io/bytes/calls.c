@@ -40,7 +40,7 @@ static void note_length(size_t bytes)
         ;
 }
 
-/* Whether the call goes on, with that many bytes; else its result. */
+/* Whether the real call is made, for *bytes; otherwise *result and errno are the answer. */
 static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
 {
     *result = mishap == NOTHING ? 0 : mishap == PRETENDED ? (ssize_t)*bytes : -1;

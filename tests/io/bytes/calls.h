@@ -1,5 +1,5 @@
-/* calls.h - pread, pwrite and madvise as the program under test meets them: each may be made to fail, or to do half of
- * it. The linker puts these in the place of the C library's (--wrap). */
+/* calls.h - replacements for pread, pwrite and madvise in the program under test: each call may fail, or transfer half of its
+ * bytes. The linker's --wrap puts them in place of the C library's. */
 #pragma once
 
 #include <stdatomic.h>
@@ -8,14 +8,15 @@
 
 enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, OVER_QUOTA, PRETENDED };
 
-/* What happens to each `every`-th call of pread or pwrite, from the first on. */
+/* The mishap of each `every`-th call of pread or pwrite, beginning with the first. */
 struct mishaps {
     enum mishap kind;
     int every;
     atomic_int seen;
-    atomic_size_t longest;      /* call that was pretended: nothing is moved, all of it is said to be */
-    unsigned char *seen_at;     /* if not NULL, counts the calls that begin in each MiB of the file */
-    bool is_kernel_old;         /* madvise knows nothing of huge pages on request */
+    atomic_size_t longest;      /* length of the longest call with the mishap PRETENDED, which transfers nothing and reports
+                                 * success */
+    unsigned char *seen_at;     /* if not NULL, counts for each MiB of the file the calls that begin there */
+    bool is_kernel_old;         /* madvise refuses huge pages on request */
 };
 extern struct mishaps mishaps;
 

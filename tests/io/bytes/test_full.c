@@ -1,5 +1,6 @@
-/* test_full FOLDER NAME - writes a file that is longer than the folder's free space, each way, and spools more rows than fit: no
- * crash, LW_EIO, and the reason. NAME is what the folder's file system is called. */
+/* test_full.c - test of a full disk: test_full FOLDER NAME. Each way writes a file that is longer than the folder's free space,
+ * and a spool gets more rows than fit. Each must return LW_EIO with the reason, and must not crash. NAME is the name of the
+ * folder's file system. */
 #include "../../check.h"
 #include "calls.h"
 #include "io/bytes/spool.h"
@@ -40,7 +41,7 @@ static int by_first(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* @param per_cent  of the folder's free space that the rows take, in descending order */
+/* @param per_cent size of the rows as a percentage of the folder's free space; the rows come in descending order */
 static void check_spool(const char *folder, int64_t per_cent, bool fits, bool merges)
 {
     struct lw_error err = {.code = LW_OK};
@@ -81,13 +82,13 @@ int main(int argc, char **argv)
     char *const data = malloc(BYTES);
     memset(data, 1, BYTES);
     check_name(argv[1], argv[2]);
-    mishaps.is_kernel_old = true;       /* pages one by one */
+    mishaps.is_kernel_old = true;       /* pages are mapped one by one */
     check_full(argv[1], data, LW_STORE_MAP);
     mishaps.is_kernel_old = false;
     check_full(argv[1], data, LW_STORE_MAP);
     check_full(argv[1], data, LW_STORE_WRITE);
     check_spool(argv[1], 200, false, false);
-    check_spool(argv[1], 70, true, false);      /* they are merged in two steps */
+    check_spool(argv[1], 70, true, false);      /* the rows are merged in two steps */
     check_spool(argv[1], 40, true, true);
     free(data);
     return check_result(argv[2]);

@@ -1,6 +1,6 @@
-/* Rows come back from a spool in their order, equal ones in the order in which they came, whatever the order in which they came and
- * however many they are: in memory, in one run of a file, in runs that are merged in one step, two or three. What goes wrong with
- * the file is an error that names the folder. */
+/* test_spool.c - tests of spools. Rows come back sorted, equal rows in the order of their arrival, for any order of arrival and
+ * any number of rows: in memory, in one run of a file, and in runs that are merged in one, two or three steps. A failure of the
+ * file is an error that names the folder. */
 #include "../../check.h"
 #include "base/integers.h"
 #include "calls.h"
@@ -16,11 +16,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Half of the memory of these spools, rows of a run, and the rows that one step of merging makes one run of. */
+/* HALF: rows of a run, which are half of the spool's memory. STEP: rows that one step of merging makes one run of. */
 enum { HALF = 66, STEP = HALF * LW_MERGE_MOST, MOST = STEP * LW_MERGE_MOST + 1 };
 
 struct row {
-    int64_t key, number;        /* number: in which it comes */
+    int64_t key, number;        /* `number` counts the rows in the order of their arrival */
 };
 
 static struct row *rows, *sorted;       /* [MOST] */
@@ -41,8 +41,8 @@ static int by_key_and_number(const void *left, const void *right)
 
 /* ---- calls that may fail ---------------------------------------------------------------------------------------------- */
 
-static bool needs_names;        /* the file system makes no file without a name */
-static int sync_errno;          /* of each fdatasync; 0: it succeeds */
+static bool needs_names;        /* whether the file system can make files only with a name */
+static int sync_errno;          /* error of each fdatasync; 0: success */
 
 int __real_open(const char *path, int flags, ...);
 int __real_fdatasync(int fd);
@@ -74,7 +74,7 @@ static int64_t key(enum order order, int64_t i, int64_t n)
 {
     const int64_t hash = (int64_t)(((uint64_t)i * 0x9e3779b97f4a7c15u) >> 33);
     switch (order) {
-    case RANDOM: return hash % (n / 2 + 1) - n / 4;         /* most keys come several times */
+    case RANDOM: return hash % (n / 2 + 1) - n / 4;         /* most keys occur several times */
     case ASCENDING: return i / 3;
     case DESCENDING: return -i / 3;
     case NEARLY: return i + hash % 200;
@@ -109,7 +109,7 @@ static int append_all(struct lw_spool *spool, int64_t n, int64_t at_a_time, stru
     return rc;
 }
 
-/* @param n_wrong  rows that are not those of `sorted`, or too many or too few */
+/* @param n_wrong number of rows that differ from `sorted`, are missing or are too many */
 static int take_all(struct lw_spool *spool, int64_t n, int64_t *n_wrong, struct lw_error *err)
 {
     const void *some;
@@ -185,7 +185,7 @@ static void check_without_name(bool names)
     lw_spool_destroy(spool);
 }
 
-/* What fits into memory needs no folder; what does not, does. */
+/* Rows that fit into memory need no folder; more rows do. */
 static void check_memory(void)
 {
     struct lw_error err = {.code = LW_OK};
@@ -202,7 +202,8 @@ static void check_memory(void)
     lw_spool_destroy(NULL);
 }
 
-/* Rows that come in order are written once; others, where they are merged in two steps, twice. */
+/* Rows that arrive in order are written once. Rows in another order, if there are so many that merging takes two steps, are
+ * written twice. */
 static void check_length(enum order order, int code)
 {
     struct lw_error err = {.code = LW_OK};
@@ -238,7 +239,7 @@ static void check_mishap(enum mishap mishap, int every, bool survives, const cha
     lw_spool_destroy(spool);
 }
 
-/* The first call fails; or one of those that read back, which are the last. */
+/* One call fails after `after` others, in the writing of the last run or in the reading that follows. */
 static void check_fault(int64_t n, int after, const char *says)
 {
     struct lw_error err = {.code = LW_OK};
@@ -261,10 +262,10 @@ static void check_mishaps(void)
     check_mishap(FAULTY, 1, false, "Input/output error");
     check_mishap(OVER_QUOTA, 1, false, "Disk quota exceeded");
     check_mishap(NOTHING, 1, false, "nothing can be written");
-    check_fault(1000, 0, "cannot keep");        /* the last run */
-    check_fault(1000, 1, "cannot read");        /* the beginning of the first */
-    check_fault(1000, 20, "cannot read");       /* more of one; they are 16 */
-    check_fault(STEP + 1, 2 + LW_MERGE_MOST, "cannot keep");    /* the first rows that are merged */
+    check_fault(1000, 0, "cannot keep");        /* write of the last run */
+    check_fault(1000, 1, "cannot read");        /* first read of the first run */
+    check_fault(1000, 20, "cannot read");       /* later read of one of the 16 runs */
+    check_fault(STEP + 1, 2 + LW_MERGE_MOST, "cannot keep");    /* write of the first merged rows */
 }
 
 static void check_sync(int64_t n)

@@ -1,4 +1,4 @@
-/* What is said of file systems that every Linux has, and of what has none. */
+/* test_storage.c - tests of the descriptions of file systems that every Linux has, and of a path without one. */
 #include "../../check.h"
 #include "io/bytes/store.h"
 

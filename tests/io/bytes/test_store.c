@@ -1,5 +1,5 @@
-/* Threads that write one file in pieces make the same file each way, whatever the pieces' places and lengths; and what goes
- * wrong is an error with its reason, also under a mapping. */
+/* test_store.c - tests of threads that write one file in pieces. Each way makes the same file, for pieces of any place and
+ * length. A failure is an error with its reason, also under a mapping. */
 #include "../../check.h"
 #include "base/pool.h"
 #include "calls.h"
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PART ((int64_t)1 << 20)         /* half of what a thread has mapped at a time */
+#define PART ((int64_t)1 << 20)         /* half of the bytes that a thread maps at a time */
 #define LONGEST (7 * PART)
 
-static const char *const folders[] = {"/tmp", "/dev/shm"};      /* a disk, mostly, and memory */
+static const char *const folders[] = {"/tmp", "/dev/shm"};      /* usually a disk, and memory */
 static const enum lw_store_way ways[] = {LW_STORE_WRITE, LW_STORE_MAP};
 enum { N_FOLDERS = 2, N_WAYS = 2, N_THREADS = 4 };
 
@@ -101,7 +101,7 @@ static void check_ways(struct lw_pool *pool, const char *folder, enum lw_store_w
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             check_pieces(pool, folder, way, firsts[f], lengths[l], lengths[l]);
     check_pieces(pool, folder, way, 1000, LONGEST, 3000);               /* several pieces share a page */
-    check_pieces(pool, folder, way, 2048, LONGEST, 2 * PART + 100);     /* of several parts */
+    check_pieces(pool, folder, way, 2048, LONGEST, 2 * PART + 100);     /* pieces longer than two parts */
     check_pieces(pool, folder, way, 0, LONGEST, 16384);                 /* whole pages */
     check_pieces(pool, folder, way, 0, 5000, 1);
 }
@@ -119,7 +119,7 @@ static void check_nothing(enum lw_store_way way)
 
 /* ---- refused, cut off -------------------------------------------------------------------------------------------------- */
 
-/* A file longer than all addresses, nearly all of it a hole. */
+/* Mapping fails for a file longer than the address space, nearly all of it a hole. */
 static void check_map_refused(void)
 {
     struct lw_error err;
@@ -133,8 +133,7 @@ static void check_map_refused(void)
     close(fd);
 }
 
-/* A file that another program has cut off: a mapping must not crash, and must not make it long again, with huge pages and
- * without. */
+/* Another program cuts the file off: a mapping must neither crash nor make it long again, with huge pages and without. */
 static void check_cut_off(const char *folder, bool is_kernel_old)
 {
     struct lw_error err = {.code = LW_OK};
@@ -154,8 +153,8 @@ static void check_cut_off(const char *folder, bool is_kernel_old)
     close(fd);
 }
 
-/* Cut off again and again while it is written: each put either succeeds or says where the file ends. The pages
- * may go between being made and being written. */
+/* The file is cut off again and again while it is written: each put succeeds, or reports where the file ends. A page may vanish
+ * between its creation and its writing. */
 struct cutter {
     int fd;
     atomic_bool is_over;
@@ -194,7 +193,7 @@ static void check_cutter(const char *folder)
     close(cutter.fd);
 }
 
-/* A limit on the length of files is an error for the threads of a pool, which block the signal. */
+/* A limit on the length of files is an error for the threads of a pool, which block the signal SIGXFSZ. */
 static void check_limit(struct lw_pool *pool, enum lw_store_way way)
 {
     struct lw_error err = {.code = LW_OK};
@@ -231,7 +230,7 @@ static void touch_behind_the_end(void)
     *(volatile char *)page = 1;
 }
 
-/* What a child ends with that sets an action for SIGBUS, uses a mapping and then meets the signal in another place. */
+/* Exit status of a child that sets an action for SIGBUS, uses a mapping and then meets the signal elsewhere. */
 static int status_of_child(void (*action)(int), void (*meet)(void))
 {
     int status = 0;
@@ -250,7 +249,7 @@ static int status_of_child(void (*action)(int), void (*meet)(void))
     return status;
 }
 
-/* Before this process itself uses a mapping, since the action is set once. */
+/* Children run this test before this process itself uses a mapping, since the action for SIGBUS is set once per process. */
 static void check_signals(void)
 {
     void (*const meets[])(void) = {send_signal, touch_behind_the_end};
@@ -276,7 +275,7 @@ static void fill(void)
     uint32_t state = 1;
     for (int64_t i = 0; i < LONGEST; i++) {
         state = state * 1664525 + 1013904223;
-        data[i] = (char)((state >> 24) | 1);        /* never 0, which stands around it */
+        data[i] = (char)((state >> 24) | 1);        /* never 0, the value of the surrounding bytes */
     }
 }
 

@@ -1,4 +1,5 @@
-/* Bytes from and to a file arrive whole, however the calls come back, and what is wrong is said. */
+/* test_transfer.c - tests of transfers from and to a file: all bytes arrive, whatever the system calls return, and errors name
+ * their cause. */
 #include "../../check.h"
 #include "calls.h"
 #include "io/bytes/transfer.h"
@@ -50,7 +51,7 @@ static void check_failure(enum mishap kind, const char *read, const char *writte
     close(fd);
 }
 
-/* Cut off between two calls, the first of which reads half. */
+/* The file is cut off between two reads, the first of which reads half. */
 static void check_cut_off(void)
 {
     char buffer[100] = "";
@@ -66,7 +67,7 @@ static void check_cut_off(void)
     close(fd);
 }
 
-/* More than one call carries. */
+/* A transfer of more bytes than one call can carry. */
 static void check_long(void)
 {
     const int64_t bytes = (int64_t)5 << 30;

@@ -1,11 +1,11 @@
-/* codecs_damage.c - stored chunks decoded as they are, cut and damaged: nothing but an error may come of it.
+/* codecs_damage.c - decodes stored chunks as they are, cut and damaged; the worst allowed result is an error.
  *
- *     codecs_damage FILE:/path ...
+ *   codecs_damage FILE:/path ...
  *
- * Of each dataset the first and the last chunk are decoded whole, cut behind every byte, and with bytes changed at random. A line
- * for each dataset: its name, "good" or "bad" by whether the whole ones decode, how many of the cut ones did, and how many of the
- * changed ones gave other samples. What is undone first reads memory that ends with the last byte, so that reading on is a
- * crash. */
+ * The first and the last chunk of each dataset are decoded whole, cut behind every byte, and with random bytes changed. Each
+ * dataset gives a line: its name; "good" or "bad" for whether the whole chunks decode; how many cut chunks decoded; and how many
+ * changed chunks gave different samples. The memory that a filter reads first ends with the chunk's last byte, so that reading
+ * beyond it crashes. */
 #include "base/integers.h"
 #include "io/bytes/decode.h"
 #include "io/hdf5/library.h"
@@ -22,7 +22,7 @@ enum { N_CHANGES = 600, MOST_DIMS = 8, FRONT = 20 };
 /* ---- memory with an end ----------------------------------------------------------------------------------------------- */
 
 struct guarded {
-    char *all, *end;            /* nothing can be read from `end` on */
+    char *all, *end;            /* memory from `end` on cannot be read */
     size_t bytes;
 };
 
@@ -46,10 +46,10 @@ struct subject {
     int64_t bytes;
     uint32_t skipped;
     bool is_good;
-    int n_cut, n_changed;       /* that decoded nevertheless, the changed ones to other samples */
+    int n_cut, n_changed;       /* cut chunks that decoded; changed chunks that decoded to different samples */
 };
 
-/* NULL: not. */
+/* Decode a chunk. NULL: an error. */
 static const char *decode(struct subject *s, const char *stored, int64_t bytes)
 {
     const char *out;
@@ -58,7 +58,7 @@ static const char *decode(struct subject *s, const char *stored, int64_t bytes)
     return lw_decoder_decode(s->decoder, bytes, s->skipped, &out, &err) == LW_OK ? out : NULL;
 }
 
-/* The filter that is undone first. Long blocks of bitshuffle take the room of what they are read from. */
+/* Undo the last filter alone. For long blocks of bitshuffle the output needs as much room as the decoder may need. */
 static void undo_last(struct subject *s, const char *stored, int64_t bytes)
 {
     const struct lw_filter *const filter = &s->filters.filter[s->filters.n - 1];
@@ -72,7 +72,7 @@ static void undo_last(struct subject *s, const char *stored, int64_t bytes)
     lw_filter_undo(filter, s->tools, &data, &err);
 }
 
-/* Some bytes anywhere, or one of those in front, where the lengths are. */
+/* Change some bytes anywhere, or one of the first bytes, which hold lengths. */
 static void change(char *data, int64_t bytes)
 {
     const int n = 1 + rand() % 4;

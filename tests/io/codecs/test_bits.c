@@ -1,4 +1,5 @@
-/* Bits come back to their places, for any size of elements and any number of them: against one bit after the other. */
+/* test_bits.c - tests of the inverse of bitshuffle: bits return to their places, for any size and number of elements, against a
+ * loop over single bits. */
 #include "../../check.h"
 #include "io/codecs/filter.h"
 
@@ -13,7 +14,7 @@ static void fill(char *to, int64_t n)
         to[i] = (char)rand();
 }
 
-/* Bit b of byte k of element e. */
+/* Slow inverse: bit b of byte k of element e, one after the other. */
 static void restore_slowly(const char *from, int64_t n, int64_t size, char *to)
 {
     memset(to, 0, (size_t)(n * size));
@@ -36,7 +37,7 @@ static void check_block(int64_t n, int64_t size)
     free(slow);
 }
 
-/* Whole blocks, one of fewer elements, and the last few as they are. */
+/* Whole blocks, one shorter block, and the last few elements, which are not shuffled. */
 static void check_blocks(int64_t n, int64_t size, int64_t block)
 {
     static char from[MOST], fast[MOST], slow[MOST];

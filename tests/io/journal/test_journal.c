@@ -1,5 +1,5 @@
-/* What lies beside a result: journals are read as they were written or not at all, a file is replaced as a whole, and what changed
- * in a file is taken back byte by byte. */
+/* test_journal.c - tests of the files beside a result. Journals are read exactly as written, or refused; a file is replaced as a
+ * whole; and changes to a file are undone byte by byte. */
 #include "../../check.h"
 #include "base/memory.h"
 #include "io/journal/journal.h"
@@ -83,7 +83,7 @@ static void check_refused(const char *text, int64_t bytes, const char *what, int
           (int)where);
 }
 
-/* Every byte of it counts, and so does its end. */
+/* A journal with any byte changed, or cut at any place, is refused. */
 static void check_damage(const char *name)
 {
     char text[ROOM + 1], changed[ROOM + 1];
@@ -98,7 +98,7 @@ static void check_damage(const char *name)
     check_refused(text, bytes + 1, "a longer journal", bytes);
 }
 
-/* Whole by their checksum, and yet no journals. */
+/* Texts with a valid checksum that are not journals. */
 static void check_nonsense(void)
 {
     static const char *const lines[] = {"no equals\n",   "key = \\\n",    "key = \\x0\n",
@@ -173,7 +173,8 @@ static bool is_in(const struct lw_undo_range *ranges, int n, int64_t i)
     return false;
 }
 
-/* Everything changes, and the file grows or shrinks; what was kept comes back, and the ranges stay as they have become. */
+/* All bytes change, and the file grows or shrinks. Undo restores the kept bytes and the length, and leaves the ranges `samples`
+ * as they are. */
 static void check_undo(const struct lw_undo_range *samples, int n, int64_t length)
 {
     static char bytes[LONGER];
