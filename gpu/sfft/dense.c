@@ -12,17 +12,17 @@ struct dense {
     cufftHandle fft;
     bool has_fft;
     void *memory;                       /* the one allocation on the device that holds everything below */
-    double2 *values;                    /* [n_bins], samples before */
-    void *work;                         /* of cuFFT */
+    double2 *values;                    /* device, [n_bins]; holds the samples before the transform */
+    void *work;                         /* work memory of cuFFT */
     unsigned long long *counts;         /* [LW_SFFT_DENSE_VALUES] */
     double *sums;                       /* [LW_SFFT_DENSE_PARTS] */
     struct lw_sfft_line *lines;         /* [sparsity] */
-    void *host;                         /* counts, or sums */
+    void *host;                         /* host copy of counts or sums */
 };
 
 static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
 
-/* 0 where cuFFT cannot tell; making the plan will then say why. */
+/* Bytes of cuFFT's work memory; 0 if cuFFT cannot tell, in which case making the plan reports the reason. */
 static int64_t work_bytes(const struct lw_sfft_spec *spec)
 {
     cufftHandle fft;
@@ -94,7 +94,7 @@ static int transform_samples(const struct dense *dense, const double *samples, s
                           "the dense transform", err);
 }
 
-/* Results of a kernel, to the host. */
+/* Copy a kernel's results to the host, and wait for them. */
 static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes, struct lw_error *err)
 {
     if (status == cudaSuccess)
@@ -104,7 +104,7 @@ static int fetch(const struct dense *dense, cudaError_t status, void *to, const 
     return lw_cuda_check(status, "choosing the largest coefficients", err);
 }
 
-/* The least of the largest, by its digits; how many there are goes to `n_lines`. */
+/* Find the digits of the least of the wanted coefficients. n_lines: how many coefficients from there on, at most `wanted`. */
 static int find_least(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
                       unsigned short digits[LW_SFFT_DENSE_DIGITS], int64_t *n_lines, struct lw_error *err)
 {
@@ -122,7 +122,7 @@ static int find_least(const struct dense *dense, const struct lw_sfft_dense_spec
         while (value > 0 && above + (int64_t)counts[value] < wanted)
             above += (int64_t)counts[value--];
         digits[i] = (unsigned short)value;
-        if (above + (int64_t)counts[value] <= wanted) {     /* all with this digit are among them: the others may be 0 */
+        if (above + (int64_t)counts[value] <= wanted) {     /* all with this digit are wanted, so the later digits may stay 0 */
             above += (int64_t)counts[value];
             break;
         }
@@ -146,7 +146,7 @@ static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum
     return rc;
 }
 
-/* Energy of the whole spectrum that the lines leave, as part of it. */
+/* Set the residual: the fraction of the whole spectrum's energy that the lines leave. */
 static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
                         struct lw_sfft_result *result, struct lw_error *err)
 {

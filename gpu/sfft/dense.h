@@ -1,4 +1,4 @@
-/* dense.h - the largest coefficients by the transform of all samples, on the GPU. */
+/* dense.h - the dense transform on the GPU: all samples are transformed, and the largest coefficients are selected. */
 #pragma once
 
 #include "base/linkage.h"
@@ -6,33 +6,34 @@
 #include "gpu/host/device.h"
 #include "gpu/sfft/launch.h"
 
-/** Device memory is taken and given back by each transform. Without wants_spectrum `samples` is left as it is. */
+/** Each transform allocates and frees its device memory. Without wants_spectrum `samples` keeps its contents. */
 extern const struct lw_dense_ops lw_cuda_dense_ops;
 
 /* ---- kernels ---- */
 
-/* Coefficients are ordered by the bits of |X|^2, equal ones by frequency downwards: by digits of 16 bits,
- * LW_SFFT_DENSE_DIGITS of them, from the top. */
+/* Coefficients are ordered by the bits of |X|^2, equal ones by falling frequency. This key of LW_SFFT_DENSE_DIGITS digits of 16
+ * bits is compared from its top digit down. */
 enum { LW_SFFT_DENSE_DIGITS = 7, LW_SFFT_DENSE_VALUES = 65536, LW_SFFT_DENSE_PARTS = 1024 };
 
 struct lw_sfft_dense_spectrum {
     const double2 *values;      /* [n_bins], on the device */
     int64_t n_bins;
-    double least;               /* |X|^2 below which, and 0, a coefficient does not count */
-    int64_t n_single;           /* 0: each bin stands once in the whole spectrum; else each twice but bins 0 and n_single - 1 */
+    double least;               /* least |X|^2 that counts; 0 never counts */
+    int64_t n_single;           /* 0: each bin occurs once in the whole spectrum; else twice, except bins 0 and n_single - 1 */
 };
 
 LW_C_BEGIN
 
-/** counts[value] += coefficients whose first digits are those given and whose next one is `value`. */
+/** Count coefficients that have the first n_digits digits given: counts[value] += those whose next digit is `value`. */
 cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
                                 unsigned long long *counts, cudaStream_t stream);
 
-/** The coefficients from a value on, all digits given, in any order; `count` of them, zero before. */
+/** List the coefficients whose key is at least `digits` (all given), in any order. `count`, 0 before the call, becomes their
+ * number. */
 cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
                                   struct lw_sfft_line *lines, unsigned long long *count, cudaStream_t stream);
 
-/** sums[LW_SFFT_DENSE_PARTS] of the energy of the whole spectrum. */
+/** Write LW_SFFT_DENSE_PARTS partial sums of the whole spectrum's energy. */
 cudaError_t lw_sfft_dense_energy(const struct lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream);
 
 LW_C_END

@@ -1,6 +1,6 @@
-/* dense_kernels.cu - the k largest of all coefficients by radix selection: a pass counts one digit of 16 bits of
- * those that agree in the digits before it, so few passes, each at the speed of memory, find the k-th value exactly,
- * whatever the values are. */
+/* dense_kernels.cu - selects the k largest of all coefficients by radix selection. One pass counts the values of one 16-bit digit,
+ * among the coefficients that agree in all higher digits. A few passes at memory speed thus find the k-th largest exactly. In all
+ * kernels neighbouring threads read neighbouring coefficients (coalesced). */
 #include "gpu/device/fft.cuh"
 #include "gpu/sfft/dense.h"
 
@@ -12,12 +12,12 @@ struct Digits {
     unsigned short digit[LW_SFFT_DENSE_DIGITS];
 };
 
-/* Every kernel has to see the same bits: nothing is left for the compiler to fuse. */
+/* |x|^2 with the same bits in every kernel: the operations are explicit, so the compiler cannot fuse them differently. */
 LW_DEVICE double energy_of(double2 x) { return fma(x.x, x.x, x.y * x.y); }
 
 LW_DEVICE bool counts(const lw_sfft_dense_spectrum &s, double energy) { return energy > 0 && energy >= s.least; }
 
-/* Digit i of a coefficient: four of its energy, three of its frequency, which is below 2^48. */
+/* Digit i of a coefficient's key: four digits of its energy, then three of its frequency, which is below 2^48. */
 LW_DEVICE unsigned digit_of(double energy, int64_t frequency, int i)
 {
     const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy) : ~(unsigned long long)frequency;
@@ -53,7 +53,7 @@ collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_line *lines, unsigned l
     }
 }
 
-/* Each block its own share, in a fixed order. */
+/* Each block sums its share of the bins in a fixed order. */
 __global__ void __launch_bounds__(THREADS) sum_energy(lw_sfft_dense_spectrum s, double *sums)
 {
     __shared__ double of_thread[THREADS];

@@ -1,10 +1,10 @@
-/* fit.cuh - all amplitudes at once, by least squares over all buckets.
+/* fit.cuh - fits all amplitudes at once, by least squares over all buckets.
  *
- * With A the map from amplitudes to buckets, the normal equations A* A x = A* u are set up once: a line shares buckets
- * with few others, so a row of A* A has some ten entries. Lines are sorted by frequency first: from there on every sum has
- * one order. The equations are solved by conjugate gradients in the form that needs one barrier a step (Ghysels, Vanroose,
- * Parallel Computing 40, 2014): both products of a step and the image of the residue are known together, and the images of
- * direction and residue follow by the same recurrences as these. */
+ * A maps amplitudes to buckets; the normal equations A* A x = A* u are set up once. A line shares buckets with few others, so a
+ * row of A* A has about ten entries. Lines are first sorted by frequency, which gives every sum a fixed order. The solver is
+ * conjugate gradients with one barrier per step (Ghysels, Vanroose, Parallel Computing 40, 2014). Both scalar products of a step
+ * and the image of the residue are computed between the same barriers; the images of direction and residue follow by the same
+ * recurrences as these vectors. */
 #pragma once
 
 #include "gpu/sfft/peel.cuh"
@@ -13,7 +13,7 @@
 
 /* ---- order ----------------------------------------------------------------------------------------------------------- */
 
-/* The interval of the spectrum that a frequency is in: they have equal lengths, between the lowest line and the highest. */
+/* Cuts the spectrum between the lowest and the highest line into intervals of equal length. */
 struct SfftIntervals {
     double lowest, per_interval;
 
@@ -25,7 +25,7 @@ struct SfftIntervals {
 
 LW_DEVICE SfftIntervals intervals_of(const int64_t *frequency, int count)
 {
-    double2 most = {0, 0};      /* 2^48 - the lowest, the highest */
+    double2 most = {0, 0};      /* 2^48 - the lowest, and the highest frequency */
     for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
         most = combined<SfftLargest>(most, {281474976710656.0 - (double)frequency[j], (double)frequency[j]});
     most = block_combine<SfftLargest>(most);
@@ -33,8 +33,8 @@ LW_DEVICE SfftIntervals intervals_of(const int64_t *frequency, int count)
     return {lowest, SFFT_INTERVALS / (most.y - lowest + 1)};
 }
 
-/* All lines into shared memory by interval, in any order within it: those of interval i end at end[i]. Each block does it for
- * itself, which takes less time than a barrier. */
+/* Sort all lines by interval into shared memory, in any order within an interval; interval i ends at end[i]. Each block sorts for
+ * itself, which is faster than a barrier of the team. */
 LW_ONCE void deal_lines(const int64_t *frequency, int count, const SfftIntervals &intervals)
 {
     constexpr int EACH = SFFT_INTERVALS / SfftTeam::THREADS;
@@ -61,7 +61,7 @@ LW_ONCE void deal_lines(const int64_t *frequency, int count, const SfftIntervals
     __syncthreads();
 }
 
-/* Call place(line, number) for every line, numbered by frequency. */
+/* Call place(line, number) for every line; lines are numbered by frequency. */
 template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int count, Place place)
 {
     const auto &sort = shared_of_block().scratch.sort;
@@ -78,7 +78,7 @@ template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int c
     }
 }
 
-/* Into the other array, those to keep. */
+/* Copy the lines to keep to the other array. */
 LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
 {
     const auto is_kept = [&r](int line) { return r.keep[line] != 0; };
@@ -91,12 +91,12 @@ LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
     table_clear(r);
 }
 
-/* ---- where lines appear ---------------------------------------------------------------------------------------------- */
+/* ---- buckets of the lines ----------------------------------------------------------------------------------------------- */
 
-/* What peeling and fitting have in common. */
+/* Parameters that peeling and fitting share. */
 struct SfftLook {
-    int check;                  /* the stage that checks; those before it are fitted */
-    double scale;               /* of the measured values */
+    int check;                  /* number of the stage that checks; earlier stages are fitted */
+    double scale;               /* factor applied to the measured values */
 
     LW_DEVICE int n_stages() const { return check + 1; }
     LW_DEVICE int n_planes() const { return stage_at(check).first_plane + stage_at(check).n_shifts; }
@@ -128,7 +128,7 @@ LW_DEVICE void trace_plane(const lw_sfft_recovery &r, const SfftLook &look, int 
         trace_buckets(r, look, s, line, place);
 }
 
-/* Every line in every plane up to stage `check`. */
+/* Record the buckets and phases of every line in every plane up to stage `check`. */
 LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int lines)
 {
     const int n_planes = look.n_planes(), n_lines = r.control->n_lines;
@@ -136,7 +136,7 @@ LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int 
         trace_plane(r, look, (int)(i / n_planes), (int)(i % n_planes), r.frequency[lines][i / n_planes]);
 }
 
-/* Lines by their numbers into the table, which is clear; by the last threads, which have least to do otherwise. */
+/* Enter the lines with their numbers into the table, which is clear. The last threads do it: they have the least other work. */
 LW_DEVICE void enter_lines(const lw_sfft_recovery &r, int lines)
 {
     const int n_lines = r.control->n_lines;
@@ -152,7 +152,7 @@ LW_DEVICE void enter_lines(const lw_sfft_recovery &r, int lines)
     }
 }
 
-/* Sort few lines, each compared with each by a warp, which then traces it. */
+/* Sort few lines: a warp compares one line with all others, then traces it. */
 LW_DEVICE void sort_and_trace(const lw_sfft_recovery &r, const SfftLook &look, int from, int count)
 {
     int64_t *const frequency = shared_of_block().scratch.frequency;
@@ -183,7 +183,7 @@ LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from, int count)
         count_before(count, is_before, place);
 }
 
-/* Lines into the other array, by frequency, and every one in every plane up to stage `check`. The table is cleared for the new
+/* Sort the lines by frequency into the other array, and trace them in every plane up to stage `check`. Clear the table for the new
  * numbers. */
 LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, int from)
 {
@@ -203,8 +203,8 @@ LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, in
 
 /* ---- the normal equations, SFFT_LANES threads for each line and stage ------------------------------------------------ */
 
-/* The lines of a stage whose buckets overlap those of one line, by number, and then INT_MAX. They are few: a bucket holds
- * less than one on average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are left out, and the check stage will tell. */
+/* Numbers of the lines whose buckets overlap those of one line in a stage, ascending, then INT_MAX. They are few: a bucket holds
+ * less than one line on average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are lost, which the check stage would show. */
 struct SfftNeighbours {
     int line[LW_SFFT_DEVICE_ROW];
 
@@ -232,7 +232,7 @@ LW_DEVICE SfftNeighbours find_neighbours(const lw_sfft_recovery &r, const SfftLo
 #pragma unroll
     for (int k = 0; k < BUCKETS; ++k)
         other[k] = r.head[stage.first_bucket + wrapped(middle + k - REACH, (int)stage.n_buckets)];
-    for (bool are_more = true; are_more;) {     /* one of each bucket at a time: their loads are in flight together */
+    for (bool are_more = true; are_more;) {     /* one line of each bucket per turn: their loads are in flight together */
         int next[BUCKETS];
         are_more = false;
 #pragma unroll
@@ -250,7 +250,7 @@ LW_DEVICE SfftNeighbours find_neighbours(const lw_sfft_recovery &r, const SfftLo
     return found;
 }
 
-/* Sum over the three buckets of one line and those of another that stand `apart` buckets to the right. */
+/* Overlap of one line's three buckets with those of another line `apart` buckets to the right. */
 LW_DEVICE double overlap(const double *gain, const double *other_gain, int apart)
 {
     double sum = 0;
@@ -279,7 +279,7 @@ LW_DEVICE double2 coupling(const lw_sfft_recovery &r, const SfftLook &look, int 
     return scaled(sum, overlap(r.gain + 3 * mine, r.gain + 3 * others, apart));
 }
 
-/* A line's part of A* applied to the rest, of one stage: this thread's share. */
+/* This thread's share of A* applied to the rest, for one line and one stage. */
 LW_DEVICE double2 project(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
 {
     const SfftStage &stage = stage_at(s);
@@ -300,7 +300,7 @@ LW_DEVICE double2 project(const lw_sfft_recovery &r, const SfftLook &look, int s
     return sum;
 }
 
-/* The row of one line and stage. */
+/* Find the neighbours of a line in one stage, and write its row of A* A. */
 LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
 {
     const int lane = SfftTeam::lane() % SFFT_LANES;
@@ -319,8 +319,8 @@ LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s
     }
 }
 
-/* Rows, diagonal and right side (as the first residue) of the stages before `check`: a warp for each line, SFFT_LANES of it
- * for each stage. The sum of the diagonal goes to partial[2]. */
+/* Set up rows, diagonal and right side (the first residue) from the stages before `check`. A warp takes a line; SFFT_LANES threads
+ * of it take a stage. The sum of the diagonal goes to partial[2]. */
 LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const int lane = SfftTeam::lane();
@@ -349,7 +349,7 @@ LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- conjugate gradients, SFFT_ROW_LANES threads for each line ------------------------------------------------------- */
 
-/* Entry e of a line's row; of another line -1: there is none. */
+/* Entry e of a line's row; other = -1: no entry. */
 struct SfftEntry {
     int other;
     double2 value;
@@ -362,12 +362,13 @@ LW_DEVICE SfftEntry load_entry(const lw_sfft_recovery &r, const SfftLook &look, 
     return {other, other >= 0 ? r.row_value[at] : double2{0, 0}};
 }
 
-/* What a thread keeps from step to step: where each has one line at most, its share of that line's row, in shared memory. */
+/* A thread's state over the steps of the fit. If no thread has more than one line, shared memory holds its share of the line's
+ * row. */
 struct SfftFit {
     int n_lines;
-    bool has_one;               /* each, at most */
-    bool has_work;              /* this warp */
-    int64_t line;               /* this thread's first */
+    bool has_one;               /* no thread has more than one line */
+    bool has_work;              /* this warp has a line */
+    int64_t line;               /* this thread's first line */
 };
 
 LW_DEVICE SfftFit begin_fit(const lw_sfft_recovery &r, const SfftLook &look)
@@ -386,7 +387,7 @@ LW_DEVICE SfftFit begin_fit(const lw_sfft_recovery &r, const SfftLook &look)
     return fit;
 }
 
-/* (A* A x) of one line. */
+/* Return (A* A x) for one line. */
 LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, int64_t line, const double2 *x)
 {
     const auto &held = shared_of_block().scratch.row;
@@ -406,8 +407,8 @@ LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, con
     return {sum.x + r.diagonal[line] * x[line].x, sum.y + r.diagonal[line] * x[line].y};
 }
 
-/* Call step(line) for all lines, by SFFT_ROW_LANES threads each; of a warp that works at all, all do. Returns the sum of what
- * they return, each line once. */
+/* Call step(line) for all lines, by SFFT_ROW_LANES threads each; all lanes of a working warp take part. Return the sum of the
+ * results, counting each line once. */
 template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
 {
     const int64_t rounded = ((int64_t)n_lines * SFFT_ROW_LANES + 31) / 32 * 32;
@@ -421,17 +422,17 @@ template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
     return sum;
 }
 
-/* |residue|^2, and the product of the residue and its image. */
+/* Return |residue|^2, and the product of the residue with its image. */
 LW_DEVICE double2 products_of(double2 residue, double2 image)
 {
     return {energy_of(residue), residue.x * image.x + residue.y * image.y};
 }
 
-/* Part `by` of b added to a. */
+/* a + by b */
 LW_DEVICE double2 with_part(double2 a, double by, double2 b) { return {a.x + by * b.x, a.y + by * b.y}; }
 
-/* One step: the last direction enters the next by `turn`, and amplitudes go on along it by `length`. image_image: where each thread
- * has one line, the image of the last image. */
+/* One step of the fit. The next direction is the residue plus `turn` times the last direction; amplitudes move along it by
+ * `length`. image_image: the image of the last image, if each thread has one line. */
 LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, double2 *amplitude, int step,
                         double turn, double length, double2 image_image)
 {
@@ -458,7 +459,7 @@ LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const S
     }), r.control->partial[(step + 1) % 2]);
 }
 
-/* Fit all amplitudes to a tenth of the deviation that noise gives them; returns the steps. */
+/* Fit all amplitudes to a tenth of the deviation that noise causes; return the number of steps. */
 LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
 {
     const SfftFit fit = begin_fit(r, look);
@@ -473,7 +474,8 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, in
     double before = 0, length = 0;
     int step = 0;
     for (; step < LW_SFFT_FIT_STEPS; ++step) {
-        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* under way while the image is made */
+        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* loads in flight while the image is
+                                                                                        computed */
         const double2 image_image =
             fit.has_one && fit.has_work ? apply_row(r, look, fit, fit.line, r.image[step % 2]) : double2{0, 0};
         const double2 products = combine_partials<SfftSum>(given);
@@ -491,7 +493,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, in
 
 /* ---- the rest -------------------------------------------------------------------------------------------------------- */
 
-/* The measured values, in fixed point. */
+/* Reset the rest to the measured values, in fixed point. */
 LW_ONCE void reset_rest(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &last = stage_at(look.check);
@@ -522,7 +524,7 @@ LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, const SfftLook &look, i
     }
 }
 
-/* Of this thread's buckets of the stages that locate; returns the sum of all their shifts. */
+/* Store the energies of this thread's buckets in the locating stages; return their sum over all shifts. */
 LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int check)
 {
     double all = 0;
@@ -540,7 +542,7 @@ LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int check)
     return all;
 }
 
-/* Whether that energy is less than any line must have. */
+/* Return whether the energy is less than any line must have. */
 LW_DEVICE bool has_no_line(double all, int check, double noise)
 {
     bool has_none = true;
@@ -549,8 +551,8 @@ LW_DEVICE bool has_no_line(double all, int check, double noise)
     return has_none;
 }
 
-/* Whether no stage can show more noise than `least` if the energy `all` is left in all together: half of the buckets have the
- * median at least. Little more than twice, since the median is known to a part in 256. */
+/* Return whether no stage can show more noise than `least`, if the energy of all stages together is `all`. Half of a stage's
+ * buckets have at least the median, so the median is at most 2 all per bucket; 2.02 allows for its error of a part in 256. */
 LW_DEVICE bool has_least_noise(double all, int check, double least)
 {
     bool is_least = true;
@@ -562,7 +564,7 @@ LW_DEVICE bool has_least_noise(double all, int check, double least)
     return is_least;
 }
 
-/* The noise of what is left, and whether that is all; where the energy alone tells both, no quantile is looked for. */
+/* Measure the noise of the rest, and whether the rest holds no line. If the energy alone shows both, the quantile is skipped. */
 LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check, SfftProgress &progress)
 {
     team_give<SfftSum>({measure_energies(r, check), 0}, r.control->partial[3]);
@@ -580,7 +582,7 @@ LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check, SfftProgress &
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
 
-/* From lines, traced, and the rest that they leave to fitted amplitudes; the rest is then as measured. */
+/* Fit amplitudes to the traced lines and the rest that these leave. Afterwards the rest is reset to the measured values. */
 LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     set_up_fit(r, look);
@@ -591,7 +593,7 @@ LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, Sfft
     progress.n_steps += fit_amplitudes(r, look, progress.lines, progress.noise);
 }
 
-/* The least energy of this thread's lines in all stages; each block goes through all lines. Not a number, if one has none. */
+/* Return the least energy, over all stages, among this thread's lines; NaN if a line has NaN. Each block goes through all lines. */
 LW_DEVICE double weakest_line(const lw_sfft_recovery &r, int lines)
 {
     const int n_lines = r.control->n_lines;
@@ -604,8 +606,8 @@ LW_DEVICE double weakest_line(const lw_sfft_recovery &r, int lines)
     return least;
 }
 
-/* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to
- * be subtracted from the rest, which is then as measured. That there are none, each block sees for itself. */
+/* Remove lines that the fit has shown to be none; return whether there were any. If so, the rest is as measured: the other lines
+ * must be traced again and subtracted. Each block itself sees whether there are none, without a barrier of the team. */
 LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, double weakest, SfftProgress &progress)
 {
     const double least = LW_SFFT_SIGNIFICANCE * progress.noise * stage_at(0).window_energy;
@@ -623,14 +625,14 @@ LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, doub
     reset_rest(r, look);
     progress.lines = 1 - progress.lines;
     const int n_dropped = r.control->n_dropped;
-    SfftTeam::sync();           /* all know the old number */
+    SfftTeam::sync();           /* all threads know the old number */
     if (SfftTeam::is_leader())
         r.control->n_lines = n_lines - n_dropped;
     SfftTeam::sync();
     return true;
 }
 
-/* Sort what was found, fit all amplitudes and take out what turns out to be no line; after that, once more. */
+/* Sort the lines, fit all amplitudes, and remove what proves to be no line; if any was removed, fit once more. */
 LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     arrange_lines(r, look, progress.lines);
@@ -640,7 +642,7 @@ LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftPr
             trace_lines(r, look, progress.lines);
             SfftTeam::sync();
         }
-        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest has to be made first */
+        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest must be computed first */
             if (i == 1)
                 fit_to_rest(r, look, progress);
             subtract_lines(r, look, progress.lines);

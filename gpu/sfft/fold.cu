@@ -1,8 +1,10 @@
-/* fold.cu - samples to rows of B sums: window and fold.
+/* fold.cu - multiplies samples by the window and folds them to rows of B sums.
  *
- * A thread makes one sum: bucket b of one plane. Its samples, about 5 (2 h + 1 over B), lie anywhere in a signal on
- * the device and are asked for at once; neighbouring threads share nothing but the taps, which are read in order.
- * Indices advance by B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
+ * One thread makes one sum: bucket b of one plane. It has about 5 samples (2 h + 1 over B), scattered over the signal on the
+ * device, so it issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose
+ * reads are coalesced. Indices advance by B sigma modulo n, so a thread needs only
+ * two modular products, for the first index and the step. Grid: (buckets / THREADS,
+ * planes). */
 #include "gpu/device/stored.cuh"
 #include "gpu/sfft/launch.h"
 #include "gpu/sfft/number.cuh"
@@ -11,7 +13,7 @@ namespace {
 
 constexpr int THREADS = 128;
 
-/* Samples of a signal on the device, of one plane, from tap i on in steps of B. */
+/* Samples of one plane, read from a signal on the device, from tap i on in steps of B. */
 template <class Real, bool IS_COMPLEX> struct Signal {
     const void *samples;
     lw_sfft_device_control *control;
@@ -48,7 +50,7 @@ template <class Real, bool IS_COMPLEX> struct Signal {
     }
 };
 
-/* Samples that the host has gathered: a row is contiguous. */
+/* Samples of one plane that the host has gathered; they are contiguous. */
 struct Rows {
     const double2 *samples;
 
@@ -74,8 +76,8 @@ struct Rows {
 template <class Source> __global__ void __launch_bounds__(THREADS)
 fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_control *control)
 {
-    constexpr int LOADS = 6;            /* in flight */
-    wait_for_predecessor();             /* of which there is none: lets the next kernel start early */
+    constexpr int LOADS = 6;            /* loads in flight per thread */
+    wait_for_predecessor();             /* never waits: the call lets the next kernel start early */
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b == 0 && blockIdx.y == 0) {
         control->arrivals = 0;
@@ -87,7 +89,7 @@ fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_
     const int plane = (int)blockIdx.y, d = plane % range.n_shifts;
     const lw_sfft_device_stage &stage = range.stages[range.first_stage + plane / range.n_shifts];
     const int64_t n_buckets = range.n_buckets, half = stage.half;
-    int64_t i = b - (unsigned)(half + b) / (unsigned)n_buckets * n_buckets;     /* the first tap of this bucket, >= -half */
+    int64_t i = b - (unsigned)(half + b) / (unsigned)n_buckets * n_buckets;     /* first tap of this bucket, >= -half */
     const double *const taps = stage.taps + half;
     auto walk = source.begin(stage, d, i);
     double2 sum = {0, 0};

@@ -1,7 +1,7 @@
-/* launch.h - the sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
+/* launch.h - data of the sparse transform on the device, and the launchers of its kernels. C and CUDA C.
  *
- * Everything is normalised: what is measured is scaled by a power of two that brings the largest bucket to about 1, so
- * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order. */
+ * All data is normalised: a power of two scales the measured values so that the largest bucket is about 1. Squares then stay in
+ * range, and sums fit into 64-bit fixed point, which makes them independent of their order. */
 #pragma once
 
 #include "base/linkage.h"
@@ -11,7 +11,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-/* A stage (sfft/stage.h), with what the kernels need at hand. */
+/* A stage (sfft/stage.h), with derived values that the kernels need. */
 struct lw_sfft_device_stage {
     int64_t n, n_buckets;
     double inverse_n, inverse_n_buckets, inverse_n_shifts;
@@ -20,105 +20,106 @@ struct lw_sfft_device_stage {
     int64_t shift[LW_SFFT_SHIFTS];
     double inverse_shift[LW_SFFT_SHIFTS];           /* 1 / shift; 0 where the shift is 0 */
     int n_shifts, first_plane;
-    int window;                 /* number of its window: the attempt */
-    int64_t first_bucket;       /* of the stage, among the buckets of all stages, */
-    int64_t first_value;        /* among those of all planes, */
-    int64_t first_sample;       /* and its samples among the rows of all planes */
+    int window;                 /* number of its window, which is the attempt's */
+    int64_t first_bucket;       /* its first bucket among the buckets of all stages */
+    int64_t first_value;        /* its first value among the values of all planes */
+    int64_t first_sample;       /* its first sample among the rows of all planes */
     double window_energy;
-    double least, spread;       /* energy that a line must have in all its shifts together, and that noise may leave besides
-                                 * a part of all: for noise of variance 1 per sample */
-    double noise_per_energy;    /* variance of white noise per sample whose bucket energies have the median 1 */
+    double least, spread;       /* for noise of variance 1 per sample: energy that a line must have in all its shifts together,
+                                   and energy that noise may leave beside a fraction of all */
+    double noise_per_energy;    /* variance per sample of white noise whose bucket energies have the median 1 */
     const double *taps;         /* [2 half + 1], g[i] at i + half */
     const double *response;     /* as in struct lw_sfft_window */
 };
 
-/* Where the samples are: a signal on the device, or rows of samples gathered by the host. */
+/* A signal on the device: the alternative to rows of samples that the host has gathered. */
 struct lw_sfft_device_signal {
     struct lw_type type;        /* float32 or float64 */
     const void *samples;        /* [n], on the device */
 };
 
-/* Some stages, one after another. */
+/* The stages of one attempt, which are consecutive. */
 struct lw_sfft_device_range {
-    const struct lw_sfft_device_stage *stages;      /* of all attempts, on the device */
+    const struct lw_sfft_device_stage *stages;      /* stages of all attempts, on the device */
     int n_planes;
     int first_stage, end_stage;
-    int n_shifts;               /* of each stage but the last, which checks and has one */
-    int64_t n_buckets;          /* of each stage of the range */
-    int64_t first_value;        /* of its planes, which stand one after another */
+    int n_shifts;               /* shifts of each stage, except the last, which checks and has one */
+    int64_t n_buckets;          /* buckets of each stage of the range */
+    int64_t first_value;        /* start of its planes, which are consecutive */
     const double2 *roots;       /* [n_buckets] exp(-2 pi i k / B), on the device */
-    int has_clusters;           /* of 8 blocks, for the transform */
+    int has_clusters;           /* the device has clusters of 8 blocks, for the transform */
 };
 
-/* What recovery takes and gives, beside the buckets. */
+/* Results of recovery, beside the lines. */
 struct lw_sfft_device_result {
     int64_t n_lines, n_found;
     struct lw_sfft_figures figures;
-    unsigned long long not_finite;          /* samples of a signal on the device, since the last result */
-    int n_rounds, n_steps;                  /* how long it took: of peeling, of the fits */
+    unsigned long long not_finite;          /* samples of a signal on the device that are not finite, since the last result */
+    int n_rounds, n_steps;                  /* rounds of peeling, steps of the fits */
 };
 
-/* What one bucket was found to hold. */
+/* The line that one bucket was found to hold. */
 struct lw_sfft_device_candidate {
     double2 amplitude;
     int64_t frequency;
-    unsigned long long claim;   /* the least claim of a frequency wins */
-    int64_t slot;               /* of its frequency in the table */
-    int64_t level;              /* the tolerance that it needs */
+    unsigned long long claim;   /* among the claims of a frequency, the least wins */
+    int64_t slot;               /* slot of its frequency in the table */
+    int64_t level;              /* index of the strictest tolerance that admits it */
 };
 
 #define LW_SFFT_DEVICE_ROW 16           /* neighbours of a line in one stage */
-#define LW_SFFT_DEVICE_CLUSTER 16       /* most blocks of a cluster, */
-#define LW_SFFT_DEVICE_BLOCKS 128       /* and of a grid that works together */
-#define LW_SFFT_DEVICE_THREADS 512      /* of a block of recovery */
+#define LW_SFFT_DEVICE_CLUSTER 16       /* most blocks of a cluster */
+#define LW_SFFT_DEVICE_BLOCKS 128       /* most blocks of a grid that works together */
+#define LW_SFFT_DEVICE_THREADS 512      /* threads of a block of recovery */
 
-/* Shared by all threads of recovery. */
+/* State that all threads of recovery share. */
 struct lw_sfft_device_control {
-    unsigned long long largest;             /* of all buckets measured, as bits of a double */
+    unsigned long long largest;             /* largest part of all measured buckets, as bits of a double */
     unsigned long long not_finite;
-    unsigned arrivals;                      /* at the barriers of a grid; the fold begins anew */
+    unsigned arrivals;                      /* count at the barriers of a grid; the fold resets it */
     int n_lines, n_keys;                    /* n_keys: frequencies in the table, without mirror images */
     int n_of_level[2][4];                   /* candidates of this round, and of the next or the last */
     int n_dropped;
     double noise[LW_SFFT_STAGES];
-    double2 partial[4][LW_SFFT_DEVICE_BLOCKS];      /* of sums over the team, by block */
+    double2 partial[4][LW_SFFT_DEVICE_BLOCKS];      /* partial sums over the team, one per block */
     float energy[2][LW_SFFT_DEVICE_BLOCKS];
 };
 
-/* All memory that recovery works in, on the device. n_buckets: of all stages; n_values: of all planes. */
+/* All device memory of recovery. n_buckets counts all stages, n_values all planes. */
 struct lw_sfft_recovery {
     const struct lw_sfft_device_stage *stages;
     int64_t n, sparsity;
-    double min_magnitude, tolerance;        /* tolerance: of the windows */
+    double min_magnitude, tolerance;        /* tolerance: tolerance of the windows */
     int is_real;
-    int64_t capacity;                       /* lines */
-    int table_bits;                         /* the table has 2^table_bits slots: what the attempt at hand needs */
+    int64_t capacity;                       /* room for lines */
+    int table_bits;                         /* the table has 2^table_bits slots, as many as the current attempt needs */
 
     const double2 *values;                  /* [n_values] measured */
-    long long *rest;                        /* [n_values][2] less what has been found; fixed point */
+    long long *rest;                        /* [n_values][2] measured values less the lines found; fixed point */
     float *energies;                        /* [n_buckets] mean over shifts of |rest|^2 */
-    struct lw_sfft_device_candidate *candidates;    /* each block has a part of its own, as long as it has buckets */
+    struct lw_sfft_device_candidate *candidates;    /* each block has its own part, as long as its number of buckets */
 
     unsigned long long *key;                /* [slots] frequency + 1; 0 is free */
-    unsigned long long *claim;              /* [slots] least of the claims, later rounds first */
-    int *line;                              /* [slots] -1: none yet */
+    unsigned long long *claim;              /* [slots] least of the claims; later rounds are lower */
+    int *line;                              /* [slots] number of the line; -1: none yet */
 
-    int64_t *frequency[2];                  /* [capacity] lines, and room to sort them */
+    int64_t *frequency[2];                  /* [capacity] lines, and space to sort them */
     double2 *amplitude[2];
     int *keep;                              /* [capacity] */
 
-    /* Of the stages up to that which checks, and their planes; a line's values stand together. */
-    int *bucket;                            /* [capacity][stages] nearest */
-    double *gain;                           /* [capacity][stages][3] of the left neighbour, it, the right one */
+    /* The next arrays cover the stages up to the one that checks, and their planes; the values of a line are adjacent. */
+    int *bucket;                            /* [capacity][stages] nearest bucket */
+    double *gain;                           /* [capacity][stages][3] gains of the left neighbour, the bucket, the right one */
     double2 *phase;                         /* [capacity][planes] */
     int *head;                              /* [n_buckets] first line of a bucket; -1: none */
     int *next;                              /* [capacity][stages] */
 
-    int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] that share buckets with one; -1: none */
-    double2 *row_value;                     /* likewise: their products over the planes of the stage */
-    double *diagonal;                       /* [capacity] energy that a line of amplitude 1 has in all stages */
-    double2 *residue;                       /* [capacity], of the normal equations A x = y, as all that follow */
-    double2 *image[2];                      /* A residue, of this step and the last */
+    int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] lines that share buckets with the line;
+                                               -1: none */
+    double2 *row_value;                     /* likewise: products with these lines over the stage's planes */
+    double *diagonal;                       /* [capacity] energy of a line of amplitude 1 in all stages */
+    double2 *residue;                       /* [capacity], of the normal equations A x = y, like the following */
+    double2 *image[2];                      /* A residue, for this step and the last */
     double2 *direction, *direction_image, *direction_image_image;       /* d, A d, A A d */
 
     struct lw_sfft_device_control *control;
@@ -128,36 +129,35 @@ struct lw_sfft_recovery {
 
 LW_C_BEGIN
 
-/** values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n], for the planes of a range. Samples
- * that are not finite count as zero.
- * @param rows        samples as the host collected them, (re, im), at stage.first_sample; NULL: take `signal`
- * control->arrivals is set to 0, and of the first range, control->largest.
- * @param control  the number of such samples is added to not_finite */
+/** Set values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n] for the planes of a range. Samples that are
+ * not finite count as zero. Resets control->arrivals, and control->largest with the first range.
+ * @param rows     samples gathered by the host, (re, im), at stage.first_sample; NULL: read `signal`
+ * @param control  not_finite is raised by the number of samples that are not finite */
 cudaError_t lw_sfft_fold(const struct lw_sfft_device_range *range, const struct lw_sfft_device_signal *signal,
                          const double2 *rows, double2 *values, struct lw_sfft_device_control *control, cudaStream_t stream);
 
-/** Whether lw_sfft_transform has a kernel for B: 2^a or 3 2^a, in shared memory. */
+/** Return whether lw_sfft_transform has a kernel for B: 2^a or 3 2^a, in shared memory. */
 int lw_sfft_transform_fits(int64_t n_buckets, int shared_bytes);
 
-/** Forward transforms of the planes of a range, in place, and the largest |re| or |im| of all, as bits of a double; largest is
- * raised to it. */
+/** Transform the planes of a range forward, in place. *largest is raised to the largest |re| or |im| of all, as bits of a
+ * double. */
 cudaError_t lw_sfft_transform(const struct lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
                               cudaStream_t stream);
 
-/** Only the latter, where cuFFT transforms. */
+/** Only raise *largest, for planes that cuFFT has transformed. */
 cudaError_t lw_sfft_largest(const struct lw_sfft_device_range *range, const double2 *values, unsigned long long *largest,
                             cudaStream_t stream);
 
-/* How lw_sfft_recovery_run works on a device. */
+/* How lw_sfft_recovery_run uses a device. */
 struct lw_sfft_recovery_shape {
-    int cluster_blocks;         /* that work together: a cluster where there are such, else one; */
-    int grid_blocks;            /* where there is more to do, a grid; 0: none larger is possible */
-    int most_windows;           /* whose responses find room in a block's shared memory */
+    int cluster_blocks;         /* blocks for small work: the largest possible cluster; 1 without clusters */
+    int grid_blocks;            /* blocks for larger work: a grid; 0: no larger grid is possible */
+    int most_windows;           /* windows whose responses fit into a block's shared memory */
 };
 struct lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessors, int shared_bytes);
 
-/** lw_sfft_recover with all stages before `check`, and that one to check: to result and lines, both on the device.
- * @param n_buckets  of all stages before `check` */
+/** Do lw_sfft_recover with all stages before `check`, and that stage as the check. Result and lines stay on the device.
+ * @param n_buckets  buckets of all stages before `check` */
 cudaError_t lw_sfft_recovery_run(const struct lw_sfft_recovery *recovery, int check, int64_t n_buckets,
                                  const struct lw_sfft_recovery_shape *shape, cudaStream_t stream);
 

@@ -1,15 +1,16 @@
-/* noise.cuh - the noise, from quantiles of the bucket energies: lines fill part of the buckets only.
+/* noise.cuh - estimates the noise from quantiles of the bucket energies: lines fill only part of the buckets.
  *
- * One block a stage: the value of a rank, by its bits from the top (energies are not negative, so that floats have the
- * order of their bits), eight at a time. After two digits it is known to a part in 256, which is better than a quantile
- * tells the noise. */
+ * One block takes one stage, and finds the value of a rank digit by digit, eight bits at a time from the top. (Energies are not
+ * negative, so floats order like their bits.) Two digits give the value to a part in 256, which is more exact than the relation of
+ * quantile and noise. */
 #pragma once
 
 #include "gpu/sfft/stage.cuh"
 
 #include "sfft/rules.h"
 
-/* The digit at which `rank` falls within a histogram of 256, and the rank left within it. By all threads of a warp. */
+/* Find the digit at which `rank` falls within a histogram of 256, and the rank left within that digit. All threads of a warp take
+ * part. */
 LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
 {
     constexpr int EACH = 8;
@@ -17,7 +18,7 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
     unsigned sum = 0;
     for (int i = 0; i < EACH; ++i)
         sum += histogram[lane * EACH + i];
-    unsigned up_to = sum;       /* the lane's bins included */
+    unsigned up_to = sum;       /* running sum, this lane's bins included */
     for (int distance = 1; distance < 32; distance *= 2) {
         const unsigned below = __shfl_sync(0xffffffffu, up_to, lane >= distance ? lane - distance : 0);
         up_to += lane >= distance ? below : 0;
@@ -36,7 +37,7 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
     }
 }
 
-/* About the value at place `rank` of the sorted x. By all threads of a block. */
+/* Return about the value at place `rank` of the sorted x. All threads of a block take part. */
 LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 {
     constexpr int DIGITS = 2, LOWEST = 31 - 8 * DIGITS;     /* bits not looked at; the sign is 0 */
@@ -63,7 +64,7 @@ LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
     return __int_as_float((int)(bits | 1u << (LOWEST - 1)));
 }
 
-/* To control->noise, of the stages that locate, from the energies as last measured. */
+/* Set control->noise of the locating stages, from the energies last measured. */
 LW_DEVICE void estimate_noise(const lw_sfft_recovery &r, int check, double quantile)
 {
     for (int s = SfftTeam::block(); s < check; s += SfftTeam::blocks()) {
@@ -78,7 +79,7 @@ LW_DEVICE void estimate_noise(const lw_sfft_recovery &r, int check, double quant
     }
 }
 
-/* Per sample, of the stage that says least, after estimate_noise and a barrier. */
+/* Return the noise per sample: the least over the stages. Call it after estimate_noise and a barrier. */
 LW_DEVICE double noise_estimated(const lw_sfft_recovery &r, int check, double least)
 {
     double noise = INFINITY;

@@ -1,11 +1,11 @@
-/* number.cuh - whole numbers modulo the length of a signal, as src/sfft/number.h, for device code; and energies. */
+/* number.cuh - device code for integers modulo the signal length, as in src/sfft/number.h, and for energies. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
 
 #include <cstdint>
 
-/* a b mod n for 0 <= a, b < n <= 2^48; inverse = 1.0 / n. The quotient may be wrong by one. */
+/* a b mod n for 0 <= a, b < n <= 2^48; inverse = 1.0 / n. The quotient may be off by one, which is corrected. */
 LW_DEVICE int64_t mod_multiply(int64_t a, int64_t b, int64_t n, double inverse)
 {
     const int64_t quotient = (int64_t)((double)a * (double)b * inverse);
@@ -15,14 +15,14 @@ LW_DEVICE int64_t mod_multiply(int64_t a, int64_t b, int64_t n, double inverse)
     return rest >= n ? rest - n : rest;
 }
 
-/* a + b mod n for 0 <= a, b < n */
+/* (a + b) mod n for 0 <= a, b < n */
 LW_DEVICE int64_t mod_add(int64_t a, int64_t b, int64_t n)
 {
     const int64_t sum = a + b;
     return sum >= n ? sum - n : sum;
 }
 
-/* -n < a < n, reduced to 0 .. n-1 */
+/* Reduce -n < a < n to 0 .. n-1. */
 LW_DEVICE int64_t mod_wrap(int64_t a, int64_t n) { return a < 0 ? a + n : a; }
 
 /* exp(2 pi i turns / n) for 0 <= turns < n */

@@ -1,19 +1,19 @@
-/* peel.cuh - peeling: tell the line that a bucket holds, if it holds just one, and take it out of all stages;
- * round after round, all buckets of all stages at a time.
+/* peel.cuh - peeling: if a bucket holds just one line, find that line and subtract it from all stages. Each round treats all
+ * buckets of all stages at once.
  *
- * A round looks into every bucket: eight threads, a shift each, tell whether there may be one line and which it is; where there
- * are more buckets than that, a thread for each first sorts out those that cannot be. A line is noted as a candidate, and if
- * several stages see the same line, that goes to the purest of the buckets, by a claim in the table of frequencies. A barrier later
- * what was found is subtracted: each block takes its own candidates, a thread for each line and plane. Which tolerance a round goes
- * by is decided between the two: the strictest that finds anything. All sums are in fixed point and all choices by value, so that
- * the order of threads does not matter. */
+ * A round has two halves, with a barrier between them. First it looks into every bucket: eight threads, one per shift, decide
+ * whether the bucket may hold one line, and find that line. If there are more buckets than groups of eight, one thread per bucket
+ * first discards those that cannot. A line becomes a candidate. If several stages see the same line, the purest bucket gets it, by
+ * a claim in the table of frequencies. After the barrier each block subtracts its own candidates, one thread per line and plane.
+ * The strictest tolerance that yields any candidate applies; it is chosen between the halves. Sums are in fixed point and choices
+ * depend on values only, so the order of threads does not matter. */
 #pragma once
 
 #include "gpu/sfft/noise.cuh"
 
 /* ---- the table of frequencies ---------------------------------------------------------------------------------------- */
 
-/* A frequency that has asked for a slot: what was there before is under way. */
+/* The first probe of the table for a frequency. `before`: the slot's previous key, whose load may still be in flight. */
 struct SfftProbe {
     unsigned long long key, before;
     unsigned slot;
@@ -26,8 +26,7 @@ LW_DEVICE SfftProbe table_ask(const lw_sfft_recovery &r, int64_t frequency)
     return {key, atomicCAS(&r.key[slot], 0ull, key), slot};
 }
 
-/* The slot that it gets, a new one if need be; there are always free ones (gpu/sfft/memory.c). Whether it is new goes to
- * `is_new`. */
+/* Return the slot of a probe's frequency, a new one if need be (is_new). A free slot always exists (gpu/sfft/memory.c). */
 LW_DEVICE int table_slot(const lw_sfft_recovery &r, SfftProbe probe, bool *is_new)
 {
     const unsigned mask = (1u << r.table_bits) - 1;
@@ -56,14 +55,14 @@ LW_ONCE void table_clear(const lw_sfft_recovery &r)
 
 /* ---- one bucket ------------------------------------------------------------------------------------------------------ */
 
-/* What the round goes by. */
+/* The parameters of a round. */
 struct SfftRound {
-    int number;                 /* of all rounds so far */
-    int check;                  /* the first stage that is not looked at */
+    int number;                 /* number among all rounds so far */
+    int check;                  /* number of the stage that checks, which is not searched */
     double noise;               /* per sample */
-    int most_level;             /* loosest tolerance that is of interest */
-    int half;                   /* which of the counters in control */
-    int64_t part;               /* candidates that a block may have */
+    int most_level;             /* loosest tolerance that counts */
+    int half;                   /* index of the counters in control */
+    int64_t part;               /* room for a block's candidates */
 };
 
 LW_DEVICE double tolerance_of(int level)
@@ -83,14 +82,14 @@ struct SfftSums {
     LW_DEVICE void add(double2 u)
     {
         const double energy = energy_of(u);
-        const float lifted = fmaxf((float)energy, 1e-37f);      /* whose root may be taken by its inverse */
+        const float lifted = fmaxf((float)energy, 1e-37f);      /* kept above 0, as the root is taken by its inverse */
         energies += energy;
         magnitudes += lifted * rsqrtf(lifted);
     }
 };
 
-/* Whether bucket b may hold one line. A line has the same magnitude in all shifts, and no amplitude leaves less than the spread of
- * the magnitudes. */
+/* Return whether bucket b may hold one line. A line has the same magnitude in all shifts; so whatever its amplitude, the rest is
+ * at least the spread of the magnitudes. */
 LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, SfftSums sums)
 {
     if (r.is_real && 2 * b > stage.n_buckets)
@@ -104,11 +103,11 @@ LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, co
 
 constexpr int SFFT_LANES = 8;
 
-/* Bucket b of stage s, as the threads that look at it have it. */
+/* Bucket b of stage s, as seen by the SFFT_LANES threads that examine it. */
 struct SfftSight {
     int s;
     int64_t b;
-    double2 held;               /* the rest in it of the shift that has this thread's number; 0: there is none */
+    double2 held;               /* the rest in the bucket for the shift with this thread's number; 0: no such shift */
 
     LW_DEVICE double2 at(const lw_sfft_recovery &r, int d) const
     {
@@ -122,7 +121,7 @@ LW_DEVICE SfftSight sight_of(const lw_sfft_recovery &r, int s, int64_t b)
     return {s, b, lane < stage_at(s).n_shifts ? rest_at(r, value_of(stage_at(s), lane, b)) : double2{0, 0}};
 }
 
-/* All threads of a warp take part. */
+/* Sum over the shifts. All threads of a warp take part. */
 LW_DEVICE SfftSums sums_of(const lw_sfft_recovery &r, const SfftSight &sight)
 {
     SfftSums sums = {0, 0};
@@ -132,16 +131,16 @@ LW_DEVICE SfftSums sums_of(const lw_sfft_recovery &r, const SfftSight &sight)
     return {all.x, all.y};
 }
 
-/* An angle as a fraction of 2^32 turns: sums and multiples are modulo 1 by themselves. */
+/* An angle in units of 2^-32 turns: sums and multiples wrap around at whole turns. */
 LW_DEVICE unsigned turns_of(double2 u)
 {
     constexpr float per_radian = 683565275.576431588f;          /* 2^32 / (2 pi) */
     return (unsigned)__float2ll_rn(atan2f((float)u.y, (float)u.x) * per_radian);
 }
 
-/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over
- * each shift to a part of a turn of that shift. Phases need a part in 100 of a turn only; the exact frequency follows
- * by rounding. */
+/* Return the permuted frequency of the only line in the bucket. The bucket gives it to half a bucket; the phase gained over each
+ * shift refines it to a fraction of a turn of that shift. Phases need an accuracy of only 1/100 turn; rounding then gives the
+ * exact frequency. */
 LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftSight &sight)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -166,8 +165,8 @@ LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftSight &sight)
     return whole == stage.n ? 0 : whole;
 }
 
-/* Sum over shifts of u times the conjugate phase of a line there; single precision is enough, since the line's amplitude is
- * fitted later and what is left of it now, seen in the next round. */
+/* Return the sum over shifts of u times the line's conjugate phase. Single precision suffices: amplitudes are fitted later, and
+ * the next round sees what is left now. */
 LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftSight &sight, int64_t permuted)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -184,7 +183,7 @@ LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftSight &sig
     return warp_combine<SfftSum>(sum, SFFT_LANES);
 }
 
-/* A line and its mirror image in a real signal go by the lower of the two; at 0 and n / 2 they are one, and real. */
+/* In a real signal a line and its mirror image share the lower frequency; at 0 and n / 2 they coincide, and are real. */
 LW_DEVICE int64_t canonical(const lw_sfft_recovery &r, int64_t frequency)
 {
     return r.is_real && 2 * frequency > r.n ? r.n - frequency : frequency;
@@ -197,8 +196,8 @@ LW_DEVICE double2 canonical_amplitude(const lw_sfft_recovery &r, int64_t frequen
     return {amplitude.x, is_alone ? 0 : is_mirror ? -amplitude.y : amplitude.y};
 }
 
-/* Claim the line of the slot that `probe` gets; `part_left` of the energy in bucket number `index` of all buckets is not the
- * line's. */
+/* Claim the line for the slot of `probe`. part_left: fraction of the energy in the bucket that is not the line's. index: number of
+ * the bucket among all buckets. */
 LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, const SfftProbe &probe, double2 amplitude,
                      int level, double part_left)
 {
@@ -214,8 +213,7 @@ LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int inde
     atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
-/* Look closer at a bucket of the energy `total` over all shifts. Threads of a warp that have nothing to look at (is_idle) take
- * part. */
+/* Examine a bucket; `total` is its energy over all shifts. Idle threads of a warp (is_idle) take part, without effect. */
 LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftSight &sight, double total, bool is_idle)
 {
     const SfftStage &stage = stage_at(sight.s);
@@ -225,7 +223,7 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
     const SfftPlace place = place_of_permuted(stage, permuted);
     if (is_idle || SfftTeam::lane() % SFFT_LANES != 0 || explained < round.noise * stage.least ||
         left > tolerance_of(round.most_level) * total + spread || place.bucket != sight.b)
-        return;                 /* a line of another bucket belongs to a neighbour, which sees it better */
+        return;                 /* the line belongs to a neighbouring bucket, which sees it better */
     const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, stage.inverse_n);
     const SfftProbe probe = table_ask(r, canonical(r, frequency));
     int level = 0;
@@ -238,10 +236,10 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
 
 /* ---- all buckets ----------------------------------------------------------------------------------------------------- */
 
-/* Buckets of the stages before `check`. */
+/* Number of buckets in the stages before `check`. */
 LW_DEVICE int64_t count_buckets(int check) { return stage_at(check - 1).first_bucket + stage_at(check - 1).n_buckets; }
 
-/* The stage that bucket number `index` of all buckets belongs to; one from `s` on. */
+/* Return the stage of bucket number `index`, searching from stage `s` on. */
 LW_DEVICE int stage_of(int64_t index, int s)
 {
     while (index >= stage_at(s).first_bucket + stage_at(s).n_buckets)
@@ -249,7 +247,7 @@ LW_DEVICE int stage_of(int64_t index, int s)
     return s;
 }
 
-/* Those `count` that the block has seen, spread over the warps. */
+/* Examine the `count` buckets that the block has noted, spread over its warps. */
 LW_DEVICE void examine_all(const lw_sfft_recovery &r, const SfftRound &round, int count)
 {
     const int *const seen = shared_of_block().scratch.peel.seen;
@@ -261,7 +259,7 @@ LW_DEVICE void examine_all(const lw_sfft_recovery &r, const SfftRound &round, in
     }
 }
 
-/* Look into all buckets at a time, by SFFT_LANES threads each; returns this thread's part of the energy of stage 0. */
+/* Look into all buckets at once, SFFT_LANES threads each. Return this thread's part of the energy of stage 0. */
 LW_DEVICE float look_at_once(const lw_sfft_recovery &r, const SfftRound &round)
 {
     const int64_t index = SfftTeam::first() / SFFT_LANES, count = count_buckets(round.check);
@@ -282,7 +280,7 @@ LW_DEVICE float look_at_once(const lw_sfft_recovery &r, const SfftRound &round)
     return keeps && s == 0 ? mean : 0;
 }
 
-/* Look into so many buckets that each thread takes one, and the block those that may hold a line. */
+/* Look into all buckets in turns: each thread tests one bucket, then the block examines those that may hold a line. */
 LW_DEVICE float look_in_turn(const lw_sfft_recovery &r, const SfftRound &round)
 {
     SfftShared &shared = shared_of_block();
@@ -316,7 +314,7 @@ LW_DEVICE float look_in_turn(const lw_sfft_recovery &r, const SfftRound &round)
     return energy;
 }
 
-/* Look into all buckets; their energies are kept, and the sum of those of stage 0 goes to control->energy. */
+/* Look into all buckets. Their energies are stored; the sum of those of stage 0 goes to control->energy. */
 LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
 {
     const bool are_few = count_buckets(round.check) * SFFT_LANES <= SfftTeam::step();
@@ -325,7 +323,7 @@ LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
     energy_pass(r.control->energy[round.half]);
 }
 
-/* What the block has found, for all to know: by its first threads, when the others are done. */
+/* Add the block's counts to those of the team. The first threads do it when the others have finished. */
 LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 {
     int *const mine = shared_of_block().n_of_level, &n_new = shared_of_block().n_new;
@@ -342,7 +340,7 @@ LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 
 /* ---- taking lines out ------------------------------------------------------------------------------------------------ */
 
-/* Add to a line's amplitude; one thread for each line. */
+/* Add an amplitude to the line of a slot; one thread per line. */
 LW_DEVICE void note(const lw_sfft_recovery &r, int64_t slot, int64_t frequency, double2 amplitude, int lines)
 {
     int line = r.line[slot];
@@ -378,8 +376,8 @@ LW_DEVICE void subtract_line(const lw_sfft_recovery &r, int plane, int64_t frequ
                            scaled(value, response(stage, place.distance - k)));
 }
 
-/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. They go to the last
- * threads, which note them while the first ones subtract. */
+/* Return this thread's candidate among the SFFT_TRIED of the block from `first` on; level LW_SFFT_TOLERANCES: none. The last
+ * threads get them, and note them while the first threads subtract. */
 LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, const SfftRound &round, int first)
 {
     lw_sfft_device_candidate found = {};
@@ -390,15 +388,14 @@ LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, cons
     return found;
 }
 
-/* Whether no other candidate of its frequency is purer, after all have claimed theirs. */
+/* Return whether the candidate is the purest of its frequency. All claims must have been made. */
 LW_DEVICE bool is_purest(const lw_sfft_recovery &r, const lw_sfft_device_candidate &found)
 {
     return found.level < LW_SFFT_TOLERANCES && r.claim[found.slot] == found.claim;
 }
 
-/* Subtract the block's candidates of the round up to a level from the planes of all stages, that which checks included.
- * `found`: this thread's of the first ones, and whether it `is_first` of its frequency; `lines`: which of the two arrays holds the
- * lines. */
+/* Subtract the block's candidates up to a level from the planes of all stages, including the one that checks. `found`: this
+ * thread's first candidate; is_first: it is the purest of its frequency; `lines`: index of the array that holds the lines. */
 LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, lw_sfft_device_candidate found, bool is_first,
                               int level, int lines)
 {
@@ -437,7 +434,7 @@ LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round,
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------------- */
 
-/* The least level from `step` on that finds anything; LW_SFFT_TOLERANCES: none does. */
+/* Return the least level from `step` on that has candidates; LW_SFFT_TOLERANCES: none has. */
 LW_DEVICE int choose_level(const lw_sfft_device_control &control, int half, int step)
 {
     int found = 0, chosen = LW_SFFT_TOLERANCES;
@@ -455,20 +452,20 @@ LW_DEVICE void clear_counters(lw_sfft_device_control &control, int half)
         control.n_of_level[half][level] = 0;
 }
 
-/* Frequencies of lines that there is room for: the mirror images of a real signal's come on top. */
+/* Room for frequencies; the mirror images of a real signal's lines come on top. */
 LW_DEVICE int most_frequencies(const lw_sfft_recovery &r) { return (int)(r.is_real ? r.capacity / 2 : r.capacity); }
 
-/* What goes on from look to look; every thread has the same. */
+/* State from look to look, the same in every thread. */
 struct SfftProgress {
     double noise, least_noise;
-    bool is_exhausted;          /* what is left has not the energy of one line */
+    bool is_exhausted;          /* the rest has less energy than one line */
     int n_rounds, n_steps, n_looks;
-    int lines;                  /* which of the two arrays holds the lines */
+    int lines;                  /* index of the array that holds the lines */
 };
 
-/* Peel until nothing more comes out; whether lines were found. At first (is_blind) as if there were no noise, with the
- * strictest tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. The counters
- * are clear before; afterwards, they are when lines are traced. */
+/* Peel until no more lines come out; return whether there were any. A first pass (is_blind) assumes no noise and uses the
+ * strictest tolerance: where all buckets are full, as with a comb, quiet buckets do not show the noise. The counters must be
+ * clear; tracing the lines clears them again. */
 LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
 {
     const int64_t part = (count_buckets(check) + SfftTeam::step() - 1) / SfftTeam::step() * SfftTeam::THREADS;
@@ -489,7 +486,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         give_counts(r, round);
         const lw_sfft_device_candidate found = own_candidate(r, round, 0);
         SfftTeam::sync();
-        const bool is_first = is_purest(r, found);      /* asked for together with what decides how to go on */
+        const bool is_first = is_purest(r, found);      /* loaded together with the values that decide how to go on */
         const float now = energy_take(r.control->energy[half]);
         const int level = choose_level(*r.control, half, step + (has_changed && now > 0.99f * before));
         const int n_keys = r.control->n_keys;
@@ -505,7 +502,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         if (has_changed)
             subtract_round(r, round, found, is_first, level, progress.lines);
         else
-            sees_noise = true;  /* from the next round on */
+            sees_noise = true;  /* from now on */
         step = has_changed ? max(step, level) : 1;
         any = any || has_changed;
         before = now;

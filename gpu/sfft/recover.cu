@@ -1,10 +1,9 @@
-/* recover.cu - lines from buckets in one kernel: peel, fit, look again, check, choose, all by the blocks of one team
- * (gpu/sfft/team.cuh).
+/* recover.cu - recovers lines from buckets in one kernel: peel, fit, look again, check, choose. The blocks of one team
+ * (gpu/sfft/team.cuh) do it all.
  *
- * What there is to do is little (half a megabyte of buckets for a thousand lines) and made of some twenty-five steps that
- * each wait for the last: a barrier of a team takes a fraction of what a launch does, and lets the data decide how many
- * there are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in order
- * already. */
+ * The work is small (half a megabyte of buckets for a thousand lines), but has about twenty-five steps that wait for each other. A
+ * barrier of the team takes a fraction of a launch, and lets the data decide the number of steps. The first step scales the
+ * measured buckets; the last one chooses the strongest lines, which are already sorted. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/fit.cuh"
 
@@ -12,14 +11,14 @@ namespace {
 
 /* ---- start ----------------------------------------------------------------------------------------------------------- */
 
-/* The power of two that brings a number between 1/2 and 1; 0: it is 0 or no number, and nothing can be found. */
+/* The power of two that scales a number to between 1/2 and 1; 0 if the number is 0 or not finite, when nothing can be found. */
 LW_DEVICE double scale_for(unsigned long long bits)
 {
     const int exponent = (int)(bits >> 52) - 1022;
     return bits == 0 || exponent > 1020 || exponent < -1000 ? 0 : __longlong_as_double((long long)(1023 - exponent) << 52);
 }
 
-/* What never changes, into shared memory: level-one cache is empty after each barrier of the team. */
+/* Copy constant data to shared memory: a barrier of the team empties the L1 cache. */
 LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
 {
     SfftShared &shared = shared_of_block();
@@ -56,7 +55,7 @@ LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
     __syncthreads();
 }
 
-/* Returns the mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
+/* Begin; return the mean |x|^2 per sample, from the energies of the check stage. Over random permutations its window weighs all
  * frequencies alike. */
 LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
@@ -78,11 +77,11 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a line may be reported. */
+/* Tells whether a line may be reported. */
 struct SfftReported {
     const int64_t *frequency;
     const double2 *amplitude;
-    double least;               /* energy */
+    double least;               /* least energy of a reported line */
     int64_t n;
     int is_real;
 
@@ -92,8 +91,8 @@ struct SfftReported {
     }
 };
 
-/* Keep the strongest, at most `sparsity`; of equal ones the lower frequencies. Their |X|^2 and -1 of the others go to
- * r.residue, which is free. */
+/* Mark the strongest lines to keep, at most `sparsity`; among equals the lower frequencies. r.residue, free by now, takes their
+ * |X|^2, and -1 for the others. */
 LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_reported)
 {
     const int n_lines = r.control->n_lines;
@@ -112,8 +111,7 @@ LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_re
     SfftTeam::sync();
 }
 
-/* Energy of a line that is not reported, per sample; of a real signal's mirror images none is, but they go with the
- * others. */
+/* Energy per sample of a line that is not reported. A mirror image counts with its line, not by itself. */
 LW_DEVICE double energy_left_out(const SfftReported &lines, int64_t j)
 {
     const int64_t frequency = lines.frequency[j];
@@ -122,7 +120,7 @@ LW_DEVICE double energy_left_out(const SfftReported &lines, int64_t j)
     return is_mirror ? 0 : (has_mirror ? 2 : 1) * energy_of(lines.amplitude[j]);
 }
 
-/* Energy in this thread's buckets of the stage that checks, and the most in one. */
+/* Energy in this thread's buckets of the check stage, and the largest of one bucket. */
 LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
 {
     double2 mine = {0, 0};
@@ -133,7 +131,7 @@ LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
     return mine;
 }
 
-/* Those kept, in order of frequency; the energy of the others, if there are such, goes to partial[0]. */
+/* Write the kept lines in order of frequency; the energy of the others, if any, goes to partial[0]. */
 template <class IsKept>
 LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftReported &lines, SfftKept kept,
                             IsKept is_kept)
@@ -151,7 +149,7 @@ LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, con
     team_give<SfftSum>({left_out, 0}, r.control->partial[0]);
 }
 
-/* By the first warp of the team. */
+/* Write the result. The first warp of the team does it. */
 LW_DEVICE void give_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftProgress &progress, double power,
                            int64_t n_found)
 {
@@ -213,7 +211,7 @@ recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
     progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / stage_at(0).window_energy;
     for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
         fit_lines(r, look, progress);
-    if (progress.n_looks == 0) {        /* no line: all buckets tell the noise, not only the quiet ones that peel goes by */
+    if (progress.n_looks == 0) {        /* no line: all buckets show the noise, not only the quiet ones that peel uses */
         estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
         SfftTeam::sync();
         progress.noise = noise_estimated(r, check, progress.least_noise);
@@ -226,8 +224,8 @@ int shared_bytes(int n_windows)
     return (int)(sizeof(SfftShared) + (size_t)n_windows * LW_SFFT_RESPONSE_SIZE * sizeof(double));
 }
 
-/* A launch of one team: a cluster, or (beyond its size) a grid of which all blocks run at a time. It starts while the
- * kernel before it ends. */
+/* Launch one team: a cluster or, beyond its size, a grid whose blocks are all resident. It starts while the previous kernel
+ * ends. */
 Launch launch_of(int n_blocks, int n_windows, cudaStream_t stream)
 {
     const bool is_cluster = n_blocks <= LW_SFFT_DEVICE_CLUSTER;
@@ -235,7 +233,7 @@ Launch launch_of(int n_blocks, int n_windows, cudaStream_t stream)
             has_dependents(), !is_cluster};
 }
 
-/* Blocks of the largest cluster that is possible; 1: none is. */
+/* Blocks of the largest possible cluster; 1: none is possible. */
 int cluster_blocks(int most_windows)
 {
     cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
@@ -246,11 +244,11 @@ int cluster_blocks(int most_windows)
         if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0)
             return blocks;
     }
-    cudaGetLastError();         /* none of the sizes is possible: not an error */
+    cudaGetLastError();         /* no size is possible, which is not an error */
     return 1;
 }
 
-/* Blocks of the largest grid that can run at a time, a power of two; 0: no more than of a cluster. */
+/* Blocks of the largest grid that can be resident, a power of two; 0: it is no larger than a cluster. */
 int grid_blocks(int n_multiprocessors, int most_windows)
 {
     int of_each = 0;
@@ -263,11 +261,11 @@ int grid_blocks(int n_multiprocessors, int most_windows)
     return blocks > LW_SFFT_DEVICE_CLUSTER ? blocks : 0;
 }
 
-/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. A grid that leaves some
- * multiprocessors to the transforms of the planes begins beside these. */
+/* Choose the number of blocks. A cluster's barriers are faster, but a grid's blocks have less work between barriers. A grid that
+ * leaves some multiprocessors to the transforms of the planes can start beside them. */
 int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
 {
-    constexpr int MOST_OF_BLOCK = 128;          /* buckets */
+    constexpr int MOST_OF_BLOCK = 128;          /* buckets per block */
     const bool is_large = n_buckets > shape->cluster_blocks * (int64_t)MOST_OF_BLOCK;
     if (!is_large || shape->grid_blocks == 0)
         return shape->cluster_blocks;

@@ -15,10 +15,10 @@ struct solver_cuda {
     struct lw_sfft_recovery_shape shape;
     void *device, *pinned;                          /* the two allocations that hold everything below */
     struct lw_sfft_memory memory;
-    struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* as on the device */
-    struct lw_cuda_fft fft[LW_SFFT_ATTEMPTS];       /* open where the own kernel does not do it */
-    void *fft_work;                                 /* for the largest of them */
-    double2 *staging;                               /* [samples of the largest stage] pinned, on their way */
+    struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* copy of the stages on the device */
+    struct lw_cuda_fft fft[LW_SFFT_ATTEMPTS];       /* open for attempts that our own kernel cannot transform */
+    void *fft_work;                                 /* work memory of the largest of these plans */
+    double2 *staging;                               /* [samples of the largest stage] pinned, on their way to the device */
     struct lw_sfft_device_result *result;           /* pinned */
     struct lw_sfft_line *lines;                     /* [sparsity] pinned */
 };
@@ -32,7 +32,7 @@ static int n_planes_of(const struct lw_sfft_plan *plan, int attempt)
     return plan->attempts[attempt].n_stages * plan->attempts[attempt].n_shifts + 1;
 }
 
-/* What cuFFT works in, for the attempts that it transforms. */
+/* Work memory of cuFFT for the attempts that it transforms. */
 static int64_t fft_work_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
 {
     int64_t most = 0;

@@ -1,9 +1,11 @@
-/* solver.h - the sparse transform on a GPU: the cuda engine's solver, and its steps for a signal that is on the device.
+/* solver.h - the sparse transform on a GPU: the CUDA engine's solver, and its steps for a signal that is on the device.
  *
  *     rows gathered by the host --H2D--+
  *     or a signal on the device -------+--> fold -> transform -> recover -> lines, on the device --D2H--> host
  *
- * Three kernels an attempt, all on the caller's stream: they can be captured into a graph. */
+ * fold.cu makes windowed sums of samples, transform.cu turns them into buckets, and recover.cu finds lines by peeling (peel.cuh)
+ * and fitting (fit.cuh). These three kernels make an attempt. All run on the caller's stream, so they can be captured into a
+ * graph. dense.h has the dense transform, published/ that of the papers. */
 #pragma once
 
 #include "base/linkage.h"
@@ -16,16 +18,16 @@ LW_C_BEGIN
 /** Solvers borrow the engine for their life. */
 extern const struct lw_sparse_ops lw_cuda_sparse_ops;
 
-/** Enqueue an attempt, after those before it.
- * @param signal  on the device, float32 or float64, borrowed until the work is done; NULL: the samples loaded */
+/** Enqueue an attempt; earlier attempts must have been enqueued before.
+ * @param signal  on the device, float32 or float64, borrowed until the work is done; NULL: the samples that were loaded */
 int lw_cuda_sfft_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
                          cudaStream_t stream, struct lw_error *err);
 
-/** Copy what an attempt found to the host, and judge it; waits for the stream. */
+/** Copy an attempt's lines to the host, and judge them. Waits for the stream. */
 int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
                        struct lw_error *err);
 
-/** Details of the attempt last fetched: rounds and steps taken. */
+/** Return the details of the last attempt fetched: rounds and steps taken. */
 const struct lw_sfft_device_result *lw_cuda_sfft_details(const struct lw_sfft_solver *solver);
 
 LW_C_END

@@ -1,4 +1,4 @@
-/* stage.cuh - where lines appear in the buckets of a stage, as src/sfft/stage.c, for device code; fixed point. */
+/* stage.cuh - device code for where lines appear in the buckets of a stage, as in src/sfft/stage.c; fixed-point numbers. */
 #pragma once
 
 #include "gpu/sfft/number.cuh"
@@ -6,7 +6,7 @@
 
 using SfftStage = lw_sfft_device_stage;
 
-/* 1 in fixed point: the largest bucket is below 1, and there is room for 2^13 of them. */
+/* 1 in fixed point. The largest bucket is below 1, so sums of 2^13 of them have room. */
 constexpr double SFFT_ONE = 1125899906842624.0;     /* 2^50 */
 
 LW_DEVICE long long to_fixed(double x) { return __double2ll_rn(x * SFFT_ONE); }
@@ -26,9 +26,9 @@ LW_DEVICE double response(const SfftStage &stage, double u)
 }
 
 struct SfftPlace {
-    int64_t permuted;           /* f' */
-    int bucket;                 /* the nearest */
-    double distance;            /* from its centre, in buckets */
+    int64_t permuted;           /* permuted frequency f' */
+    int bucket;                 /* nearest bucket */
+    double distance;            /* distance from the bucket's centre, in buckets */
 };
 
 LW_DEVICE SfftPlace place_of_permuted(const SfftStage &stage, int64_t permuted)
@@ -59,7 +59,7 @@ LW_DEVICE int wrapped(int bucket, int n_buckets)
     return bucket < 0 ? bucket + n_buckets : bucket >= n_buckets ? bucket - n_buckets : bucket;
 }
 
-/* Bucket b of plane d, in the rest's values. */
+/* Index of bucket b of plane d among the values. */
 LW_DEVICE int64_t value_of(const SfftStage &stage, int d, int64_t b)
 {
     return stage.first_value + d * stage.n_buckets + b;
@@ -87,7 +87,7 @@ template <class Take> LW_DEVICE void for_shifts(const lw_sfft_recovery &r, const
     }
 }
 
-/* The order in which threads come does not matter. */
+/* Fixed-point subtraction: the result does not depend on the order of threads. */
 LW_DEVICE void subtract_from_rest(const lw_sfft_recovery &r, int64_t value, double2 x)
 {
     atomicAdd((unsigned long long *)r.rest + 2 * value, (unsigned long long)-to_fixed(x.x));

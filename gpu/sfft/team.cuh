@@ -1,6 +1,6 @@
-/* team.cuh - the threads that recover lines together: the blocks of one cluster; of a whole grid, where there is more
- * to do than a cluster can; or one block, where a device has neither. Work is dealt out warp by warp over the blocks, so that
- * little work uses many multiprocessors. */
+/* team.cuh - the team of threads that recovers lines: the blocks of one cluster; a whole grid for work beyond a cluster's size; or
+ * one block on devices without either. Work is dealt out to blocks warp by warp, so that little work still uses many
+ * multiprocessors. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -8,27 +8,28 @@
 
 #include "sfft/rules.h"
 
-/* Of what stands in many places, one copy: the whole kernel runs through once, and waits for its instructions. */
+/* Compile one copy of a function that is called from many places: the kernel runs through its code once, and waits for
+ * instructions. */
 #define LW_ONCE __device__ __noinline__
 
-/* Candidates of a block that are tried at a time, and what of them may be taken out: a line and its mirror image. */
+/* Candidates of a block that are tried at a time; lines that these may yield, with mirror images. */
 #define SFFT_TRIED 256
 #define SFFT_TAKEN (2 * SFFT_TRIED)
 
-/* To sort lines: intervals of the spectrum, and the most lines that a block has room for. */
+/* Sizes for sorting lines: intervals of the spectrum, and the most lines that a block can sort. */
 #define SFFT_INTERVALS 4096
 #define SFFT_SORTED 8192
-#define SFFT_FEW 2048           /* that may be compared each with each, */
-#define SFFT_COMPARED 64        /* so many by a thread, in less time */
+#define SFFT_FEW 2048           /* most lines that are compared each with each */
+#define SFFT_COMPARED 64        /* most comparisons per thread for which that is faster */
 
-/* Of the rows of the normal equations, what a thread has room for: all of its share of a line's row in three stages. */
+/* A thread holds its share of a line's row of the normal equations for three stages. */
 #define SFFT_ROW_LANES 8        /* threads of a line */
 #define SFFT_HELD (3 * LW_SFFT_DEVICE_ROW / SFFT_ROW_LANES)
 
-/* Scratch of one step at a time. */
+/* Scratch memory, used by one step at a time. */
 union SfftScratch {
     struct {
-        int seen[LW_SFFT_DEVICE_THREADS];           /* buckets to look at closer */
+        int seen[LW_SFFT_DEVICE_THREADS];           /* buckets to examine */
         int64_t frequency[SFFT_TAKEN];
         double2 amplitude[SFFT_TAKEN];
     } peel;
@@ -43,20 +44,20 @@ union SfftScratch {
     } row;
 };
 
-/* A block's own memory. It is dynamic: there is one for each block of a team where kernels are emulated, too. */
+/* A block's shared memory. It is dynamic, so that emulated kernels have one per block of a team, too. */
 struct SfftShared {
     double2 of_warp[LW_SFFT_DEVICE_THREADS / 32];
     unsigned count_of_warp[LW_SFFT_DEVICE_THREADS / 32];
     float energy_of_warp[LW_SFFT_DEVICE_THREADS / 32];
-    unsigned histogram[2][256], digit, rest;        /* of a selection */
-    unsigned *arrivals, expected;                   /* at the barriers of a grid */
-    int n_seen[2], n_taken[2];                      /* in turn: one is cleared while the other counts */
-    int n_candidates, n_of_level[LW_SFFT_TOLERANCES], n_new;        /* of this block and round; new frequencies */
-    int most_shifts;                                /* of the stages that locate */
+    unsigned histogram[2][256], digit, rest;        /* work of a selection */
+    unsigned *arrivals, expected;                   /* barriers of a grid: counter, and the count to wait for */
+    int n_seen[2], n_taken[2];                      /* two of each: one is cleared while the other counts */
+    int n_candidates, n_of_level[LW_SFFT_TOLERANCES], n_new;        /* counts of this block and round; new frequencies */
+    int most_shifts;                                /* largest number of shifts of the locating stages */
     SfftScratch scratch;
-    lw_sfft_device_stage stages[LW_SFFT_STAGES];    /* up to that which checks; a copy */
+    lw_sfft_device_stage stages[LW_SFFT_STAGES];    /* copy of the stages up to the one that checks */
     unsigned char stage_of_plane[LW_SFFT_PLANES];
-};                              /* behind it, a copy of the responses of some windows, [LW_SFFT_RESPONSE_SIZE] each */
+};                              /* behind it: copies of the responses of some windows, [LW_SFFT_RESPONSE_SIZE] each */
 
 LW_DEVICE SfftShared &shared_of_block()
 {
@@ -77,7 +78,7 @@ struct SfftTeam {
     LW_DEVICE static int64_t step() { return (int64_t)blocks() * THREADS; }
     LW_DEVICE static bool is_leader() { return block() == 0 && threadIdx.x == 0; }
 
-    /* All have written what they had to, for all to read. */
+    /* Barrier of the team: afterwards all threads see what the others have written. */
     LW_DEVICE static void sync()
     {
         if (blocks() == 1)
@@ -94,7 +95,7 @@ struct SfftTeam {
 struct SfftSum {
     LW_DEVICE static double of(double a, double b) { return a + b; }
 };
-struct SfftLargest {        /* of numbers >= 0; not a number, once there is one */
+struct SfftLargest {        /* largest of numbers >= 0; NaN if any is NaN */
     LW_DEVICE static double of(double a, double b) { return b <= a || isnan(a) ? a : b; }
 };
 
@@ -103,15 +104,15 @@ template <class Operation> LW_DEVICE double2 combined(double2 a, double2 b)
     return {Operation::of(a.x, b.x), Operation::of(a.y, b.y)};
 }
 
-/* The sum of the first, the largest of the second. */
+/* Combines the first numbers by their sum, the second ones by their largest. */
 struct SfftSumAndLargest {};
 template <> LW_DEVICE double2 combined<SfftSumAndLargest>(double2 a, double2 b)
 {
     return {SfftSum::of(a.x, b.x), SfftLargest::of(a.y, b.y)};
 }
 
-/* Over the threads of a warp, or of each `count` of them, a power of two. All get the same: sums do not depend on the order of
- * two. */
+/* Combine over a warp, or over each `count` threads of it, a power of two. All get the same bits: a sum of two does not depend on
+ * their order. */
 template <class Operation> LW_DEVICE double2 warp_combine(double2 mine, int count = 32)
 {
 #pragma unroll
@@ -122,19 +123,19 @@ template <class Operation> LW_DEVICE double2 warp_combine(double2 mine, int coun
     return mine;
 }
 
-/* Over the threads of a block, in a fixed order; every thread gets it. */
+/* Combine over a block in a fixed order; every thread gets the result. */
 template <class Operation> LW_ONCE double2 block_combine(double2 mine)
 {
     double2 *const of_warp = shared_of_block().of_warp;
     mine = warp_combine<Operation>(mine);
-    __syncthreads();            /* what was there last has been read */
+    __syncthreads();            /* all threads have read the previous contents */
     if (SfftTeam::lane() == 0)
         of_warp[SfftTeam::warp()] = mine;
     __syncthreads();
     return warp_combine<Operation>(of_warp[SfftTeam::lane() % SfftTeam::WARPS], SfftTeam::WARPS);
 }
 
-/* Two numbers over the team in two steps, with SfftTeam::sync between them; `partial` is not used otherwise meanwhile. */
+/* Combine two numbers over the team: team_give, SfftTeam::sync, team_take. Nobody else may use `partial` meanwhile. */
 template <class Operation> LW_DEVICE void team_give(double2 mine, double2 *partial)
 {
     const double2 of_block = block_combine<Operation>(mine);
@@ -142,7 +143,7 @@ template <class Operation> LW_DEVICE void team_give(double2 mine, double2 *parti
         partial[SfftTeam::block()] = of_block;
 }
 
-/* What a thread takes of them, which are all >= 0 or summed: 0 beyond the last block. */
+/* A thread's share of the partial results, 0 beyond the last block (neutral: results are >= 0, or are summed). */
 struct SfftPartials {
     static constexpr int COUNT = LW_SFFT_DEVICE_BLOCKS / 32;
     double2 of[COUNT];
@@ -171,8 +172,8 @@ template <class Operation> LW_ONCE double2 team_take(const double2 *partial)
     return combine_partials<Operation>(load_partials(partial));
 }
 
-/* The same for one number that only decides how to go on, in single precision; no barrier of the block but those around what
- * happens between the three steps. */
+/* The same for one number that only decides how to go on, in single precision: energy_give, a barrier of the block, energy_pass,
+ * SfftTeam::sync, energy_take. The steps have no barriers of their own. */
 template <int COUNT> LW_DEVICE float warp_sum(float mine)
 {
 #pragma unroll
@@ -207,7 +208,7 @@ LW_DEVICE float energy_take(const float *partial)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------- */
 
-/* Places for those threads of a warp that want one, from a counter on; in any order. All threads of the warp call it. */
+/* Return places, counted from `counter` on, to the threads of a warp that want one, in any order. All its threads call this. */
 LW_DEVICE int take_place(bool is_wanted, int *counter)
 {
     const unsigned wanted = __ballot_sync(0xffffffffu, is_wanted);
@@ -217,7 +218,7 @@ LW_DEVICE int take_place(bool is_wanted, int *counter)
     return __shfl_sync(0xffffffffu, first, 0) + __popc(wanted & ((1u << SfftTeam::lane()) - 1));
 }
 
-/* Sum over the threads of a block before this one; `all` of them goes there. */
+/* Return the sum over the threads of a block before this one; *all becomes the sum over all. */
 LW_ONCE unsigned count_before_thread(unsigned mine, unsigned *all)
 {
     unsigned *const of_warp = shared_of_block().count_of_warp;
@@ -227,7 +228,7 @@ LW_ONCE unsigned count_before_thread(unsigned mine, unsigned *all)
         const unsigned below = __shfl_sync(0xffffffffu, up_to, SfftTeam::lane() >= distance ? SfftTeam::lane() - distance : 0);
         up_to += SfftTeam::lane() >= distance ? below : 0;
     }
-    __syncthreads();            /* what was there last has been read */
+    __syncthreads();            /* all threads have read the previous contents */
     if (SfftTeam::lane() == 31)
         of_warp[SfftTeam::warp()] = up_to;
     __syncthreads();
@@ -240,7 +241,7 @@ LW_ONCE unsigned count_before_thread(unsigned mine, unsigned *all)
     return before + up_to - mine;
 }
 
-/* The block's piece of `count` items. */
+/* The block's share of `count` items. */
 struct SfftPiece {
     int begin, end;
 };
@@ -251,7 +252,7 @@ LW_DEVICE SfftPiece piece_of(int count)
     return {begin, min(begin + piece, count)};
 }
 
-/* How many items are kept: before the block's piece, and of all. Each block counts for itself. */
+/* Numbers of items kept: before the block's share, and of all. Each block counts for itself. */
 struct SfftKept {
     int before, all;
 };
@@ -269,7 +270,7 @@ template <class IsKept> LW_DEVICE SfftKept count_kept(int count, IsKept is_kept)
     return {(int)kept.x, (int)kept.y};
 }
 
-/* Call place(item, number) for all items of the block's piece that are kept, numbered in order from `number` on. */
+/* Call place(item, number) for all kept items of the block's share; numbers ascend from `number` on. */
 template <class IsKept, class Place> LW_DEVICE void pack(int count, int number, IsKept is_kept, Place place)
 {
     const SfftPiece piece = piece_of(count);
@@ -284,8 +285,8 @@ template <class IsKept, class Place> LW_DEVICE void pack(int count, int number, 
     }
 }
 
-/* For each of `count` items, how many of `count` others `is_before` (item, other) holds; a warp takes an item.
- * `found` (item, number) is called by all its lanes. */
+/* Call found(item, number) for each of `count` items, number being how many others satisfy is_before(item, other). A warp takes an
+ * item, and all its lanes make the call. */
 template <class IsBefore, class Found> LW_DEVICE void count_before(int count, IsBefore is_before, Found found)
 {
     for (int64_t i = SfftTeam::first(); i < count * 32ll; i += SfftTeam::step()) {

@@ -1,5 +1,5 @@
-/* transform.cu - the sparse transform's planes (transform.cuh), one block a plane; long planes take the blocks of a cluster, where
- * there are such. */
+/* transform.cu - transforms the planes of the sparse transform (transform.cuh): one block per plane, or a cluster for a long
+ * plane. */
 #include "gpu/sfft/transform.cuh"
 
 #include "gpu/device/launch.cuh"
@@ -7,7 +7,7 @@
 
 namespace {
 
-/* Raise *largest to the block's largest value; those of doubles >= 0 have the order of their bits. */
+/* Raise *largest to the warp's largest value; doubles >= 0 order like their bits. */
 LW_DEVICE void raise_largest(double mine, unsigned long long *largest)
 {
 #pragma unroll
@@ -21,7 +21,7 @@ LW_DEVICE double larger_part(double2 x) { return fmax(fabs(x.x), fabs(x.y)); }
 
 constexpr int MOST_OF_PART = 256;       /* threads of a block that transforms a part of a plane */
 
-/* Threads beyond B / E, which fill the last warp, only take part in barriers and in finding the largest. */
+/* Threads beyond B / E, which fill up the last warp, only take part in barriers and in the search for the largest. */
 template <int E, int MOST_THREADS> __global__ void __launch_bounds__(MOST_THREADS)
 transform(lw_sfft_device_range range, double2 *values, unsigned long long *largest, bool has_room)
 {
@@ -77,7 +77,7 @@ find_largest(lw_sfft_device_range range, const double2 *values, unsigned long lo
     raise_largest(most, largest);
 }
 
-/* Points a thread; 0: no kernel for that length. */
+/* Points per thread; 0: no kernel for this length. */
 int points_of(int64_t n_buckets)
 {
     const int64_t odd = n_buckets % 3 == 0 ? n_buckets / 3 : n_buckets;
@@ -89,14 +89,14 @@ int points_of(int64_t n_buckets)
 template <int E, int MOST_THREADS>
 cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
-    constexpr int LEAST_SHARED = 99 << 10;      /* that a block may have anywhere */
+    constexpr int LEAST_SHARED = 99 << 10;      /* shared bytes that every device gives a block */
     const bool has_room = 2 * transform_bytes(range->n_buckets) <= LEAST_SHARED;
     const int bytes = transform_bytes(range->n_buckets) * (has_room ? 2 : 1), threads = (int)(range->n_buckets / E);
     const Launch launch = {dim3((unsigned)range->n_planes), threads < 32 ? 32 : threads, bytes, stream, 1, has_dependents()};
     return allow_and_launch(launch, transform<E, MOST_THREADS>, *range, values, largest, has_room);
 }
 
-/* Whether planes are long enough to be divided, and come out in whole warps. */
+/* Return whether planes are long enough to be divided, and divide into whole warps. */
 template <int E, int PARTS> bool has_parts(const lw_sfft_device_range *range)
 {
     const int64_t threads = range->n_buckets / PARTS / E;
@@ -111,7 +111,7 @@ cudaError_t launch_parts(const lw_sfft_device_range *range, double2 *values, uns
     return allow_and_launch(launch, transform_parts<E, PARTS>, *range, values, largest);
 }
 
-/* Few threads may have the registers that two radix-8 or radix-4 butterflies ask for. */
+/* A limit of 512 threads leaves each the registers that two radix-8 or radix-4 butterflies need. */
 template <int E, int PARTS>
 cudaError_t launch(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {

@@ -1,13 +1,11 @@
-/* transform.cuh - transforms of B points in shared memory, B = 2^a or 3 2^a, double precision, by the threads of a block, or by the
- * blocks of a cluster.
+/* transform.cuh - transforms of B points in shared memory, B = 2^a or 3 2^a, in double precision, by one block or by a cluster.
  *
- * A thread holds E points, 8 or (where B has the factor 3) 12, and there are B / E threads. A pass of radix R does E / R
- * butterflies a thread and writes in the order that makes the last pass come out sorted (Stockham): all read, barrier, all
- * write, barrier, so one buffer is enough. An element of padding after every 8 keeps the strided writes of the first pass
- * free of bank conflicts. The roots of unity are copied to shared memory too where there is room: each pass would wait for
- * others of them.
+ * Each of B / E threads holds E points: 8, or 12 if 3 divides B. In a pass of radix R a thread makes E / R butterflies and writes
+ * in the order that leaves the last pass sorted (Stockham). All threads read, barrier, all write, barrier: so one buffer suffices.
+ * One element of padding after every 8 keeps the strided writes of the first pass free of bank conflicts. The roots of unity are
+ * copied to shared memory where there is room: each pass needs others, and would wait for global memory.
  *
- * Of a cluster, block c of P transforms the points c, c + P, ..., and the P transforms are combined through global memory. */
+ * In a cluster of P blocks, block c transforms the points c, c + P, ...; the P transforms are combined through global memory. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -38,14 +36,13 @@ template <int R> LW_DEVICE void butterfly_of(double2 (&v)[R])
 struct Plane {
     int n;                      /* B */
     double2 *shared;
-    const double2 *roots;       /* exp(-2 pi i k / B); padded where they are in shared memory */
+    const double2 *roots;       /* exp(-2 pi i k / B); padded if in shared memory */
     bool is_padded;
 
     LW_DEVICE double2 root(int k) const { return roots[is_padded ? padded(k) : k]; }
 };
 
-/* One pass after `done` points of each have been transformed. Before: the points are in shared memory, for all to see.
- * */
+/* One pass of radix R, after passes whose radices have the product `done`. All threads must see the points in shared memory. */
 template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
 {
     constexpr int COUNT = E / R;
@@ -55,7 +52,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
     for (int q = 0; q < COUNT; ++q) {
         if (t >= threads)
             break;
-        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* of 8 points, all is a power of two */
+        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* with E = 8 all lengths are powers of two */
         const int step = p.n / (done * R) * k;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
@@ -95,18 +92,18 @@ template <int E> LW_DEVICE void passes(const Plane &p)
         pass<E, 2>(p, done);
 }
 
-/* A plane that the blocks of a cluster transform, and the roots of unity, not all of which need stand side by side. */
+/* A plane that the blocks of a cluster transform, and its roots of unity. */
 struct Shared {
     const double2 *from;
-    double2 *between, *to;      /* what is combined; between may be `from` */
+    double2 *between, *to;      /* intermediate results and the final ones; `between` may be `from` */
     int n_buckets;
-    const double2 *inner, *outer;           /* exp(-2 pi i k P / B) at inner[k inner_step], exp(-2 pi i c k / B) at outer[k
-                                               outer_step], */
-    int inner_step, outer_step;             /* k < B / P, of block c */
+    const double2 *inner, *outer;           /* exp(-2 pi i k P / B) at inner[k inner_step]; exp(-2 pi i c k / B) at outer[k
+                                               outer_step] for block c */
+    int inner_step, outer_step;             /* steps for k < B / P */
 };
 
-/* Part c of a plane, once the kernel before has ended, forward; keep(k, X[k]) is called for each result by one thread of the
- * cluster.
+/* Transform part c of a plane forward, once the previous kernel has ended. One thread of the cluster calls keep(k, X[k]) for each
+ * result.
  *
  * X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y[k]) exp(-2 pi i c q / P), Y the transform of block c. */
 template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shared &plane, int c, double2 *points, Keep keep)
@@ -125,7 +122,7 @@ template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shar
     for (int e = 0; e < E; ++e)
         points[padded(t + e * threads)] = plane.from[(t + e * threads) * PARTS + c];
     if (plane.from == plane.between)
-        cluster_barrier();      /* all blocks have their points */
+        cluster_barrier();      /* all blocks have read their points */
     else
         __syncthreads();
     passes<E>(p);
@@ -149,5 +146,5 @@ template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shar
     }
 }
 
-/* Of a block that has n_buckets points, or a part of a plane, with the roots beside them. */
+/* Shared bytes for n_points points; the roots take as many again. */
 static inline int transform_bytes(int64_t n_points) { return (int)(n_points + n_points / 8) * (int)sizeof(double2); }
