@@ -1,5 +1,4 @@
-/* bands.cu - launchers and tables of the three passes of large tiles, and the kernel's spectrum in the order in which the column
- * pass reads it. */
+/* bands.cu - launchers and tables of the three passes of large tiles, and the kernel's spectrum in the column pass's order. */
 #include "gpu/conv2d/bands.cuh"
 
 #include "base/integers.h"

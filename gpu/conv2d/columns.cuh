@@ -50,8 +50,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     LW_DEVICE static constexpr int split_step(int m) { return (m % P * E * E + T * (m / P)) * WIDTH; }
     LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
 
-    /* Transform the E x E points of group r; this thread is number `lane` of the group. `then` is called after this thread's last
-     * read of shared memory. */
+    /* Transform the E x E points of group r; this thread is its number `lane`. `then` follows the thread's last shared read. */
     template <class Then> LW_DEVICE void square_in(C (&v)[E], C *group, int lane, Then then) const
     {
         dft<E, false>(v, (const C *)nullptr);
@@ -148,8 +147,7 @@ LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, in
     }
 }
 
-/* Start to copy the spectrum to shared memory while points are transformed. Each thread copies exactly the 16-byte words that it
- * reads later. */
+/* Start to copy the spectrum to shared memory during a transform. A thread copies the 16-byte words that it reads later. */
 template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, unsigned char *memory)
 {
     const float4 *const from = (const float4 *)spectrum + threadIdx.x;
@@ -159,8 +157,7 @@ template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, 
         copy_async(to + i * F::THREADS, from + i * F::THREADS);
 }
 
-/* Block (x, y) takes transform x of the batch and the columns from WIDTH y on: blocks that run at the same time share the spectrum
- * in L2. */
+/* Block (x, y) takes transform x and the columns from WIDTH y on: blocks that run together share the spectrum in L2. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_columns(const BandArgs a)
 {
     using Real = typename F::Real;

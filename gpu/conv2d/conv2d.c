@@ -193,8 +193,7 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
     return lw_cuda_check(lw_conv2d_find(&search, from->stream), "looking for crossings", err);
 }
 
-/* Convert the outputs to the result's type. With a search or thinning, keep only the block's own rows, and every D-th row and
- * column. */
+/* Convert the outputs to the result's type; a search or thinning keeps only own rows, and every D-th row and column. */
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                           struct lw_error *err)
 {

@@ -149,8 +149,7 @@ int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, const struct lw_
 cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                     const double *taps, void *setup, void *bank, cudaStream_t stream);
 
-/** Convolve by transforms first .. first + n - 1 of a block. Transforms are numbered from top to bottom, then across, then from
- * image to image. */
+/** Convolve by transforms first .. first + n - 1 of a block, numbered from top to bottom, then across, then by image. */
 cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *bank, int64_t first, int n, void *work, cudaStream_t stream);
 
@@ -200,8 +199,7 @@ struct lw_conv2d_search {
     unsigned long long *n_rows;     /* device: counts on when the table is full */
 };
 
-/** Append the pixels y with |y| scale >= 1 to the table. Rounding may let in pixels slightly below 1; lw_peaks_pick tests them
- * exactly. */
+/** Append pixels y with |y| scale >= 1 to the table. Rounding may admit slightly less; lw_peaks_pick tests exactly. */
 cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream);
 
 LW_C_END

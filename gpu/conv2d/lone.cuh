@@ -86,8 +86,7 @@ template <int E> LW_DEVICE float2 right_angle_weight(int m)
     return E == 28 ? float2{cosine[m], -sine[m]} : float2{cosine_16[m], -sine_16[m]};
 }
 
-/* A transform of step 1 in two parts: lone_columns comes first; then lone_outputs gives outputs a, a + 4, a + 8 .. for any a <
- * 4. */
+/* A transform of step 1 in two parts: lone_columns, then lone_outputs for outputs a, a + 4, a + 8 .. with any a < 4. */
 LW_DEVICE void lone_columns(float2 (&v)[28]) { begin_twenty_eight(v); }
 LW_DEVICE void lone_columns(float2 (&v)[16]) { dft<16, false>(v, (const float2 *)nullptr); }
 
@@ -290,8 +289,7 @@ template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &sca
     return largest;
 }
 
-/* Do step 1 for pixels in shared memory. Return the largest magnitude of this thread's pixels (is_exact), or of frequency 0 of its
- * tasks. */
+/* Do step 1 on pixels in shared memory. Return the largest magnitude of the thread's pixels (is_exact), or frequencies 0. */
 template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
 {
     float largest = 0;
@@ -352,8 +350,7 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
 /* The set {0 .. n - 1} as a bit mask, restricted to numbers below 32. */
 LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
 
-/* Addresses of outputs 0 .. E - 1 of a task in the upper or lower half of the tile: every fourth row, and a mask of rows that
- * exist. */
+/* Addresses of a task's outputs 0 .. E - 1 in one half of the tile, every fourth row; `wanted`: bit mask of existing rows. */
 struct LoneRows {
     char *first;
     unsigned wanted, columns;
@@ -415,8 +412,7 @@ LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, co
     }
 }
 
-/* Reverse step 1 for tile `piece`, if it exists; at the same time load the pixels of tile `next`, if it exists, into the freed
- * places. */
+/* Reverse step 1 for tile `piece`, if it exists, and load the pixels of tile `next`, if it exists, into the freed places. */
 template <class F>
 LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece,
                          int exponent, const Piece &next, float2 *shared, int t)

@@ -72,8 +72,7 @@ LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel
     return raw_pixel<Pixel>(b, (const Stored *)b.input, line.row + column);
 }
 
-/* Load any line. One that is not plain goes through shared memory point by point: such lines are few, so their code should be
- * short. */
+/* Load any line. One that is not plain goes through shared memory point by point: such lines are few, and need short code. */
 template <class F, bool PAIRED, class Stored>
 LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line<typename F::Real> (&lines)[2],
                          typename F::C *shared, int t)

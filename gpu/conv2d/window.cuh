@@ -111,8 +111,7 @@ static cudaError_t with_pixel(enum lw_precision precision, bool input_complex, b
     return input_complex ? with(double2{}, 0.0) : with(0.0, 0.0);
 }
 
-/* A part of a channel's window. Its pixel (0, 0) is row `row` of the input and column `column` of the image continued beyond its
- * sides. */
+/* A part of a channel's window. Its pixel (0, 0) is row `row` of the input and column `column` of the continued image. */
 template <class Pixel, class Stored> struct Window {
     const lw_conv2d_block &b;
     int64_t channel, row, column;

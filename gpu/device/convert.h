@@ -33,8 +33,7 @@ struct lw_cuda_thinning {
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
                          const struct lw_cuda_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
-/* Which pixels of images to keep: every `every`-th column from column 0 on, and kept_rows rows, every `every`-th from row `first`
- * on. */
+/* Pixels of images to keep: every `every`-th column from column 0 on, and kept_rows rows, every `every`-th from `first` on. */
 struct lw_image_thinning {
     int64_t n_images, rows, columns;
     int parts;                      /* scalars of a pixel */

@@ -100,8 +100,7 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-/* The twiddle of a weighted radix-R transform for butterfly k < max(2^level / 2, 1) in each group of a level, computed from the
- * powers w^(2^l). */
+/* The twiddle of butterfly k < max(2^level / 2, 1) in each group of a level, computed from the powers w^(2^l). */
 template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
 {
     const C first = power[log2_of(R) - 1 - level];
@@ -181,8 +180,7 @@ template <class C, int R> struct Powers {
             p[l] = __ldg(table + l * pitch + t);
     }
 
-    /* Keep the compiler from computing the products of these powers ahead of the filter loop: they would need more registers than
-     * there are. */
+    /* Keep the compiler from computing products of these powers ahead of the filter loop: there are too few registers. */
     LW_DEVICE void pin()
     {
 #pragma unroll
@@ -268,8 +266,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         __syncwarp();
     }
 
-    /* The second half: reading across rows, and the weighted radix-E. `read` is called after this thread's last read of the
-     * region. */
+    /* The second half: reads across rows, and the weighted radix-E. `read` follows the thread's last read of the region. */
     template <class Read = Nothing>
     LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
     {
@@ -290,8 +287,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         return w;
     }
 
-    /* Radix-P butterflies over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q. The value for group r goes to
-     * v[r + P q]. */
+    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; r's value goes to v[r + P q]. */
     LW_DEVICE void split(C (&v)[E]) const
     {
         C a[E];
@@ -425,8 +421,7 @@ __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
     return (log2_of(radix) * outer_radix + outer) * radix;
 }
 
-/* Fill the table: rows w^(2^l), l < log2 E, of the E x E transform, then the rows of the radix-P stage. One thread computes each
- * value. */
+/* Fill the table, one thread per value: rows w^(2^l), l < log2 E, of the E x E transform, then those of radix P. */
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, inner = log2_of(radix) * threads;

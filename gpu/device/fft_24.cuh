@@ -16,8 +16,7 @@ LW_DEVICE float2 twelfth(int k)
     return {cosine[k], -sine[k]};
 }
 
-/* Three-point butterfly, v = exp(-2 pi i / 3): a, p + q and p - q come in; a + p + q, a + v p + v^2 q and a + v^2 p + v q go
- * out. */
+/* Three-point butterfly: (a, p + q, p - q) becomes (a + p + q, a + v p + v^2 q, a + v^2 p + v q), v = exp(-2 pi i / 3). */
 LW_DEVICE void finish_three(float2 &a, float2 &sum, float2 &difference)
 {
     constexpr float height = 0.86602540378443864676f;
@@ -172,8 +171,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         return w;
     }
 
-    /* Radix-P butterflies over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q. The value for group r stays at
-     * v[q + r Q]. */
+    /* Radix-P butterflies over v[q + j Q], then twiddles exp(-2 pi i n0 r / N), n0 = t + T q; r's value stays at v[q + r Q]. */
     LW_DEVICE void split(C (&v)[E]) const
     {
 #pragma unroll
@@ -194,8 +192,7 @@ template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
         }
     }
 
-    /* Weighted radix-P butterflies over v[q + r Q], which came from group r. The weights are w^r, w = exp(-2 pi i (t + T q) /
-     * N). */
+    /* Weighted radix-P butterflies over v[q + r Q], from group r; weights w^r, w = exp(-2 pi i (t + T q) / N). */
     LW_DEVICE void join(C (&v)[E]) const
     {
 #pragma unroll

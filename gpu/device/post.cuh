@@ -63,8 +63,7 @@ template <class Real, int FIRST, int END> struct InnerPhase {
     }
 };
 
-/* Makes powers and records their extremes, leaving out powers of samples that are 0. The extremes tell whether a power is lost in
- * its stored type. */
+/* Makes powers, and records the extremes over samples other than 0, which show whether a power is lost in its stored type. */
 template <class Real> struct PowersSeen {
     Real least = HUGE_VAL, most = 0;
 

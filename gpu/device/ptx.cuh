@@ -89,8 +89,7 @@ __device__ __forceinline__ void need(unsigned mix)
                  :: "r"(mix) : "memory");
 }
 
-/* Wait until all have arrived. `parity` is 0 for the first wait and alternates from then on; a first wait with parity 1 passes at
- * once. */
+/* Wait until all have arrived. `parity` is 0 for the first wait, then alternates; with 1 the first wait passes at once. */
 __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
 {
     asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
@@ -103,8 +102,7 @@ __device__ __forceinline__ void wait_for_counter(void *counter, int parity)
                  :: "r"(shared_address(counter)), "r"(parity) : "memory");
 }
 
-/* A barrier of all blocks of a cluster, or of one block where there are no clusters. After it each block sees what the others
- * wrote to global memory. */
+/* A barrier of a cluster's blocks (else of one block). After it each block sees what others wrote to global memory. */
 __device__ __forceinline__ void cluster_barrier()
 {
 #if __CUDA_ARCH__ >= 900
@@ -150,8 +148,7 @@ __device__ __forceinline__ void copy_word_async(void *shared, const void *global
                  :: "r"(shared_address(shared)), "l"(global), "r"(exists ? 4 : 0) : "memory");
 }
 
-/* end_copy_group makes a group of the copies issued since the last group. wait_for_older_copies waits until only the newest group
- * may be in flight. */
+/* end_copy_group groups copies issued since the last group; wait_for_older_copies leaves only the newest in flight. */
 __device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ __forceinline__ void wait_for_older_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
@@ -180,8 +177,7 @@ __device__ __forceinline__ void wait_for_predecessor()
 #endif
 }
 
-/* ---- blocks of a cluster that write to each other's shared memory; before sm_90 there are none, and kernels that use them are
- * empty ---- */
+/* ---- blocks of a cluster write to each other's shared memory; before sm_90 kernels that do so are empty ---- */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define LW_HAS_CLUSTERS 1
@@ -196,8 +192,7 @@ __device__ __forceinline__ PeerMemory peer_memory(const void *own, int rank)
     return peer;
 }
 
-/* Send 16 bytes to the shared memory of a peer. They are in flight until the barrier at barrier_offset there, which expects them,
- * has counted their bytes. */
+/* Send 16 bytes to a peer's shared memory. They are in flight until the barrier there, which expects them, has counted them. */
 __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_offset, float4 v)
 {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
@@ -223,8 +218,7 @@ __device__ __forceinline__ void begin_arrivals(void *barrier)
                  :: "r"(shared_address(barrier)) : "memory");
 }
 
-/* Arrive at a counter of a peer block. All reads and writes of this thread before the call are ordered before those of the peer
- * after its wait. */
+/* Arrive at a counter of a peer. The thread's earlier reads and writes come before those of the peer after its wait. */
 __device__ __forceinline__ void arrive_at_peer(PeerMemory peer, int counter_offset)
 {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(peer + counter_offset) : "memory");

@@ -33,12 +33,10 @@ static inline const struct lw_device *lw_cuda_device_of(const struct lw_engine *
  * build cannot use it. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
-/** Create the context ahead of lw_device_open, which then finds it ready. Failures are left for lw_device_open to report. May run
- * on any thread. */
+/** Create the context ahead of lw_device_open, which finds it ready and reports any failure. May run on any thread. */
 void lw_device_warm_up(const struct lw_engine_spec *spec);
 
-/** Return whether lw_device_open would find a device for this rank. `text` names the device, or tells what is missing. Creates no
- * context. */
+/** Return whether lw_device_open would find a device; `text` names it, or tells what is missing. Creates no context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
 LW_C_END

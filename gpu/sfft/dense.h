@@ -28,8 +28,7 @@ LW_C_BEGIN
 cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
                                 unsigned long long *counts, cudaStream_t stream);
 
-/** List the coefficients whose key is at least `digits` (all given), in any order. `count`, 0 before the call, becomes their
- * number. */
+/** List the coefficients whose key is at least `digits` (all given), in any order; `count`, 0 before, becomes their number. */
 cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
                                   struct lw_sfft_line *lines, unsigned long long *count, cudaStream_t stream);
 

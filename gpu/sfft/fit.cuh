@@ -362,8 +362,7 @@ LW_DEVICE SfftEntry load_entry(const lw_sfft_recovery &r, const SfftLook &look, 
     return {other, other >= 0 ? r.row_value[at] : double2{0, 0}};
 }
 
-/* A thread's state over the steps of the fit. If no thread has more than one line, shared memory holds its share of the line's
- * row. */
+/* A thread's state during the fit. If no thread has several lines, shared memory holds its share of its line's row. */
 struct SfftFit {
     int n_lines;
     bool has_one;               /* no thread has more than one line */
@@ -642,7 +641,7 @@ LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftPr
             trace_lines(r, look, progress.lines);
             SfftTeam::sync();
         }
-        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest must be computed first */
+        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* a second time the rest must be computed first */
             if (i == 1)
                 fit_to_rest(r, look, progress);
             subtract_lines(r, look, progress.lines);

@@ -1,10 +1,9 @@
 /* fold.cu - multiplies samples by the window and folds them to rows of B sums.
  *
  * One thread makes one sum: bucket b of one plane. It has about 5 samples (2 h + 1 over B), scattered over the signal on the
- * device, so it issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose
- * reads are coalesced. Indices advance by B sigma modulo n, so a thread needs only
- * two modular products, for the first index and the step. Grid: (buckets / THREADS,
- * planes). */
+ * device, so it issues all their loads at once to overlap their latencies. Neighbouring threads share only the taps, whose reads
+ * are coalesced. Indices advance by B sigma modulo n, so a thread needs only two modular products, for its first index and the
+ * step. Grid: (buckets / THREADS, planes). */
 #include "gpu/device/stored.cuh"
 #include "gpu/sfft/launch.h"
 #include "gpu/sfft/number.cuh"

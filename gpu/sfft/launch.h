@@ -25,11 +25,11 @@ struct lw_sfft_device_stage {
     int64_t first_value;        /* its first value among the values of all planes */
     int64_t first_sample;       /* its first sample among the rows of all planes */
     double window_energy;
-    double least, spread;       /* for noise of variance 1 per sample: energy that a line must have in all its shifts together,
-                                   and energy that noise may leave beside a fraction of all */
+    double least, spread;       /* least: energy of a line in all its shifts together; spread: energy that noise may leave beside
+                                   a fraction of all; both for noise of variance 1 per sample */
     double noise_per_energy;    /* variance per sample of white noise whose bucket energies have the median 1 */
     const double *taps;         /* [2 half + 1], g[i] at i + half */
-    const double *response;     /* as in struct lw_sfft_window */
+    const double *response;     /* layout as in struct lw_sfft_window */
 };
 
 /* A signal on the device: the alternative to rows of samples that the host has gathered. */
@@ -139,8 +139,7 @@ cudaError_t lw_sfft_fold(const struct lw_sfft_device_range *range, const struct 
 /** Return whether lw_sfft_transform has a kernel for B: 2^a or 3 2^a, in shared memory. */
 int lw_sfft_transform_fits(int64_t n_buckets, int shared_bytes);
 
-/** Transform the planes of a range forward, in place. *largest is raised to the largest |re| or |im| of all, as bits of a
- * double. */
+/** Transform the planes of a range forward, in place; raise *largest to the largest |re| or |im|, as bits of a double. */
 cudaError_t lw_sfft_transform(const struct lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
                               cudaStream_t stream);
 

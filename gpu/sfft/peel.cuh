@@ -59,7 +59,7 @@ LW_ONCE void table_clear(const lw_sfft_recovery &r)
 struct SfftRound {
     int number;                 /* number among all rounds so far */
     int check;                  /* number of the stage that checks, which is not searched */
-    double noise;               /* per sample */
+    double noise;               /* noise per sample */
     int most_level;             /* loosest tolerance that counts */
     int half;                   /* index of the counters in control */
     int64_t part;               /* room for a block's candidates */
@@ -183,7 +183,7 @@ LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftSight &sig
     return warp_combine<SfftSum>(sum, SFFT_LANES);
 }
 
-/* In a real signal a line and its mirror image share the lower frequency; at 0 and n / 2 they coincide, and are real. */
+/* A line and its mirror image (real signal) share the lower frequency; at 0 and n / 2 they coincide, and are real. */
 LW_DEVICE int64_t canonical(const lw_sfft_recovery &r, int64_t frequency)
 {
     return r.is_real && 2 * frequency > r.n ? r.n - frequency : frequency;
@@ -502,7 +502,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         if (has_changed)
             subtract_round(r, round, found, is_first, level, progress.lines);
         else
-            sees_noise = true;  /* from now on */
+            sees_noise = true;  /* true from now on */
         step = has_changed ? max(step, level) : 1;
         any = any || has_changed;
         before = now;

@@ -224,8 +224,7 @@ int shared_bytes(int n_windows)
     return (int)(sizeof(SfftShared) + (size_t)n_windows * LW_SFFT_RESPONSE_SIZE * sizeof(double));
 }
 
-/* Launch one team: a cluster or, beyond its size, a grid whose blocks are all resident. It starts while the previous kernel
- * ends. */
+/* Launch one team: a cluster or, beyond its size, a grid of resident blocks. It starts while the previous kernel ends. */
 Launch launch_of(int n_blocks, int n_windows, cudaStream_t stream)
 {
     const bool is_cluster = n_blocks <= LW_SFFT_DEVICE_CLUSTER;

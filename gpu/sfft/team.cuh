@@ -8,8 +8,7 @@
 
 #include "sfft/rules.h"
 
-/* Compile one copy of a function that is called from many places: the kernel runs through its code once, and waits for
- * instructions. */
+/* Compile one copy of a function called from many places: the kernel runs its code once, and waits for instructions. */
 #define LW_ONCE __device__ __noinline__
 
 /* Candidates of a block that are tried at a time; lines that these may yield, with mirror images. */

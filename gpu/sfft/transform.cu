@@ -1,5 +1,4 @@
-/* transform.cu - transforms the planes of the sparse transform (transform.cuh): one block per plane, or a cluster for a long
- * plane. */
+/* transform.cu - transforms the planes of the sparse transform (transform.cuh), one block or one cluster per plane. */
 #include "gpu/sfft/transform.cuh"
 
 #include "gpu/device/launch.cuh"

@@ -52,7 +52,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
     for (int q = 0; q < COUNT; ++q) {
         if (t >= threads)
             break;
-        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* with E = 8 all lengths are powers of two */
+        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* all lengths are powers of two if E = 8 */
         const int step = p.n / (done * R) * k;
 #pragma unroll
         for (int r = 0; r < R; ++r) {

@@ -1,21 +1,21 @@
-/* bin.cu - permute, filter and fold: from a signal on the device to the B sums of each loop.
+/* bin.cu - permutes, filters and folds a signal on the device to the B sums of each loop, in one of two ways.
  *
- * Directly, a thread makes one sum: bucket b of one loop, whose samples lie anywhere in the signal; the index of the first is
- * a product modulo n, the others are B sigma further on. Grid: (buckets / THREADS, loops).
+ * Directly: a thread makes one sum, bucket b of one loop. Its samples are scattered over the signal: the index of the first is a
+ * product modulo n, the others follow at steps of B sigma. Grid: (buckets / THREADS, loops).
  *
- * By columns, where n and B are powers of two: seen as rows of B samples, the signal has all samples of a bucket in one column,
- * since its taps are B apart and sigma B modulo n is a multiple of B. A block brings some columns to shared memory, a line of 128
- * bytes of each row or half of one, and makes the sums of all loops from them, COLUMNS of each loop side by side: nothing of the
- * signal is read twice, and nothing in pieces. The taps of a bucket are fetched side by side, too, since threads that are
- * neighbours have buckets far apart. The reads of samples by a quarter of a warp are of as many columns, so no bank has two. It
- * pays where the loops take much of the signal. */
+ * By columns, if n and B are powers of two: written as rows of B samples, the signal has all samples of a bucket in one column,
+ * since its taps are B apart and sigma B modulo n is a multiple of B. A block loads some columns into shared memory, 128 or 64
+ * bytes of each row. From these it makes COLUMNS sums of every loop. So the signal is read once, in whole pieces. Neighbouring
+ * threads have buckets far apart, so the taps are stored bucket by bucket, too, to be read side by side. A quarter of a warp reads
+ * samples of as many columns, so there are no bank conflicts. This way pays if the loops together take much of the signal. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/window.cuh"
 
 namespace {
 
 constexpr int THREADS = 128;
-constexpr int LEAST_DENSITY = 6;                        /* columns are for loops that take n / LEAST_DENSITY samples together */
+constexpr int LEAST_DENSITY = 6;                        /* columns pay if all loops together take at least n / LEAST_DENSITY
+                                                           samples */
 
 __global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
 {
@@ -53,14 +53,15 @@ template <bool IS_REAL> LW_DEVICE double2 complex_of(const double2 *shared, int 
         return shared[i];
 }
 
-/* The samples and taps of some columns in shared memory. */
+/* Samples and taps of some columns in shared memory. */
 template <bool IS_REAL, int BYTES> struct Stripe {
     static constexpr int PIECES = BYTES / (int)sizeof(double2), COLUMNS = IS_REAL ? 2 * PIECES : PIECES;
 
     double2 *samples;                               /* [rows][BYTES] */
-    double *taps;                                   /* [n_sums][taps_pitch + 2]: rows begin in other banks */
-    int *buckets;                                   /* [n_sums] sum i is that of column i modulo COLUMNS and of a loop */
-    int64_t left;                                   /* the first column */
+    double *taps;                                   /* [n_sums][taps_pitch + 2]; the 2 make rows begin in different banks */
+    int *buckets;                                   /* [n_sums] bucket of sum i, which is that of column i modulo COLUMNS and of
+                                                       loop i / COLUMNS */
+    int64_t left;                                   /* number of the first column */
     int rows, n_sums, taps_pitch;
 
     LW_DEVICE Stripe(const lw_published_device &device, double2 *shared)
@@ -74,7 +75,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
     LW_DEVICE void load_samples(const lw_published_device &device) const
     {
         const int t = (int)threadIdx.x;
-        const int64_t step = device.n_buckets * PIECES / COLUMNS;                   /* from row to row */
+        const int64_t step = device.n_buckets * PIECES / COLUMNS;                   /* distance of rows */
         const double2 *from = (const double2 *)*device.samples + (t / PIECES * step + left * PIECES / COLUMNS + t % PIECES);
 #pragma unroll 4
         for (int i = t; i < rows * PIECES; i += THREADS) {
@@ -83,7 +84,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
         }
     }
 
-    /* A column has the samples of the bucket b for which sigma b + tau is its number modulo B. */
+    /* Find the bucket of each sum: the b for which sigma b + tau modulo B is the number of the column. */
     LW_DEVICE void find_buckets(const lw_published_device &device) const
     {
         for (int i = (int)threadIdx.x; i < n_sums; i += THREADS) {
@@ -92,7 +93,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
         }
     }
 
-    /* Eight threads take those of a bucket. */
+    /* Start to copy the taps; eight threads take a bucket, so that reads are coalesced. */
     LW_DEVICE void load_taps(const lw_published_device &device) const
     {
         constexpr int LANES = 8;
@@ -103,7 +104,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
         }
     }
 
-    /* In the order of `bin`. */
+    /* Return sum i, whose terms are added in the same order as in `bin`. */
     LW_DEVICE double2 sum_of(const lw_published_device &device, int i) const
     {
         const lw_published_device_loop loop = device.loops[i / COLUMNS];
@@ -121,7 +122,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
     }
 };
 
-/* BYTES of each row, and a block for each such piece. */
+/* A block takes BYTES of each row, that is COLUMNS columns, and makes their sums in all loops. */
 template <bool IS_REAL, int BYTES> __global__ void __launch_bounds__(THREADS) bin_columns(lw_published_device device)
 {
     extern __shared__ double2 shared[];

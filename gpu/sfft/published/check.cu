@@ -1,10 +1,10 @@
-/* check.cu - what the lines leave in the loop that checks, and the lines that are reported.
+/* check.cu - subtracts the lines from the loop that checks, and writes the lines that are reported.
  *
- * First some blocks take the lines' shares, hooked into lists when the lines were found, out of their buckets: a thread a bucket,
- * in the order of their frequencies, whatever the order in which they were hooked in, and blocks of buckets are summed. Beside
- * these, a warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the
- * median of the energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place
- * that it has among them, to memory of the host. */
+ * In the first kernel some blocks subtract the lines' shares from their buckets, one thread per bucket, and sum the energies of a
+ * block of buckets. The shares hang in lists in any order, but are subtracted in the order of their frequencies. At the same time
+ * the warps of other blocks sort the lines by magnitude, two lines per warp: a line's place is the number of lines before it. In
+ * the second kernel one block finds the median of the energies left, and another one takes the sums. The others write the
+ * strongest lines to host memory, each at its place by frequency. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int THREADS = LW_PUBLISHED_SUMMED, ORDER_BLOCKS = 264, REPORT_BLOCKS = 66;
-constexpr int LINES = 2;                                /* of a warp */
+constexpr int LINES = 2;                                /* lines per warp */
 constexpr int BEFORE = 0, AFTER = 1, LARGEST = 2;       /* rows of the sums */
 
 using Line = lw_sfft_line;
@@ -35,12 +35,12 @@ template <class Combine> LW_DEVICE double over_warp(double mine, Combine combine
     return mine;
 }
 
-/* Over the values of the block's threads, always in the same order; in thread 0. All threads of the block take part. */
+/* Combine the values of a block's threads in a fixed order; the result is valid in thread 0. All threads of the block take part. */
 template <class Combine> LW_DEVICE double over_block(double mine, Combine combine)
 {
     __shared__ double of_warp[SELECT_THREADS / 32];
     mine = over_warp(mine, combine);
-    __syncthreads();            /* what was there last has been read */
+    __syncthreads();            /* all threads have read the previous contents */
     if (threadIdx.x % 32 == 0)
         of_warp[threadIdx.x / 32] = mine;
     __syncthreads();
@@ -51,7 +51,7 @@ template <class Combine> LW_DEVICE double over_block(double mine, Combine combin
 
 /* ---- order ------------------------------------------------------------------------------------------------------------ */
 
-/* before[j] = how many of `count` keys is_before(other, key first + j) holds for: a warp reads each key once for all j. */
+/* Count for each j how many of `count` keys satisfy is_before(other, key first + j). A warp reads each key once for all j. */
 template <class Keys, class IsBefore>
 LW_DEVICE void count_before(const Keys *keys, int first, int count, IsBefore is_before, int (&before)[LINES])
 {
@@ -73,7 +73,7 @@ LW_DEVICE void count_before(const Keys *keys, int first, int count, IsBefore is_
         before[j] = sum_of_warp(before[j]);
 }
 
-/* Place `count` things with those keys: put(number, place) is called once for each. The warps are those of n_blocks blocks. */
+/* Sort `count` items by their keys: put(number, place) is called once for each. The warps of n_blocks blocks share the work. */
 template <class Keys, class IsBefore, class Put>
 LW_DEVICE void put_in_order(const Keys *keys, int count, int block, int n_blocks, IsBefore is_before, Put put)
 {
@@ -103,9 +103,9 @@ LW_DEVICE void order_lines(const lw_published_device &device, int block, int n_b
     });
 }
 
-/* ---- what is left ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------------------------------- */
 
-/* The share of a list, which begins at `first`, that comes after one of frequency `last`; NULL: none does. */
+/* The share with the next frequency above `last`, in the list that begins at `first`; NULL: none. */
 LW_DEVICE const Share *next_share(const lw_published_device &device, int first, int64_t last)
 {
     const Share *next = nullptr;
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(THREADS) settle(lw_published_device device)
         order_lines(device, (int)(blockIdx.x - device.n_sums), ORDER_BLOCKS);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------------------- */
+/* ---- the outcome ----------------------------------------------------------------------------------------------------- */
 
 template <class Combine> LW_DEVICE double over_sums(const lw_published_device &device, int row, Combine combine)
 {

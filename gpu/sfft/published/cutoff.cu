@@ -1,7 +1,7 @@
-/* cutoff.cu - energies of buckets, and the largest of them.
+/* cutoff.cu - selects the buckets of largest energy.
  *
- * A block has a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the places and
- * the bits of those beyond. */
+ * A block takes one loop. select.cuh finds the energy at which to cut; then each warp goes through its values, 32 at a time, and
+ * writes the places and bits of those above the cut. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int THREADS = SELECT_THREADS, LINEAR_THREADS = 256;
 
-/* The places of the largest, in any order, and their bits. @param chosen  NULL: no bits are wanted */
+/* List the places of the largest values, in any order, and set their bits. @param chosen  NULL: no bits are wanted */
 template <bool HAS_ROOM> LW_DEVICE void list_largest(const Values<HAS_ROOM> &values, int most, int *places, unsigned *chosen)
 {
     __shared__ Near near;
@@ -42,7 +42,7 @@ template <bool HAS_ROOM> LW_DEVICE void list_largest(const Values<HAS_ROOM> &val
     }
 }
 
-/* A block a loop, and the last one for the median of the first loop; `first_loop` is that of block 0. */
+/* One block per loop; the last block finds the median of the first loop. first_loop: the loop of block 0. */
 template <bool HAS_ROOM> __global__ void __launch_bounds__(THREADS) select_buckets(lw_published_device device, int first_loop)
 {
     extern __shared__ double shared[];

@@ -1,9 +1,8 @@
-/* estimate.cuh - candidates to lines, by medians over all loops; by all threads of a block, candidates and strong ones in shared
- * memory.
+/* estimate.cuh - makes candidates lines, by medians over all loops. A block does it, with the candidates in shared memory.
  *
- * First two threads a candidate, each with every other loop, leave out those that are weak in most loops, which are nearly all that
- * were elected by chance. Then a group of threads a candidate: thread l computes what loop l says and, from shared memory, its rank
- * among what all loops say, re and im by themselves; those in the middle make the median. */
+ * First two threads per candidate, each for every other loop, drop candidates that are weak in most loops: nearly all that were
+ * elected by chance. Then a group of threads takes a candidate. Thread l computes the amplitude by loop l, and finds its rank
+ * among those of all loops in shared memory, re and im separately. The ranks in the middle give the median. */
 #pragma once
 
 #include "gpu/sfft/published/place.cuh"
@@ -11,17 +10,17 @@
 constexpr int ESTIMATE_THREADS = 256, LEAST_GROUP = 16, MOST_GROUPS = ESTIMATE_THREADS / LEAST_GROUP;
 constexpr int MOST_CANDIDATES = 2048, PARTNERS = 2;
 
-/* Of a block, in shared memory. */
+/* The work area of a block, in shared memory. */
 struct Candidates {
     int n_elected, n_strong;
     int64_t elected[MOST_CANDIDATES], strong[MOST_CANDIDATES];
     lw_published_device_loop loops[LW_PUBLISHED_LOOPS];
     double re[ESTIMATE_THREADS], im[ESTIMATE_THREADS];
-    double2 middle_re[MOST_GROUPS], middle_im[MOST_GROUPS];     /* the lower and the upper middle */
+    double2 middle_re[MOST_GROUPS], middle_im[MOST_GROUPS];     /* lower and upper middle */
     int agreeing[MOST_GROUPS], number[MOST_GROUPS];
 };
 
-/* What is asked of a candidate, in energies of a bucket. */
+/* The demands on a candidate, as energies of a bucket. */
 struct Bar {
     double noise, least;
 };
@@ -32,7 +31,7 @@ LW_DEVICE Bar bar_of(const lw_published_device &device)
     return {noise, noise * device.significance};
 }
 
-/* Partners look at every PARTNERS-th loop of a candidate. */
+/* Keep candidates that are strong in at least half of the loops; each of PARTNERS threads checks every PARTNERS-th loop. */
 template <bool IS_POWER> LW_DEVICE void find_strong(const lw_published_device &device, const Bar &bar, Candidates &candidates)
 {
     const int partner = (int)threadIdx.x % PARTNERS, count = candidates.n_elected;
@@ -54,7 +53,7 @@ template <bool IS_POWER> LW_DEVICE void find_strong(const lw_published_device &d
     }
 }
 
-/* What a loop says of the amplitude at f. */
+/* Return the amplitude at f according to loop l. */
 template <bool IS_POWER>
 LW_DEVICE double2 value_in(const lw_published_device &device, const lw_published_device_loop &loop, int l, int64_t f)
 {
@@ -65,7 +64,7 @@ LW_DEVICE double2 value_in(const lw_published_device &device, const lw_published
     return {z.x / gain, z.y / gain};
 }
 
-/* Of `count` values, mine at place `own`: it becomes the lower or the upper middle, or both. */
+/* Rank the value at place `own` among `count` values: if it is the lower or the upper middle, or both, store it there. */
 LW_DEVICE void rank(const double *values, int own, int count, double2 &middle)
 {
     const double mine = values[own];
@@ -79,7 +78,7 @@ LW_DEVICE void rank(const double *values, int own, int count, double2 &middle)
         middle.y = mine;
 }
 
-/* A line that stands, by one thread: its number; -1: there is no room. */
+/* Add a line that has passed; called by one thread. Return its number; -1: there is no room. */
 LW_DEVICE int add_line(const lw_published_device &device, const lw_sfft_line &line)
 {
     const int number = atomicAdd(&device.control->n_lines, 1);
@@ -124,7 +123,8 @@ template <bool IS_POWER> LW_DEVICE void estimate_strong(const lw_published_devic
             candidates.number[group] = is_there && energy_of(middle) > bar.least &&
                                        3 * candidates.agreeing[group] > device.n_estimates ? add_line(device, line) : -1;
         __syncthreads();
-        const int number = candidates.number[group], parts = device.is_real ? 6 : 3;      /* of a line and its mirror image */
+        const int number = candidates.number[group], parts = device.is_real ? 6 : 3;      /* parts of a line and its mirror
+                                                                                             image */
         if (number >= 0 && l < 3 * copies_of(device, f))
             hook_share<IS_POWER>(device, line, l, number * parts + l);
     }

@@ -1,8 +1,8 @@
-/* launch.h - the published sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
+/* launch.h - data of the published sparse transform on the device, and the launchers of its kernels. C and CUDA C.
  *
- * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken in a fixed order, a bucket's by one thread
- * in that of the window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is
- * filled in any order, it is sorted before it matters. */
+ * All launchers enqueue on a stream, and launch nothing for zero work. Every sum has a fixed order; one thread adds up a bucket in
+ * the order of the window. So results depend neither on how samples are loaded nor on the order of blocks. A list that is filled
+ * in any order is sorted before its order matters. */
 #pragma once
 
 #include "base/linkage.h"
@@ -14,77 +14,78 @@ struct lw_published_device_loop {
     int64_t sigma, sigma_inverse, tau;
 };
 
-/* What a run counts and sums: all 0 at its beginning, and the host's at its end. */
+/* Counts and sums of a run. All are 0 when a run begins; they are copied to the host at its end. */
 struct lw_published_device_control {
-    double median;              /* of the bucket energies of the first loop */
+    double median;              /* median of the first loop's bucket energies */
     struct lw_published_figures figures;
-    int n_elected;              /* if more than there is room for, no line counts */
+    int n_elected;              /* frequencies elected; no line counts if there are more than there is room for */
     int n_lines;
-    int n_reported;             /* of the lines, the strongest */
-    int unused;                 /* up to whole 16 bytes, in which it is cleared */
+    int n_reported;             /* number of lines to report, the strongest */
+    int unused;                 /* padding to whole 16 bytes, the unit of clearing */
 };
 
-/* What lines are sorted by. */
+/* The key that lines are sorted by. */
 struct lw_published_device_key {
     double energy;
     int64_t frequency;
 };
 
-/* What a line, or the mirror image of a real signal's, gives to a bucket of the loop that checks. */
+/* The share of a line, or of its mirror image in a real signal, in a bucket of the loop that checks. */
 struct lw_published_device_share {
     int64_t frequency;
     double2 value;
-    int next;                   /* 1 + the number of another share of that bucket; 0: there is none */
+    int next;                   /* 1 + the number of the next share of the same bucket; 0: none */
 };
 
-/* Everything that kernels need, by value; pointers are to device memory. */
+/* All arguments of the kernels, passed by value; pointers are to device memory. */
 struct lw_published_device {
     int64_t n, n_buckets, half, n_frequencies, n_selected, capacity;
-    int n_loops;                /* all, the last one checks */
+    int n_loops;                /* number of all loops; the last one checks */
     int location_loops, n_estimates, votes_needed;
     int is_real;
     int64_t sparsity;
     double min_magnitude;
-    double significance;        /* energy that a line must have in a bucket, in variances of its noise */
+    double significance;        /* energy that a line must have in a bucket, in variances of the bucket's noise */
     double inverse_n;
-    int is_power;               /* n and B are powers of two, */
-    int bucket_bits, width_bits;        /* and B and n / B are two to these powers */
-    int64_t most_shared_bytes;  /* of a block */
+    int is_power;               /* n and B are powers of two */
+    int bucket_bits, width_bits;        /* then log2 of B and of n / B */
+    int64_t most_shared_bytes;  /* largest shared memory of a block */
 
-    const double **samples;     /* [1] where the signal is: [n] (re, im), or real */
-    const double *const *asked; /* [1] pinned memory of the host, the same when a run begins */
-    ulonglong2 *cleared;        /* [n_cleared] all that must be 0 when a run begins */
+    const double **samples;     /* [1] address of the signal: [n] (re, im), or real */
+    const double *const *asked; /* [1] host, pinned: the signal's address for the run that begins */
+    ulonglong2 *cleared;        /* [n_cleared] all memory that must be 0 when a run begins */
     int64_t n_cleared;
 
     const struct lw_published_device_loop *loops;   /* [n_loops] */
     const double *taps;                             /* [2 half + 1] */
-    int column_bytes;                               /* of each row of B samples, for the bins by columns; 0: those are not made
-                                                       so */
-    int taps_pitch;                                 /* ceil((2 half + 1) / B), up to whole sectors of 32 bytes */
-    const double *bucket_taps;                      /* [n_buckets][taps_pitch] taps of each bucket, for the bins by columns */
-    const double2 *roots;                           /* as lw_published_roots makes them, and */
-    double2 *between;                               /* [n_loops][n_buckets] work, for lw_published_transform */
-    const double *response;                         /* as in struct lw_sfft_window */
+    int column_bytes;                               /* bytes per row of B samples that a block takes, for bins by columns; 0:
+                                                       bins are made directly */
+    int taps_pitch;                                 /* ceil((2 half + 1) / B), rounded up to whole sectors of 32 bytes */
+    const double *bucket_taps;                      /* [n_buckets][taps_pitch] taps of each bucket, for bins by columns */
+    const double2 *roots;                           /* roots of unity from lw_published_roots */
+    double2 *between;                               /* [n_loops][n_buckets] work memory of lw_published_transform */
+    const double *response;                         /* window response, layout as in struct lw_sfft_window */
     double2 *planes;                                /* [n_loops][n_buckets] */
 
     double *energies;                               /* [location_loops][n_buckets] */
     int *places;                                    /* [location_loops][n_selected] */
     int64_t n_words;                                /* ceil(n_buckets / 32) */
-    unsigned *chosen;                               /* [location_loops][n_words] a bit for each bucket that is among the places */
+    unsigned *chosen;                               /* [location_loops][n_words] a bit per bucket: set if its place is listed */
 
     struct lw_sfft_line *lines;                     /* [capacity] */
-    struct lw_published_device_key *keys;           /* [capacity] of the lines */
+    struct lw_published_device_key *keys;           /* [capacity] sort keys of the lines */
     struct lw_published_device_control *control;
-    struct lw_published_device_control *outcome;    /* pinned memory of the host: what `control` is at the end */
-    struct lw_sfft_line *reported;                  /* [sparsity] likewise, by frequency */
+    struct lw_published_device_control *outcome;    /* host, pinned: copy of `control` at the end */
+    struct lw_sfft_line *reported;                  /* [sparsity] host, pinned: lines to report, by frequency */
 
-    struct lw_sfft_line *ordered;                   /* [capacity] lines, strongest first, */
-    int64_t *frequencies;                           /* [capacity] and theirs */
-    struct lw_published_device_share *shares;       /* [capacity][3 or, of a real signal, 6] */
-    int *first_shares;                              /* [n_buckets] 1 + the number of a share; 0: none, before the lines are
-                                                       shared */
-    double *rest;                                   /* [n_buckets] energies that the lines leave in the loop that checks */
-    double *sums;                                   /* [3][n_sums] of a block's buckets: energy before and after, and the largest */
+    struct lw_sfft_line *ordered;                   /* [capacity] lines, strongest first */
+    int64_t *frequencies;                           /* [capacity] frequencies of `ordered` */
+    struct lw_published_device_share *shares;       /* [capacity][3; real signal: 6] */
+    int *first_shares;                              /* [n_buckets] 1 + the number of the bucket's first share; 0: none, which
+                                                       holds before the lines are shared */
+    double *rest;                                   /* [n_buckets] energies that the lines leave in the checking loop */
+    double *sums;                                   /* [3][n_sums] per block of buckets: energy before and after, and the
+                                                       largest */
     int64_t n_sums;
 
     int64_t comb, n_residues;                       /* 0: no comb */
@@ -96,44 +97,45 @@ struct lw_published_device {
 
 LW_C_BEGIN
 
-/** What must be 0 is, and *samples = *asked. */
+/** Clear what must be 0, and set *samples = *asked. */
 cudaError_t lw_published_begin(const struct lw_published_device *device, cudaStream_t stream);
 
-/** planes = the folded sums of all loops, samples fetched as they are folded: a thread a bucket. */
+/** Set the planes to the folded sums of all loops. One thread per bucket loads its samples from the signal. */
 cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cudaStream_t stream);
 
-/** column_bytes: 0 where bins by columns are impossible or do not pay. */
+/** Return the value for column_bytes: 0 where bins by columns are impossible or do not pay. */
 int lw_published_column_bytes(const struct lw_published_device *device);
 
-/** The same as the direct way, by columns. The signal is aligned to 16 bytes. */
+/** Do lw_published_bin_direct by columns. The signal must be aligned to 16 bytes. */
 cudaError_t lw_published_bin_columns(const struct lw_published_device *device, cudaStream_t stream);
 
-/** planes = their forward transforms, in place, and energies of the locating loops; where the device has clusters of 8 blocks and
- * lw_published_transforms says so. */
+/** Transform the planes forward, in place, and set the energies of the locating loops. Only on devices with clusters of 8 blocks,
+ * and if lw_published_transforms accepts n_buckets. */
 int lw_published_transforms(int64_t n_buckets);
-void lw_published_roots(int64_t n_buckets, double2 *roots);     /* on the host: [LW_PUBLISHED_ROOTS(n_buckets)] */
+void lw_published_roots(int64_t n_buckets, double2 *roots);     /* roots: host, [LW_PUBLISHED_ROOTS(n_buckets)] */
 #define LW_PUBLISHED_ROOTS(n_buckets) ((n_buckets) / 8 * 9)
 cudaError_t lw_published_transform(const struct lw_published_device *device, cudaStream_t stream);
 
-/** energies of the locating loops, from their transformed planes. */
+/** Set the energies of the locating loops, from their transformed planes. */
 cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);
 
-/** places = the n_selected largest energies of the locating loops from first_loop on; their bits in `chosen`, all 0 before, are
- * set; and control->median. */
+/** Select the n_selected largest energies of each locating loop from first_loop on: set their `places`, their bits in `chosen`
+ * (all 0 before), and control->median. */
 cudaError_t lw_published_select(const struct lw_published_device *device, int first_loop, cudaStream_t stream);
 
-/** teeth = every (n / comb)-th sample from `first` on; after their transform, approved = 1 for the strongest residues. */
+/** lw_published_comb: set the teeth to every (n / comb)-th sample from `first` on. lw_published_approve, after their transform:
+ * set approved = 1 for the strongest residues. */
 cudaError_t lw_published_comb(const struct lw_published_device *device, int64_t first, cudaStream_t stream);
 cudaError_t lw_published_approve(const struct lw_published_device *device, cudaStream_t stream);
 
-/** lines = frequencies that fall into chosen buckets of votes_needed loops, are strong in half of the loops, and on whose median a
- * third of them agree, in any order; and their shares of the loop that checks. */
+/** Find the lines, in any order, and their shares of the checking loop. A line's frequency falls into chosen buckets of
+ * votes_needed loops and is strong in half of the loops; a third of the loops agree on the median. */
 cudaError_t lw_published_find_lines(const struct lw_published_device *device, cudaStream_t stream);
 
-/** The lines are taken out of the loop that checks, as lw_published_check does it: outcome, and `reported`. */
+/** Subtract the lines from the checking loop, as lw_published_check does; set `outcome` and `reported`. */
 cudaError_t lw_published_check_lines(const struct lw_published_device *device, cudaStream_t stream);
 
-/** Blocks of that many buckets are summed by themselves. */
+/** Buckets that a block sums. */
 #define LW_PUBLISHED_SUMMED 256
 
 LW_C_END

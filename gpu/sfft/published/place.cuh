@@ -1,8 +1,7 @@
-/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response; and what lines
- * give to the loop that checks, in lists of its buckets.
+/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response have it, and the
+ * shares of lines in the checking loop.
  *
- * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same
- * result. */
+ * IS_POWER: n and B are powers of two (device.is_power). Divisions then become shifts, with the same result. */
 #pragma once
 
 #include "gpu/sfft/number.cuh"
@@ -46,19 +45,20 @@ LW_DEVICE double response_at(const lw_published_device &device, double u)
     return a * y[0] + b * y[1] + c * y[2] + d * y[3];
 }
 
-/* How many lines count. More elected than there is room for: some are lost, nobody knows which, so none does. */
+/* Number of lines that count: none if more were elected than there is room for, since it is unknown which are lost. */
 LW_DEVICE int count_lines(const lw_published_device &device)
 {
     return device.control->n_elected <= device.capacity ? device.control->n_lines : 0;
 }
 
-/* How often a line stands in the whole spectrum. */
+/* How often a line occurs in the whole spectrum. */
 LW_DEVICE int copies_of(const lw_published_device &device, int64_t frequency)
 {
     return device.is_real && frequency > 0 && 2 * frequency < device.n ? 2 : 1;
 }
 
-/* Part 3 copy + 1 + o of a line: what it, or its mirror image, gives to the bucket o beyond the nearest. */
+/* Hook part 3 copy + 1 + o of a line into its bucket's list: the share of the line (copy 0) or of its mirror image (copy 1) in the
+ * bucket `o` beyond the nearest. */
 template <bool IS_POWER>
 LW_DEVICE void hook_share(const lw_published_device &device, const lw_sfft_line &line, int part, int number)
 {

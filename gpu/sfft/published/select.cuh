@@ -1,11 +1,11 @@
-/* select.cuh - the value of a rank among many, by selection; a block of 1024 threads does it.
+/* select.cuh - finds the value of a rank among many by radix selection, with a block of 1024 threads.
  *
- * Numbers that are not negative are in the order of their bits; of equal ones the first counts as the largest. A pass counts, in
- * shared memory, how many of the values begin with the same exponent and five more bits; four bins a thread, which reach 128
- * octaves down from the largest value, and a scan over the block from the top finds where the value looked for is. Unless few
- * enough begin like it, the next digit is looked at likewise, 12 bits of the value, and in the end of the place. Then these few are
- * listed and compared with each other. Values are read from memory once where a block's shared memory holds them all. Loops are
- * short rather than unrolled: a block runs through most of this once, and waits for instructions as long as for values. */
+ * Numbers that are not negative order like their bits; among equal ones the first counts as larger. A pass builds a histogram of
+ * the leading bits (exponent and five bits) in shared memory. Each thread has four bins; all together reach 128 octaves down from
+ * the largest value. A scan over the block, from the top, finds the bin of the wanted rank. If too many values are in that bin,
+ * the next passes take the next 12 bits, and finally the place. The few values left are listed and compared with each other.
+ * Values are read from global memory once if they fit into shared memory. Loops are short rather than unrolled: a block runs
+ * through most code once, and waits for instructions as long as for values. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -15,7 +15,7 @@
 constexpr int SELECT_THREADS = 1024, SELECT_LOADS = 4, SELECT_PART = SELECT_LOADS * SELECT_THREADS;
 constexpr int DIGIT = 12, DIGITS = 1 << DIGIT, BINS = DIGITS / SELECT_THREADS;
 constexpr int NEAR_PARTNERS = 4, MOST_NEAR = SELECT_THREADS / NEAR_PARTNERS;
-constexpr int BEGIN = 47;           /* bits of a value after its beginning */
+constexpr int BEGIN = 47;           /* bits of a value below its leading bits */
 
 LW_DEVICE unsigned long long bits_of(double value) { return (unsigned long long)__double_as_longlong(value); }
 
@@ -27,7 +27,7 @@ LW_DEVICE int sum_of_warp(int value)
     return value;
 }
 
-/* Raise a number in shared memory, which is not negative, to the warp's largest. */
+/* Raise a number >= 0 in shared memory to the warp's largest. */
 LW_DEVICE void raise(int *largest, int mine)
 {
 #pragma unroll
@@ -37,7 +37,7 @@ LW_DEVICE void raise(int *largest, int mine)
         atomicMax(largest, mine);
 }
 
-/* Sum of the values of this thread and those before it in its warp. */
+/* Return the sum of the values of this thread and of lower lanes. */
 LW_DEVICE int scan_warp(int value)
 {
     const int lane = (int)threadIdx.x % 32;
@@ -49,7 +49,7 @@ LW_DEVICE int scan_warp(int value)
     return value;
 }
 
-/* The same over the block, all of whose threads take part; between two calls there is a barrier. */
+/* Return the sum over this thread and all before it in the block. All threads take part; two calls need a barrier between them. */
 LW_DEVICE int scan(int value)
 {
     __shared__ int of_warp[SELECT_THREADS / 32];
@@ -61,16 +61,16 @@ LW_DEVICE int scan(int value)
     return value + sum_of_warp(lane < warp ? of_warp[lane] : 0);
 }
 
-/* The beginning of a value: its exponent and five bits more. */
+/* The leading bits of a value: its exponent and five more bits. */
 LW_DEVICE int begin_of(unsigned long long bits) { return (int)(bits >> BEGIN); }
 
-/* Values that a block selects from: thread t has t, t + THREADS, ...; in shared memory if it HAS_ROOM, with zeros after them up to
- * a whole number of SELECT_PART, which are never among the largest. */
+/* The values that a block selects from. Thread t has values t, t + THREADS, ... If it HAS_ROOM, they are in shared memory, padded
+ * with zeros to a multiple of SELECT_PART; the zeros are never among the largest. */
 template <bool HAS_ROOM> struct Values {
     const double *values;
-    int count, top;                     /* top: the beginning of the thread's largest */
+    int count, top;                     /* top: leading bits of the thread's largest value */
 
-    /* @param room  as many bytes as select_bytes says */
+    /* @param room  select_bytes of shared memory */
     LW_DEVICE Values(const double *from, int64_t count_, double *room) : values(from), count((int)count_), top(0)
     {
 #pragma unroll 8
@@ -81,7 +81,7 @@ template <bool HAS_ROOM> struct Values {
                 room[i] = value;
         }
         if constexpr (HAS_ROOM) {
-            values = room;              /* a thread reads its own ones only */
+            values = room;              /* a thread reads only values that it wrote */
             for (int i = (int)threadIdx.x; i < size(); i += SELECT_THREADS)
                 if (i >= count)
                     room[i] = 0;
@@ -91,7 +91,8 @@ template <bool HAS_ROOM> struct Values {
     LW_DEVICE int size() const { return (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART; }
     LW_DEVICE bool has(int place) const { return HAS_ROOM || place < count; }
 
-    /* Call use(bits, place of the first) with SELECT_LOADS values after others, THREADS apart; all threads equally often. */
+    /* Call use(bits, place) for SELECT_LOADS values at a time; they are THREADS apart, the first at `place`. All threads make
+     * equally many calls. */
     template <class Use> LW_DEVICE void each_part(Use use) const
     {
         const int end = size();
@@ -105,7 +106,7 @@ template <bool HAS_ROOM> struct Values {
         }
     }
 
-    /* Call take(bits, place) for all. */
+    /* Call take(bits, place) for every value. */
     template <class Take> LW_DEVICE void each(Take take) const
     {
         each_part([&](const unsigned long long (&bits)[SELECT_LOADS], int place) {
@@ -117,7 +118,7 @@ template <bool HAS_ROOM> struct Values {
     }
 };
 
-/* A digit of the bits, or of a place, lower ones of which count as larger. */
+/* A digit of a value's bits, or of its place; lower places count as larger. */
 struct Digit {
     bool is_of_place;
     int shift;
@@ -129,7 +130,7 @@ struct Digit {
     }
 };
 
-/* Those after the beginning, from the most significant on: BEGIN bits, then 32. */
+/* The digits after the leading bits, most significant first: BEGIN bits of the value, then 32 of the place. */
 LW_DEVICE Digit digit_of_number(int number)
 {
     constexpr unsigned whole = DIGITS - 1;
@@ -142,10 +143,11 @@ LW_DEVICE Digit digit_of_number(int number)
     }
 }
 
-/* What the largest values begin with: those that are beyond it are among them, and `rest` of the `level` ones that begin so. */
+/* The prefix at which the largest values are cut off. Those above it are among the largest, and so are `rest` of the `level`
+ * values that have it. */
 struct Cut {
-    unsigned long long known, mask;             /* of the bits */
-    unsigned known_place, place_mask;           /* of ~place */
+    unsigned long long known, mask;             /* prefix and mask of the bits */
+    unsigned known_place, place_mask;           /* prefix and mask of ~place */
     int rest, level;
 
     LW_DEVICE bool is_level(unsigned long long bits, int place) const
@@ -159,18 +161,18 @@ struct Cut {
     }
 };
 
-/* Where to find the value of a rank, as bins of a histogram say it. */
+/* The bin of a histogram that holds the wanted rank. */
 struct Bin {
     int number, rest, level;    /* `rest` of the `level` values in the bin are among the largest */
 };
 
-/* Counts of a block. */
+/* The histogram of a block. */
 struct Histogram {
     int seen[DIGITS];
     Bin found;
     int top;
 
-    /* BINS of a thread, from the top. */
+    /* Index of bin i of this thread's BINS, counted from the top. */
     LW_DEVICE int own(int i) const { return DIGITS - 1 - BINS * (int)threadIdx.x - i; }
     LW_DEVICE void clear()
     {
@@ -178,7 +180,7 @@ struct Histogram {
             seen[own(i)] = 0;
     }
 
-    /* The bin of the last of the `most` largest, counted from the top; after a barrier, with one at its end. */
+    /* Return the bin of the last of the `most` largest, counted from the top. Call it after a barrier; it ends with one. */
     LW_DEVICE Bin find(int most)
     {
         int sum = 0;
@@ -197,8 +199,8 @@ struct Histogram {
     }
 };
 
-/* Find the beginning of the last of the `most` largest, among as many of those below the largest one as there are bins, if need be
- * among the next as many. */
+/* Find the leading bits of the last of the `most` largest. A histogram covers the DIGITS highest of them; if the rank is below
+ * these, the next DIGITS follow. */
 template <bool HAS_ROOM> LW_DEVICE Cut find_begin(const Values<HAS_ROOM> &values, int most, Histogram &histogram)
 {
     raise(&histogram.top, values.top);
@@ -212,14 +214,14 @@ template <bool HAS_ROOM> LW_DEVICE Cut find_begin(const Values<HAS_ROOM> &values
         });
         __syncthreads();
         bin = histogram.find(bin.rest);
-        if (bin.number > 0 || top < DIGITS)         /* then bin 0 is of one beginning, too */
+        if (bin.number > 0 || top < DIGITS)         /* if top < DIGITS, bin 0 is a single prefix, too */
             break;
     }
     const int begin = top - DIGITS + 1 + bin.number;
     return {(unsigned long long)begin << BEGIN, ~0ull << BEGIN, 0, 0, bin.rest, bin.level};
 }
 
-/* Of the `most` largest; level is at most MOST_NEAR. */
+/* Find the cut for the `most` largest values; its level is at most MOST_NEAR. */
 template <bool HAS_ROOM> LW_DEVICE Cut find_cut(const Values<HAS_ROOM> &values, int most)
 {
     __shared__ Histogram histogram;
@@ -250,13 +252,13 @@ template <bool HAS_ROOM> LW_DEVICE Cut find_cut(const Values<HAS_ROOM> &values, 
     return cut;
 }
 
-/* The values at the cut, in any order. */
+/* The values that have the prefix of the cut, in any order. */
 struct Near {
     int count;
     int places[MOST_NEAR];
     unsigned long long bits[MOST_NEAR];
 
-    /* How many of them are larger than the entry that this thread and its partners, NEAR_PARTNERS side by side, have. */
+    /* Number of them that are larger than this thread's entry. NEAR_PARTNERS neighbouring threads share an entry. */
     LW_DEVICE int rank() const
     {
         const int own = min(entry(), count - 1), place = places[own], end = entry() < count ? count : 0;
@@ -272,12 +274,12 @@ struct Near {
     }
 
     LW_DEVICE int entry() const { return (int)threadIdx.x / NEAR_PARTNERS; }
-    /* Whether this is the thread to say what is said once of an entry. */
+    /* Return whether this thread acts for its entry. */
     LW_DEVICE bool is_speaker() const { return entry() < count && threadIdx.x % NEAR_PARTNERS == 0; }
 };
 
-/* List the values at the cut, and call take(marks, place of the first) for each thread's parts: bit j of `marks` says whether the
- * value at that place + j THREADS is beyond the cut. All threads of the block take part. */
+/* List the values at the cut, and call take(marks, place) for each part of each thread. Bit j of `marks` is set if the value at
+ * place + j THREADS is above the cut. All threads of the block take part. */
 template <bool HAS_ROOM, class Take>
 LW_DEVICE void split(const Values<HAS_ROOM> &values, const Cut &cut, Near &near, Take take)
 {
@@ -301,7 +303,7 @@ LW_DEVICE void split(const Values<HAS_ROOM> &values, const Cut &cut, Near &near,
     __syncthreads();
 }
 
-/* *value = that which `rank` others are larger than; one thread writes it. */
+/* Set *value to the value that exactly `rank` others are larger than; one thread writes it. */
 template <bool HAS_ROOM> LW_DEVICE void find_value(const Values<HAS_ROOM> &values, int rank, double *value)
 {
     __shared__ Near near;
@@ -312,10 +314,10 @@ template <bool HAS_ROOM> LW_DEVICE void find_value(const Values<HAS_ROOM> &value
         *value = __longlong_as_double((long long)near.bits[near.entry()]);
 }
 
-/* Of the room that a block has for values; 0: it is not enough. */
+/* Bytes of dynamic shared memory for `count` values; 0: they do not fit. */
 static inline int64_t select_bytes(int64_t count, int64_t most_shared_bytes)
 {
-    constexpr int64_t BESIDE = 24 << 10;        /* what is static */
+    constexpr int64_t BESIDE = 24 << 10;        /* static shared memory */
     const int64_t bytes = (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART * (int64_t)sizeof(double);
     return bytes + BESIDE <= most_shared_bytes ? bytes : 0;
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Between the steps of a run. */
+/* Moments between the steps of a run, which a timed solver records. */
 enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, CHECK, N_MARKS };
 
 struct solver {
@@ -21,15 +21,15 @@ struct solver {
     cudaStream_t stream;
     cudaEvent_t marks[N_MARKS];
     cudaGraphExec_t graph;                          /* a whole run: one launch instead of tens */
-    void *memory;                                   /* the allocation that holds everything that `device` points to */
+    void *memory;                                   /* one allocation for everything that `device` points to */
     struct lw_published_device device;
-    double *signal;                                 /* room for one on the device */
-    bool transforms;                                /* without cuFFT */
+    double *signal;                                 /* space for a signal on the device */
+    bool transforms;                                /* the planes are transformed without cuFFT */
     struct lw_cuda_fft fft, comb_fft;
     void *fft_work;
 
-    void *pinned;                                   /* the allocation that holds the following */
-    const double **asked;                           /* [1] the signal of this run */
+    void *pinned;                                   /* one allocation for the pinned memory below */
+    const double **asked;                           /* [1] address of this run's signal */
     struct lw_published_device_control *control;
     struct lw_sfft_line *lines;                     /* [sparsity] */
 };
@@ -40,7 +40,7 @@ static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) ==
 
 static bool is_power(int64_t n) { return (n & (n - 1)) == 0; }
 
-/* Numbers that follow from a plan. */
+/* The numbers that follow from a plan. */
 static struct lw_published_device describe(const struct lw_published_plan *plan)
 {
     const struct lw_published_choice *const choice = &plan->choice;
@@ -62,7 +62,7 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
     return device;
 }
 
-/* What a device can do for a run of the plan. 0 where the attribute is not known. */
+/* Return an attribute of the current device; 0 if it is unknown. */
 static int attribute_of(enum cudaDeviceAttr attribute)
 {
     int device = 0, value = 0;
@@ -144,7 +144,7 @@ static int allocate(struct solver *solver, struct lw_error *err)
     const int rc = lw_cuda_allocate(bytes, "a sparse transform", &solver->memory, err);
     if (rc)
         return rc;
-    memset(solver->pinned, 0, (size_t)pinned);          /* pages are touched now, not by a run */
+    memset(solver->pinned, 0, (size_t)pinned);          /* touch the pages now, not during a run */
     lay_out(solver, work);
     lay_out_pinned(solver);
     return LW_OK;
@@ -172,7 +172,7 @@ static int upload(struct solver *solver, const void *to, const void *from, int64
     return lw_cuda_upload((void *)to, from, bytes, solver->stream, "copying to the device", err);
 }
 
-/* Taps of each bucket side by side, then zeros. */
+/* Upload the taps of each bucket side by side, padded with zeros. */
 static int upload_bucket_taps(struct solver *solver, struct lw_error *err)
 {
     const struct lw_published_device *const d = &solver->device;
@@ -288,10 +288,10 @@ static cudaError_t enqueue_cutoff(struct solver *solver)
 static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_find_lines(&solver->device, solver->stream); }
 static cudaError_t enqueue_check(struct solver *solver) { return lw_published_check_lines(&solver->device, solver->stream); }
 
-/* Votes and estimates are one step. */
+/* The steps of a run; voting and estimating are one step. */
 static const struct {
     cudaError_t (*enqueue)(struct solver *solver);
-    size_t seconds;                                 /* where the profile has them, a double */
+    size_t seconds;                                 /* offset of the step's seconds in the profile, a double */
     const char *what;
 } steps[N_MARKS] = {
     [COMB] = {enqueue_comb, offsetof(struct lw_published_profile, comb), "combing a signal"},
@@ -302,7 +302,7 @@ static const struct {
     [CHECK] = {enqueue_check, offsetof(struct lw_published_profile, check), "checking lines"},
 };
 
-/* A node of the graph. */
+/* Record a moment, as a node of the graph. */
 static cudaError_t mark(const struct solver *solver, enum mark step)
 {
     return solver->is_timed ? cudaEventRecordWithFlags(solver->marks[step], solver->stream, cudaEventRecordExternal) : cudaSuccess;
@@ -323,8 +323,8 @@ static int enqueue(struct solver *solver, struct lw_error *err)
     return rc;
 }
 
-/* All runs of a solver are alike: only the signal's address differs, which kernels read from memory. A capture that is relaxed lets
- * libraries load their kernels meanwhile. */
+/* Capture a run into a graph. All runs of a solver are alike, except for the signal's address, which kernels read from memory. A
+ * relaxed capture lets libraries load their kernels meanwhile. */
 static int capture(struct solver *solver, struct lw_error *err)
 {
     const char *const what = "capturing a sparse transform";
@@ -333,7 +333,7 @@ static int capture(struct solver *solver, struct lw_error *err)
     if (rc)
         return rc;
     rc = enqueue(solver, err);
-    const cudaError_t ended = cudaStreamEndCapture(solver->stream, &graph);     /* also of one that failed */
+    const cudaError_t ended = cudaStreamEndCapture(solver->stream, &graph);     /* also ends a capture that failed */
     if (rc == LW_OK && (rc = lw_cuda_check(ended, what, err)) == LW_OK &&
         (rc = lw_cuda_check(cudaGraphInstantiate(&solver->graph, graph, 0), what, err)) == LW_OK)
         rc = lw_cuda_check(cudaGraphUpload(solver->graph, solver->stream), what, err);

@@ -1,5 +1,5 @@
-/* transform.cu - the transforms of all loops, each by the 8 blocks of a cluster (gpu/sfft/transform.cuh), with the energies of
- * those that locate. */
+/* transform.cu - transforms the planes of all loops, each by a cluster of 8 blocks (gpu/sfft/transform.cuh), and measures the
+ * energies of the locating loops. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/transform.cuh"
@@ -8,8 +8,8 @@
 
 namespace {
 
-constexpr int POINTS = 8, PARTS = 8;                    /* of a thread; blocks of a plane */
-constexpr int LEAST = 4096, MOST = 16384;           /* points of a plane; longer ones cuFFT does as fast */
+constexpr int POINTS = 8, PARTS = 8;                    /* points per thread; blocks per plane */
+constexpr int LEAST = 4096, MOST = 16384;           /* points of a plane; cuFFT is as fast for longer ones */
 
 __global__ void __launch_bounds__(MOST / PARTS / POINTS) transform(lw_published_device device)
 {

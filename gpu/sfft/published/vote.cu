@@ -1,37 +1,37 @@
-/* vote.cu - from the largest buckets of all loops back to the frequencies that fall into enough of them, and from these to lines.
+/* vote.cu - finds the frequencies that fall into chosen buckets of enough loops, and makes lines of them.
  *
- * Nothing is counted in memory. A frequency with `needed` votes of L loops has one from a loop 0 .. L - needed, so a thread takes a
- * frequency of a bucket chosen by such a loop and asks the other loops, in order, whether they chose its bucket: most frequencies
- * are out after two misses. It is the first of its loops that elects a frequency, so none is listed twice. What loops chose is a
- * bit a bucket, in shared memory if it fits. Grid: (pieces of buckets, loops 0 .. L - needed).
+ * No votes are counted in memory. A frequency with `needed` votes of L loops has a vote of some loop 0 .. L - needed. So a thread
+ * takes a frequency of a bucket that such a loop chose, and asks the other loops in order whether they chose its bucket. Most
+ * frequencies are out after two misses. Only the first loop that chose a frequency elects it, so none is listed twice. A loop's
+ * choice is one bit per bucket, in shared memory if it fits. Grid: (pieces of buckets, loops 0 .. L - needed).
  *
- * A loop sends permuted frequency p of another one to ratio p mod n, where ratio is sigma of the one times the inverse of the
- * other's: the frequency itself is only computed once it is elected. A block lists what it elects in shared memory, and makes lines
- * of it (estimate.cuh) once the list may overflow, and at the end. */
+ * A loop maps the permuted frequency p of another loop to ratio p mod n, ratio being its sigma times the other's inverse sigma. So
+ * a frequency itself is computed only once it is elected. A block lists elected frequencies in shared memory. It makes lines of
+ * them (estimate.cuh) at the end, or earlier if the list might overflow. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/estimate.cuh"
 
 namespace {
 
-constexpr int THREADS = ESTIMATE_THREADS, MOST_BLOCKS = 198;            /* in x: with two loops three for each multiprocessor of an
-                                                                           H200 */
-constexpr int ROUND = 4;                                /* pieces of buckets between barriers */
-constexpr int64_t MOST_SHARED = 32 << 10;               /* bytes of bits, beside what is static */
+constexpr int THREADS = ESTIMATE_THREADS, MOST_BLOCKS = 198;            /* x dimension: with two loops, three blocks per
+                                                                           multiprocessor of an H200 */
+constexpr int ROUND = 4;                                /* pieces of buckets between two barriers */
+constexpr int64_t MOST_SHARED = 32 << 10;               /* largest size of the bits in shared memory, beside static memory */
 
-/* What the threads of a block share. */
+/* Data that the threads of a block share. */
 struct Ballot {
-    const unsigned *chosen;                         /* as in the device's data */
+    const unsigned *chosen;                         /* bits of chosen buckets, laid out as in the device's data */
     const int64_t *ratios;                          /* [location_loops] */
     unsigned n_words;
-    int own;                                        /* the loop whose buckets are gone through */
+    int own;                                        /* the loop whose buckets this block goes through */
 };
 
-/* Permuted frequencies of the own loop, by thread, and where other loops see them. */
+/* A permuted frequency of the block's own loop, one per thread, and its buckets in other loops. */
 template <bool IS_POWER> struct Permuted {
     int64_t at;
 
-    /* The first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)): negative for b = 0. The quotient may be wrong by one;
-     * the rest is right modulo 2^64, and small. */
+    /* Return the first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)), which is negative for b = 0. The quotient may be
+     * off by one; the remainder is exact modulo 2^64, and small, so it corrects the quotient. */
     LW_DEVICE static int64_t first_of(const lw_published_device &device, int64_t b)
     {
         const double part = (double)device.n / (2 * (double)device.n_buckets);
@@ -40,7 +40,8 @@ template <bool IS_POWER> struct Permuted {
         return first + (rest > 0 ? 1 : rest <= -twice ? -1 : 0);
     }
 
-    /* Number `offset` of bucket b. @return  whether there is one */
+    /* Take frequency number `offset` of bucket b.
+     * @return  whether there is one */
     LW_DEVICE bool set(const lw_published_device &device, int64_t b, int64_t offset)
     {
         const int64_t permuted = first_of(device, b) + offset;
@@ -48,7 +49,7 @@ template <bool IS_POWER> struct Permuted {
         return permuted < first_of(device, b + 1);
     }
 
-    /* The bucket that a loop sends it to: floor((2 B permuted + n) / (2 n)), B being 0; as exact. */
+    /* Return its bucket in another loop: floor((2 B permuted + n) / (2 n)), with B wrapping to 0; exact by the same correction. */
     LW_DEVICE int64_t bucket_by(const lw_published_device &device, int64_t ratio) const
     {
         const int64_t permuted = multiply_in<false>(device, ratio, at);
@@ -65,7 +66,7 @@ template <bool IS_POWER> struct Permuted {
     }
 };
 
-/* The same in turns, n being 2^64: what is beyond n falls off. */
+/* The same for powers of two, in turns with n scaled to 2^64: multiples of n overflow and vanish. */
 template <> struct Permuted<true> {
     uint64_t turns;
 
@@ -97,7 +98,7 @@ LW_DEVICE bool is_chosen(const lw_published_device &device, const Ballot &ballot
     return (ballot.chosen[(unsigned)loop * ballot.n_words + b / 32] >> b % 32 & 1) != 0;
 }
 
-/* Whether enough loops from the own one on chose the frequency, and none before. */
+/* Return whether enough loops, from the own one on, chose the frequency, and no loop before. */
 template <bool IS_POWER>
 LW_DEVICE bool is_elected(const lw_published_device &device, const Ballot &ballot, const Permuted<IS_POWER> &permuted)
 {
@@ -112,9 +113,10 @@ LW_DEVICE bool is_elected(const lw_published_device &device, const Ballot &ballo
     return is_first;
 }
 
-/* A part of a chosen bucket's frequencies, as many as a block has threads. A bucket has `pieces`. */
+/* A part of a chosen bucket's frequencies, one per thread of a block. A bucket has `pieces` such parts. */
 struct Piece {
-    unsigned place, places_on;                      /* of the bucket, among those chosen; on to the block's next piece */
+    unsigned place, places_on;                      /* number of the bucket among those chosen; advance to the block's next
+                                                       piece */
     unsigned number, pieces_on, pieces;
 
     LW_DEVICE explicit Piece(unsigned pieces_)
@@ -132,7 +134,7 @@ struct Piece {
     }
 };
 
-/* -1: there are no more. */
+/* Return the bucket of a piece; -1: there are no more. */
 LW_DEVICE int bucket_of_piece(const lw_published_device &device, const Ballot &ballot, const Piece &piece)
 {
     return piece.place < (unsigned)device.n_selected ? device.places[ballot.own * device.n_selected + piece.place] : -1;
@@ -147,7 +149,7 @@ LW_DEVICE void vote(const lw_published_device &device, const Ballot &ballot, Pie
         Permuted<IS_POWER> permuted;
         const bool is_there = permuted.set(device, bucket, (int64_t)piece.number * THREADS + threadIdx.x);
         piece.advance();
-        bucket = bucket_of_piece(device, ballot, piece);        /* under way meanwhile */
+        bucket = bucket_of_piece(device, ballot, piece);        /* its load is in flight during the vote */
         if (!is_there || !is_elected(device, ballot, permuted))
             continue;
         const int64_t f = permuted.frequency(device, candidates.loops[ballot.own].sigma_inverse);
@@ -156,7 +158,7 @@ LW_DEVICE void vote(const lw_published_device &device, const Ballot &ballot, Pie
     }
 }
 
-/* Between barriers; the list is empty thereafter. */
+/* Make lines of the listed frequencies, and empty the list. There must be a barrier before; the call ends with one. */
 template <bool IS_POWER> LW_DEVICE void make_lines(const lw_published_device &device, const Bar &bar, Candidates &candidates)
 {
     find_strong<IS_POWER>(device, bar, candidates);

@@ -1,4 +1,4 @@
-/* window.cuh - the samples and taps that a bucket's sum is made of. */
+/* window.cuh - device code for the samples and taps of a bucket's sum. */
 #pragma once
 
 #include "gpu/sfft/number.cuh"
@@ -12,7 +12,7 @@ template <bool IS_REAL> LW_DEVICE double2 sample_at(const double *samples, int64
         return __ldg((const double2 *)samples + i);
 }
 
-/* The sample of tap i, -half <= i <= half < n. */
+/* Return the index of the sample that tap i multiplies, -half <= i <= half < n. */
 LW_DEVICE int64_t index_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t i)
 {
     const int64_t at = mod_multiply(loop.sigma, mod_wrap(i, device.n), device.n, 1.0 / (double)device.n);
@@ -25,7 +25,7 @@ LW_DEVICE void accumulate(double2 &sum, double tap, double2 x)
     sum.y = fma(tap, x.y, sum.y);
 }
 
-/* The first tap of bucket b: the least i >= -half that is b modulo B. */
+/* Return the first tap of bucket b: the least i >= -half that is b modulo B. */
 LW_DEVICE int64_t first_tap(const lw_published_device &device, int64_t b)
 {
     return b - (device.half + b) / device.n_buckets * device.n_buckets;
