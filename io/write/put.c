@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A run that is cut begins anywhere between two borders, and so may touch one piece more than its length says. */
+/* A long run may begin between two multiples of the piece size, and so touch one piece more than its length needs. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
     runs->piece_bytes = piece_bytes;
@@ -15,7 +15,7 @@ static void cut(struct lw_runs *runs, int64_t piece_bytes)
 
 struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes)
 {
-    int inner = extent->n_dims - 1;     /* the first dimension of those that make a run: all after it are taken whole */
+    int inner = extent->n_dims - 1;     /* first of the dimensions that make a run: all behind it are taken whole */
     while (inner > 0 && count[inner] == extent->dims[inner])
         inner--;
     struct lw_runs runs = {.offset = extent->offset, .run_bytes = extent->element_bytes, .n_runs = 1, .n_outer = inner};
@@ -63,8 +63,8 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
     return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }
 
-/* Numbers on their way to the file in another form, on the stack of the thread that writes: as many as the disk begins with at
- * once (bytes/store.c). */
+/* Bytes that are converted at a time, on the stack of the writing thread: as many as are handed to the disk at once
+ * (bytes/store.c). */
 enum { BUFFER_BYTES = 256 << 10 };
 
 #define DEFINE_SWAP(name, type, swap)                                       \
@@ -93,7 +93,7 @@ static void order(const struct lw_put *put, const char *from, int64_t bytes, cha
         swap_8(from, bytes, to);
 }
 
-/* The highest bit is in the first byte of numbers in big-endian order, the only ones that are about the middle. */
+/* Write a run in the file's form. is_about_middle implies big-endian order, so the highest bit is in the first byte. */
 static int put_changed(const struct lw_put *put, const struct lw_run *run, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];

@@ -20,10 +20,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Of a file that will take another's place. */
+/* Suffix of a file that is about to replace another. */
 #define NEW_SUFFIX ".new"
 
-/* Of all files beside the result. */
+/* The longest suffix of all files beside the result. */
 #define LONGEST_SUFFIX LW_JOURNAL_SUFFIX NEW_SUFFIX
 
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
@@ -57,7 +57,7 @@ void lw_result_file_forget(const struct lw_result_file *result)
 
 /* ---- the final name ------------------------------------------------------------------------------------------------ */
 
-/* A link counts as what it is, not as what it points to: the rename at the end replaces the link. */
+/* A link counts as a file of its own, whatever it points to: the final rename replaces the link. */
 static int check_name(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
@@ -66,7 +66,7 @@ static int check_name(const struct lw_result_file *result, struct lw_error *err)
     if (!result->overwrite && S_ISLNK(status.st_mode))
         return lw_fail(err, LW_EIO, "'%s' exists, as a link: give --overwrite to replace it, or another name", result->name);
     const bool is_there = stat(result->name, &status) == 0;
-    if (!is_there && errno != ENOENT)       /* a link to itself; one to nothing is replaced */
+    if (!is_there && errno != ENOENT)       /* a link to itself; a link to nothing is replaced */
         return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
     if (is_there && !S_ISREG(status.st_mode))
         return lw_fail(err, LW_EIO, "cannot write '%s': it is a %s", result->name,
@@ -90,7 +90,7 @@ int lw_result_file_check(const struct lw_result_file *result, struct lw_error *e
 
 /* ---- claim --------------------------------------------------------------------------------------------------------- */
 
-/* Whether the temporary name is still that of the open file. */
+/* Whether the temporary name still belongs to the open file. */
 static bool bears_name(const struct lw_result_file *result)
 {
     struct stat mine, there;
@@ -98,7 +98,7 @@ static bool bears_name(const struct lw_result_file *result)
            mine.st_ino == there.st_ino;
 }
 
-/* A file that stands there already may only be what a run of the same user has left. */
+/* A file that is there already is accepted only if a run of the same user can have left it. */
 static int check_leftover(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
@@ -122,7 +122,7 @@ static int fail_open(const struct lw_result_file *result, struct lw_error *err)
 
 enum { OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
 
-/* Open the temporary file without following links, or create it unless it is resumed. Where it vanishes meanwhile, `fd` stays
+/* Open the temporary file without following links, or create it unless it is resumed. If the file vanishes in between, `fd` stays
  * -1. */
 static int open_part(struct lw_result_file *result, struct lw_error *err)
 {
@@ -148,7 +148,7 @@ bool lw_result_file_is_held(const char *part)
     return is_held;
 }
 
-/* A run that finishes between our open and our lock takes the name away from the file that we then hold: then once more. */
+/* Another run may rename the file between our open and our lock. We then hold a file without the name, and try again. */
 static int hold_part(struct lw_result_file *result, struct lw_error *err)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -197,7 +197,7 @@ static int64_t free_bytes(int fd)
     return fstatvfs(fd, &disk) == 0 ? (int64_t)(disk.f_bavail * disk.f_frsize) : INT64_MAX;
 }
 
-/* What the file must still get to have its first `bytes` on disk. */
+/* Bytes that the file still needs on disk to have its first `bytes` there. */
 static int64_t missing_bytes(int fd, int64_t bytes)
 {
     struct stat status;
@@ -249,15 +249,15 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     int rc = hold_part(result, err);
     if (rc)
         return rc;
-    rc = check_name(result, err);       /* taken before we had the lock? */
-    if (rc == LW_OK && result->is_kept) {       /* claim the other name, with what bears the temporary one still locked */
+    rc = check_name(result, err);       /* another run may have taken it before we had the lock */
+    if (rc == LW_OK && result->is_kept) {       /* claim the other name; the file with the temporary name stays locked */
         result->is_new = true;
         result->old_fd = result->fd;
         result->fd = -1;
         strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
         rc = hold_part(result, err);
     } else if (rc == LW_OK) {
-        lw_result_file_forget(result);          /* while the file is what they speak of */
+        lw_result_file_forget(result);          /* done while the file still belongs to them */
     }
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
@@ -275,7 +275,7 @@ int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err)
 
 /* ---- reserve ------------------------------------------------------------------------------------------------------- */
 
-/* On a RAM disk, reserving a page is zeroing it, which takes as long as writing it. */
+/* Reserving a page of a RAM disk means zeroing it, which takes as long as writing it; so only the free space is checked. */
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err)
 {
     struct statfs disk;
@@ -301,7 +301,7 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
-/* Without --overwrite, a file that came into being since the claim is kept. */
+/* A file that appeared since the claim is kept, unless --overwrite is given. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
 {
     if (fsync(result->fd) != 0)
@@ -314,7 +314,7 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
     if (cause)
         return lw_fail(err, LW_EIO, "the result is complete but cannot be renamed to '%s' (%s): it stays as '%s'",
                        result->name, strerror(cause), result->part);
-    if (!lw_replace_sync_folder(result->name))      /* the name is given; only a power failure could still take it away */
+    if (!lw_replace_sync_folder(result->name))      /* the name is given; only a power failure could still undo it */
         lw_log_warn("cannot sync the folder of '%s': %s", result->name, strerror(errno));
     return LW_OK;
 }

@@ -1,26 +1,26 @@
 /* result_file.h - the file that a result grows in: its temporary name, its room on disk and its final name. POSIX only. Rank 0
  * claims and publishes it; the other ranks join it.
  *
- *     check    whether the final name can be given, before any work; touches nothing
- *     claim    OUT.lapwing-part is created and locked, the disk asked for room; where a run goes on and makes it anew, under
- *              another name: what is there can be opened until
- *     place    the new one, whose structure is made, takes its place
- *     resume   or OUT.lapwing-part, which a killed run has left, is locked as it is
- *     join     another rank opens what rank 0 has claimed or resumed
- *     reserve  once the file's structure is known: blocks are allocated
- *     publish  synced and renamed to OUT
- *     discard  OUT.lapwing-part is deleted, unless it is kept, as one that was resumed is
+ *     check    before any work: can the final name be given? Changes nothing
+ *     claim    create and lock OUT.lapwing-part, and check the free space. If an interrupted run's file is to be made anew, the new
+ *              file has another name at first, so that the old one can still be opened
+ *     place    let the new file, with its structure made, replace the old one
+ *     resume   instead: lock the OUT.lapwing-part of an interrupted run as it is
+ *     join     on another rank: open the file of rank 0
+ *     reserve  allocate blocks, once the structure of the file is known
+ *     publish  sync, and rename to OUT
+ *     discard  delete OUT.lapwing-part, unless it is kept; a resumed one always is
  *
- * By its side there may be what a later run goes on with: OUT.lapwing-journal, OUT.lapwing-rows, OUT.lapwing-undo.
+ * Beside it may lie what a later run needs to go on: OUT.lapwing-journal, OUT.lapwing-rows, OUT.lapwing-undo.
  *
- * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
- * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
+ * Names are predictable, so other runs and other people may have put something there. Hence links are never followed, files of
+ * other users are never emptied, and only the claimed file is ever renamed or deleted. */
 #pragma once
 
 #include "base/error.h"
 #include "io/dataset.h"
 
-#define LW_ROWS_SUFFIX ".lapwing-rows"       /* rows of a table that grows, as they came */
+#define LW_ROWS_SUFFIX ".lapwing-rows"       /* rows of a growing table, in the order of arrival */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,62 +29,60 @@ enum { LW_MARKED_BYTES = 64 << 10 };
 
 struct lw_result_file {
     char name[LW_MAX_PATH];
-    char part[LW_MAX_PATH];     /* the temporary name */
+    char part[LW_MAX_PATH];     /* temporary name */
     bool overwrite;
     bool is_resumed;
-    bool is_kept;               /* the temporary file stays, for a run that goes on with it */
-    int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
-    bool is_new;                /* claimed and not yet placed: `part` is the other name */
-    int old_fd;                 /* if so: of what it will replace, with the lock */
+    bool is_kept;               /* discard leaves the temporary file, so that a later run can go on with it */
+    int fd;                     /* descriptor of the temporary file, locked on rank 0; -1: none */
+    bool is_new;                /* claimed and not yet placed: `part` is still the other name */
+    int old_fd;                 /* if is_new: descriptor of the locked file that it will replace */
 };
 
-/** The two names. LW_EIO if they are too long. No file is touched. */
+/** Set the two names, without touching a file. LW_EIO: they are too long. */
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err);
 
-/** Whether a run is writing the part of that name now. */
+/** Return whether a run is writing the temporary file `part` now. */
 bool lw_result_file_is_held(const char *part);
 
-/** LW_EIO: the final name exists and must not be overwritten, or is no plain file, or its folder does not exist or cannot be
- * written. */
+/** Check the final name. LW_EIO: it exists and must not be overwritten, or is no plain file, or its folder does not exist or
+ * cannot be written. */
 int lw_result_file_check(const struct lw_result_file *result, struct lw_error *err);
 
-/** Create the temporary file, or empty one that a killed run has left. LW_EIO: as lw_result_file_check; the temporary name is
- * taken by a link or by somebody else's file; another run is writing it; `bytes` do not fit on the disk or exceed the
- * file-size limit. */
+/** Create the temporary file, or empty the one of an interrupted run. LW_EIO: as lw_result_file_check; the temporary name is taken
+ * by a link or another user's file; another run is writing it; `bytes` do not fit on the disk or exceed the file-size limit. */
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
-/** Give what was claimed the temporary name, if it has another. LW_EIO. */
+/** Give the claimed file the temporary name, if it has another. LW_EIO. */
 int lw_result_file_place(struct lw_result_file *result, struct lw_error *err);
 
-/** Take over the temporary file that a killed run has left; nothing in it changes. LW_EIO: as lw_result_file_claim, but for its
- * room; there is none. */
+/** Take over the temporary file of an interrupted run; nothing in it changes. LW_EIO: there is none; or as lw_result_file_claim,
+ * except its room. */
 int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
 
-/** A checksum of the first LW_MARKED_BYTES, which hold when, where and by which command the file was made: it tells the file from
- * one of the same name on a node that does not share the folder. LW_EIO if they cannot be read. */
+/** Compute a checksum of the first LW_MARKED_BYTES, which tell when, where and by which command the file was made. It
+ * distinguishes the file from one of the same name on a node that does not share the folder. LW_EIO: they cannot be read. */
 int lw_result_file_mark(const struct lw_result_file *result, uint64_t *mark, struct lw_error *err);
 
-/** Open the temporary file that rank 0 has claimed or resumed. @param mark  of it, found by rank 0 once its structure was made.
- * LW_EIO if this rank cannot write it, or if the file here has another mark. */
+/** Open the temporary file of rank 0. LW_EIO: this rank cannot write it, or the file here has another mark.
+ * @param mark  the file's mark, found by rank 0 once its structure was made */
 int lw_result_file_join(struct lw_result_file *result, uint64_t mark, struct lw_error *err);
 
-/** Allocate the first `bytes` of the file on disk, where they are not allocated yet. LW_EIO, naming the bytes needed and free, if
- * they are not there. On file systems that cannot allocate, warn if the free space is short. */
+/** Allocate the first `bytes` of the file on disk, as far as they are not. LW_EIO: there is no room; the message gives the bytes
+ * needed and free. On file systems that cannot allocate, only warn if free space is short. */
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
-/** Give the complete file its final name, durably. LW_EIO: where only the name is refused, the message says under which one
- * the result stays, and lw_result_file_discard leaves it. */
+/** Give the complete file its final name, durably. LW_EIO. If only the name is refused, the message tells the name that the result
+ * keeps, and lw_result_file_discard leaves it. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err);
 
-/** The name of a file beside the result: its own, and a suffix. */
+/** Make the name of a file beside the result: the result's name and a suffix. */
 void lw_result_file_beside(const struct lw_result_file *result, const char *suffix, char name[LW_MAX_PATH]);
 
-/** Remove the files beside it, whatever of them is there: claim does it with what an earlier run has left, unless the file is to be
- * kept. */
+/** Remove the files beside the result, if any. Called by claim for an earlier run's, unless the file is to be kept. */
 void lw_result_file_forget(const struct lw_result_file *result);
 
-/** Delete the temporary file and those beside it, unless published or kept. */
+/** Delete the temporary file and the files beside it, unless it was published or is kept. */
 void lw_result_file_discard(struct lw_result_file *result);
 
-/** Forget the temporary file; it stays. */
+/** Close the temporary file, which stays. */
 void lw_result_file_leave(struct lw_result_file *result);

@@ -21,27 +21,27 @@ static const struct lw_structure *const structures[] = {&lw_structure_hdf5, &lw_
 struct lw_writer {
     struct lw_comm *comm;
     const struct lw_structure *structure;
-    struct lw_result_file result;       /* claimed by rank 0, joined by the others */
-    struct lw_pool *pool;               /* borrowed; with a store; NULL: the main thread writes */
-    struct lw_store *store;             /* written directly, or */
-    void *file;                         /* by calls of the structure's library, by all ranks together */
-    struct lw_extent *extents;          /* [n_datasets]; of tables that grow: all zero */
-    struct lw_growing **tables;         /* [n_datasets], rank 0's; NULL: the dataset does not grow */
+    struct lw_result_file result;       /* claimed by rank 0, joined by the other ranks */
+    struct lw_pool *pool;               /* borrowed, used with a store; NULL: the main thread writes */
+    struct lw_store *store;             /* direct writes; or, if NULL, */
+    void *file;                         /* the file of the structure's library, which all ranks write together */
+    struct lw_extent *extents;          /* [n_datasets]; growing tables: all zero */
+    struct lw_growing **tables;         /* [n_datasets], on rank 0; NULL: the dataset does not grow */
     int n_datasets;
-    uint64_t mark;                      /* of the file's structure */
-    struct lw_batch sync;               /* under way, on an I/O thread */
+    uint64_t mark;                      /* mark of the file's structure (lw_result_file_mark) */
+    struct lw_batch sync;               /* sync under way on an I/O thread */
 };
 
 /* ---- create, open -------------------------------------------------------------------------------------------------- */
 
-/* The library could not write the file, and would try again when MPI ends, and crash. */
+/* End all ranks: the library could not write the file; it would try again when MPI ends, and crash. */
 static void abandon(struct lw_writer *writer, const struct lw_error *err)
 {
     lw_result_file_discard(&writer->result);
     lw_comm_abort(writer->comm, err);
 }
 
-/* Shape and type, on which all ranks must agree before any collective call. */
+/* Check that all ranks agree on shapes and types, before any collective call. */
 static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     for (int d = 0; d < spec->n_datasets; d++) {
@@ -59,8 +59,7 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     return LW_OK;
 }
 
-/* What rank 0 does for the temporary file to be there: it makes a new one, or takes the one that an earlier run has left.
- * @param is_stuck  as lw_structure.create sets it */
+/* Make a new temporary file, on rank 0. @param is_stuck  as lw_structure.create sets it */
 static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
     const struct lw_structure *const structure = writer->structure;
@@ -80,7 +79,7 @@ static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec
     return rc ? rc : writer->structure->check(&writer->result, spec, writer->extents, err);
 }
 
-/* There is at most one growing table where a run can be gone on with; its rows go to RESULT.lapwing-rows. */
+/* A result that can be resumed has at most one growing table; its rows go to RESULT.lapwing-rows. */
 static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     char log[LW_MAX_PATH];
@@ -96,8 +95,8 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
     return rc;
 }
 
-/* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
- * some cannot. */
+/* Rank 0 prepares the file. The other ranks then try to open it by POSIX calls, because MPI-IO does not survive if only some ranks
+ * can open a file. */
 static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool is_new, struct lw_error *err)
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
@@ -119,8 +118,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, writer->mark, err), err);
 }
 
-/* Whether all ranks write, each to its place in the file, rather than by calls that they make together; why, or why not, is
- * said. */
+/* Return whether each rank writes to its places itself, rather than all together by collective calls; log the reason. */
 static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spec, const struct lw_storage *storage)
 {
     struct lw_error why;
@@ -243,7 +241,7 @@ int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_
     int64_t at = 0;
     int rc = LW_OK;
     for (int64_t run = 0; run < rows->n_runs && rc == LW_OK; run++) {
-        /* The rank that has the run writes, the others take part. */
+        /* the rank that has the run writes; the others take part */
         const bool is_mine = rows->is_mine(rows->context, run);
         const int64_t all = rows->count(rows->context, run);
         for (int64_t first = 0; first < all && rc == LW_OK; first += buffer_rows) {
@@ -273,7 +271,7 @@ const char *lw_writer_way(const struct lw_writer *writer) { return writer->store
 
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */
 
-/* Each node has a page cache of its own; rows are rank 0's. */
+/* Sync this rank's data: each node has a page cache of its own, and rank 0 has the rows. */
 static int sync_own(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct lw_writer *const writer = context;
@@ -337,7 +335,7 @@ static int compare_ranges(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* All that completing may change is everything but the samples. */
+/* Save for undo all that completing may change: everything except the samples. */
 static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
 {
     char undo[LW_MAX_PATH];
@@ -372,8 +370,8 @@ static int complete(struct lw_writer *writer, const struct lw_attribute *attribu
     return writer->structure->complete(&writer->result, &end, is_stuck, err);
 }
 
-/* The mark of completion follows the samples that it speaks of. The files beside the result are of no more use once it has its
- * name; until then the next run needs them. */
+/* The mark of completion is written after the samples. The files beside the result are removed once it has its final name; until
+ * then the next run may need them. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err)
 {
     bool is_stuck = false;

@@ -1,31 +1,29 @@
 /* writer.h - one result file, written by all ranks.
  *
- *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
- *            disk; then all ranks open the file
- *   open     or rank 0 finds that structure in the temporary file that an earlier run has left
- *   write    raw data only: directly, each rank's I/O threads to their place in the file, or (HDF5) by collective calls
- *   append   the rows of a table that grows, by rank 0: they gather beside the file, as their number is not known
- *   finish   flushed and closed by all; then rank 0 adds the tables that have grown, marks the file complete and gives it its
- *            final name
+ *   create   rank 0 makes the file's structure under a temporary name and reserves its room on disk; all ranks open it
+ *   open     instead: rank 0 checks the structure in the temporary file of an interrupted run
+ *   write    samples: each rank's I/O threads write them to their places, or (HDF5) all ranks by collective calls
+ *   append   rank 0 adds rows to a growing table; they gather beside the file, because their number is unknown
+ *   finish   all ranks flush and close; rank 0 adds the growing tables, marks the file complete, gives it its final name
  *   destroy  before finish: the temporary file is deleted, unless it was opened or is to be kept
  *
- * Datasets are contiguous and aligned. A killed run leaves no file under the final name. What is written is safe from then on that
- * a sync has ended which began after it. */
+ * Datasets are contiguous and aligned. A killed run leaves no file under the final name. Data are safe once a sync has ended that
+ * began after their write. */
 #pragma once
 
 #include "comm/comm.h"
 #include "io/write/put.h"
 
-#define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
+#define LW_PART_SUFFIX ".lapwing-part"       /* suffix of the temporary name */
 
-/* An attribute of a table that is given with the second as its text, and late: it becomes the checksum (io/codecs/hash.h) of
- * all rows once they are there. */
+/* A late attribute of a table with this name and placeholder becomes the checksum (io/codecs/hash.h) of all rows, once they are
+ * written. */
 #define LW_WRITER_SUM "checksum"
 #define LW_WRITER_NO_SUM "0000000000000000"
 
 struct lw_writer;
 
-/* A column of a table: 8 bytes of each row. */
+/* A column of a table has 8 bytes of each row. */
 enum lw_column_kind { LW_COLUMN_INT, LW_COLUMN_REAL };     /* int64, float64 */
 
 struct lw_column {
@@ -33,19 +31,19 @@ struct lw_column {
     enum lw_column_kind kind;
 };
 
-/* Which element of the input an element of the result belongs to: index i of dimension d to first[d] + i x every[d], as dimensions
- * of the input's last ones. */
+/* The element of the input that an element of the result belongs to: index i of dimension d belongs to first[d] + i x every[d].
+ * The dimensions are the last ones of the input. */
 struct lw_pixel_map {
     double first[LW_MAX_DIMS], every[LW_MAX_DIMS];
 };
 
-/* Where the elements of a dimension lie: element i has number k = first + i x step, and number k lies at ... */
+/* Positions of the elements of a dimension. Element i has number k = first + i x step; number k lies at ... */
 enum lw_scale_kind {
-    LW_SCALE_NONE,              /* nowhere: the dimension has a name and a length */
+    LW_SCALE_NONE,              /* unknown: the dimension has a name and a length */
     LW_SCALE_NUMBERS,           /* k, as an integer */
     LW_SCALE_PLACES,            /* origin + k x distance */
     LW_SCALE_TIMES,             /* origin + k x period, in seconds */
-    LW_SCALE_DATES,             /* start + k x period, in whole nanoseconds since 1970: for readers that take nothing else */
+    LW_SCALE_DATES,             /* start + k x period, in whole nanoseconds since 1970, for readers that take nothing else */
 };
 
 /* The coordinates of a dimension. */
@@ -54,9 +52,9 @@ struct lw_writer_scale {
     int64_t first, step;
     double origin, distance;
     struct lw_period period;
-    bool is_dated;              /* of times: when number 0 was is known, */
-    struct lw_instant start;    /* in UTC */
-    char units[80];             /* as the CF conventions write them: "m", "seconds since 2023-09-22T18:29:26.158" */
+    bool is_dated;              /* TIMES only: `start` is known */
+    struct lw_instant start;    /* UTC of number 0 */
+    char units[80];             /* unit as in the CF conventions: "m", "seconds since 2023-09-22T18:29:26.158" */
     const char *long_name;      /* static storage; NULL: none */
 };
 
@@ -65,45 +63,42 @@ struct lw_writer_dataset {
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
     const char *dim_names[LW_MAX_DIMS];     /* dimension labels: "filter", "time", "channel" */
-    bool has_scales;            /* its dimensions, which all have names, get dimension scales in its group, named as they are: */
+    bool has_scales;            /* each dimension has a name, and gets a dimension scale of that name */
     struct lw_writer_scale scales[LW_MAX_DIMS];
-    struct lw_type type;        /* not of a table */
-    bool holds_words;           /* unsigned numbers of 64 bits, whatever the type is: checksums */
-    const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
-    int n_columns;              /* 0: no table */
-    bool grows;                 /* a table whose rows are not counted yet: lw_writer_append brings them; dims[0] is 0. Rank 0
-                                   takes LW_SPOOL_BYTES of memory for each (io/bytes/spool.h) */
-    int (*compare)(const void *a, const void *b);       /* of a table that grows: the order of its rows in the file, as for qsort */
+    struct lw_type type;        /* type of an array's elements */
+    bool holds_words;           /* unsigned numbers of 64 bits (checksums); `type` is ignored */
+    const struct lw_column *columns;        /* a table: its elements are rows of n_columns x 8 bytes (a compound) */
+    int n_columns;              /* 0: an array */
+    bool grows;                 /* a table of yet unknown length: dims[0] is 0, lw_writer_append brings the rows. Rank 0 takes
+                                 * LW_SPOOL_BYTES of memory for each (io/bytes/spool.h) */
+    int (*compare)(const void *a, const void *b);       /* order of a growing table's rows in the file, as for qsort */
     const struct lw_attribute *attributes;
     int n_attributes;
-    const struct lw_attribute *carried;     /* what the input says of itself, in its own names; coordinates of FITS in them are
-                                               moved */
-    int n_carried;                          /* with the map. Of FITS results */
+    const struct lw_attribute *carried;     /* the input's own attributes; `map` moves FITS coordinates among them */
+    int n_carried;                          /* used in FITS results */
     struct lw_pixel_map map;
 };
 
 enum lw_result_format {
     LW_RESULT_HDF5,
-    LW_RESULT_FITS,             /* arrays of real numbers as images, tables that grow as binary tables */
+    LW_RESULT_FITS,             /* real arrays become images, growing tables binary tables */
 };
 
 struct lw_writer_spec {
     const char *file;
     enum lw_result_format format;
     bool overwrite;
-    const struct lw_attribute *attributes;  /* of the root group: provenance; rank 0's count */
+    const struct lw_attribute *attributes;  /* provenance, for the root group; those of rank 0 are used */
     int n_attributes;
     const struct lw_writer_dataset *datasets;
     int n_datasets;
-    bool can_resume;                    /* a later run may go on: rows of the table that grows are kept beside the file, too */
-    bool has_journal;                   /* what lies beside the file is of use: it stays until the result is finished, as does the
-                                           file */
+    bool can_resume;                    /* a later run may go on: rows of the growing table are also kept beside the file */
+    bool has_journal;                   /* the file and those beside it are of use, and stay until the result is finished */
     enum lw_io io;
-    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io`
-                                   is */
+    struct lw_pool *pool;       /* borrowed until destroy; NULL: collective calls or the main thread write, whatever `io` is */
 };
 
-/* Gets rows of a table. */
+/* A receiver of rows of a table. */
 typedef void lw_rows_fn(void *context, const void *rows, int64_t n);
 
 /* A write under way. */
@@ -113,78 +108,78 @@ struct lw_write {
     struct lw_put put;
 };
 
-/** Create the file. Errors (the same on every rank): LW_EIO if it exists and `overwrite` is false, if its folder cannot be
- * written, or if the disk has no room for it (naming the bytes needed and free). Collective. */
+/** Create the file. LW_EIO: it exists and `overwrite` is false; its folder cannot be written; the disk has no room for it (the
+ * message gives the bytes needed and free). Collective: every rank returns the same code. */
 int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Go on with the temporary file that a run with the same spec, which could be resumed, has left: its attributes and the samples
- * that it has written stand, and tables that grow are empty until lw_writer_recall. The spec's attributes are not looked at.
- * Whatever fails from here on, the file stays, so that it can be opened again. What a run that was ended while it finished has
- * changed is taken back. Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or
- * another run is writing it, or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path,
- * shape or type is another one than the spec's, naming both. Collective. */
+/** Go on with the temporary file of an interrupted run that had the same spec with can_resume. Its attributes and samples stand,
+ * and the spec's attributes are ignored. Growing tables are empty until lw_writer_recall. Changes made by a run that was killed
+ * while it finished are undone. Whatever fails from here on, the file stays, so that it can be opened again. LW_EIO: there is no
+ * such file, it belongs to another user, another run is writing it, or as lw_writer_create. LW_EDATA: the file is damaged,
+ * complete or no result, or the path, shape or type of a dataset differs from the spec's (the message gives both). Collective:
+ * every rank returns the same code. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the
- * dataset's type and borrowed until end; any count 0 = nothing. Several writes may be under way. Collective: by collective HDF5
- * calls it is done at once, and a rank that fails ends all ranks. */
+/** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, which is packed row-major in the
+ * dataset's type and borrowed until end. Any count 0: nothing. Several writes may be under way. Collective: with collective HDF5
+ * calls the write is done at once, and a rank that fails ends all ranks. */
 void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                      struct lw_write *write);
 
-/** Wait for a write; one that is all zero has not begun. Not collective: LW_EIO is this rank's own, and says what failed where. */
+/** Wait for a write; an all-zero one has not begun. LW_EIO is this rank's own; the message tells what failed where. Not
+ * collective. */
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err);
 
-/** Both, on all ranks: each returns the same. Collective. */
+/** Begin and end a write. Collective: every rank returns the same code. */
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 
-/** Add rows to the table that is dataset number `dataset` and grows, in any order; they become part of the result when it is
- * finished. What does not fit in memory goes to a temporary file in the result's folder. By rank 0 alone, from the thread that
- * finishes. LW_EIO: that file cannot be written. */
+/** Add rows in any order to the growing table that is dataset number `dataset`. They join the result when it is finished; until
+ * then, rows that do not fit in memory go to a temporary file in the result's folder. Rank 0 only, from the thread that finishes.
+ * LW_EIO: that file cannot be written. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
-/** Take the first n rows again that an earlier run has added to the table that is dataset number `dataset`; no others count. By
- * rank 0 alone, before it adds any. LW_EDATA: they are not there; LW_EIO. @param see  gets them, too */
+/** Take the first n rows again that an interrupted run had added to a growing table, and pass them to `see`; drop the other rows.
+ * Rank 0 only, before it adds any. LW_EDATA: there are fewer; LW_EIO. */
 int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err);
 
-/* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
+/* The rows of a table, in runs that follow each other in the file; each run is on one rank. */
 struct lw_table_rows {
     int64_t n_runs;
-    const void *context;                /* borrowed, the first argument of: */
-    int64_t (*count)(const void *context, int64_t run);         /* rows of a run; every rank knows */
-    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has them */
-    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so: some of them */
+    const void *context;                /* borrowed, the first argument of the functions: */
+    int64_t (*count)(const void *context, int64_t run);         /* rows of a run, known on every rank */
+    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has the run */
+    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so, copy some of its rows */
 };
 
-/** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
+/** Write all rows to the table that is dataset number `dataset`, at most buffer_rows at a time. Collective. */
 int lw_writer_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
                  struct lw_error *err);
 
-/** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
+/** Wait until everything that the ranks have written is on disk. No write may be under way. LW_EIO. Collective. */
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);
 
-/** The same meanwhile, by an I/O thread of each rank, of what was written when it began; by collective HDF5 calls it is done at
- * once. Begin is collective; is_synced is not; end waits, and is for each rank: LW_EIO. One sync is under way at a time. */
+/** Sync in the background, by an I/O thread of each rank, whatever was written before; with collective HDF5 calls the sync is done
+ * at once. Begin is collective. is_synced and end are not; end waits, and returns this rank's LW_EIO. One sync may be under way. */
 void lw_writer_sync_begin(struct lw_writer *writer);
 bool lw_writer_is_synced(struct lw_writer *writer);
 int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err);
 
-/** Let destroy leave the temporary file, and finish be interrupted at any moment: there is a journal by which a later run can go
- * on. */
+/** Let destroy leave the temporary file, and let finish be interrupted at any moment: a journal lets a later run go on. */
 void lw_writer_keep(struct lw_writer *writer);
 
-/** The name of a file beside the result. */
+/** Make the name of a file beside the result. */
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH]);
 
-/** How samples are written, as attributes say it: "direct", by each rank to their place, or "collective", by calls of all ranks. */
+/** Return how samples are written, for attributes: "direct", each rank to their places, or "collective", by calls of all ranks. */
 const char *lw_writer_way(const struct lw_writer *writer);
 
-/** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
- * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
- * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the
- * complete file then stays under its temporary name. What lies beside the result is removed. Collective. The writer is spent; only
- * destroy may follow. */
+/** Mark the result complete, flush it and give it its final name, then remove the files beside it. `attributes` are known only at
+ * the end (end time, samples that were not finite) and are overwritten in place: create must have received them with placeholders
+ * at least as long. Those of rank 0 are used. LW_EIO, also if the final name cannot be given: the complete file then keeps its
+ * temporary name. Collective. Only destroy may follow. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err);
 
-/** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
+/** Close the writer. Unless it was finished, delete a temporary file that was created and is not to be kept. NULL is legal.
+ * Collective. */
 void lw_writer_destroy(struct lw_writer *writer);
