@@ -1,6 +1,6 @@
-/* collect.c - which samples are read, by whom, and from the file to the rank that needs them: by the format's library, the next
- * read under way while one is worked on, or straight from their place in the file, by the I/O threads side by side
- * (run->is_raw). */
+/* collect.c - the samples that are read, and their way from the file to the ranks that need them. The format's library reads
+ * them one after the other, the next read in progress while one is processed. Or the I/O threads read them in parallel,
+ * directly from the file (run->is_raw). */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -28,22 +28,22 @@ int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, i
     return rc;
 }
 
-/* What is read: the spans of a list, or where there is none, all samples of one channel, `length` at a time. */
+/* Reads: the spans of a list, or all samples of one channel, `length` at a time. */
 struct reads {
     struct lw_sparse *run;
-    const struct lw_sfft_samples *samples;          /* NULL: all, to run->whole */
+    const struct lw_sfft_samples *samples;          /* NULL: all samples, into run->whole */
     int64_t n_spans, length;
     int64_t channel, n_channels;
     double *values;                 /* [n_channels][samples->total](re, im) */
 
-    /* By threads, in pieces that are handed out. */
-    int64_t width;                  /* channels in one read, all of one piece of the axis */
-    int64_t piece_size;             /* spans */
-    int64_t row_pieces;             /* in the channels of one read, of which there are several where time is fast */
-    _Atomic int64_t n_not_finite;   /* of all samples of a channel, which are zero instead */
+    /* Members for reading by threads, which take pieces from a shared counter. */
+    int64_t width;                  /* channels of one read, all of one piece of the axis */
+    int64_t piece_size;             /* spans of a piece of work */
+    int64_t row_pieces;             /* pieces of work for the channels of one read */
+    _Atomic int64_t n_not_finite;   /* non-finite samples of a whole channel, replaced by zero */
 };
 
-/* What a read brought: sample i of channel c is in the bytes from memory + i x axis_bytes + c x channel_bytes on. */
+/* Samples of a read: sample i of channel c is at memory + i x axis_bytes + c x channel_bytes. */
 struct block {
     const char *memory;
     int64_t axis_bytes, channel_bytes;
@@ -65,7 +65,7 @@ static char *buffer_of(const struct lw_sparse *run, int64_t number)
 
 /* ---- samples as numbers --------------------------------------------------------------------------------------------- */
 
-/* As the reader gives them: those of the place in the file may be packed or of another type, and are rounded as it does. */
+/* Convert a sample as the reader does: values directly from the file may be packed or of another type, and are rounded alike. */
 static void take(const struct lw_sparse *run, const char *sample, double out[2])
 {
     const struct lw_reader_place *const place = &run->place;
@@ -81,7 +81,7 @@ static void take(const struct lw_sparse *run, const char *sample, double out[2])
         out[part] = input.scalar == LW_FLOAT32 ? (double)(float)out[part] : out[part];
 }
 
-/* Put the wanted samples of a span to their places. @param values  those of the block's first channel */
+/* Copy the wanted samples of a span to their places. @param values  values of the block's first channel */
 static void scatter(const struct reads *reads, const struct lw_sfft_span *span, const struct block *block, double *values)
 {
     const struct lw_sfft_samples *const samples = reads->samples;
@@ -93,7 +93,7 @@ static void scatter(const struct reads *reads, const struct lw_sfft_span *span, 
     }
 }
 
-/* Put all samples of a span into run->whole. @return  how many are not finite: they count as zero */
+/* Copy all samples of a span into run->whole. @return  number of non-finite samples, which become zero */
 static int64_t convert(const struct lw_sparse *run, const struct lw_sfft_span *span, const struct block *block)
 {
     const bool is_real = run->request.spec.is_real;
@@ -165,10 +165,10 @@ static int read_by_library(const struct reads *reads, struct lw_error *err)
 
 /* ---- reads by the I/O threads --------------------------------------------------------------------------------------- */
 
-/* A piece is so much that handing it out costs nothing beside it, and so little that all threads end together. */
+/* Size of a piece of work: large enough to hide the cost of taking it, small enough that all threads end together. */
 enum { PIECE_READS = 256, PIECES_OF_A_THREAD = 16, PIECE_BYTES = 4 << 20 };
 
-/* Pieces of a thread in a batch. Two batches are under way, so that progress can be shown while no thread waits. */
+/* Pieces of a thread in a batch. With two batches in progress, progress can be shown while no thread waits. */
 enum { BATCH_PIECES = 8, BATCHES = 2 };
 
 struct part {
@@ -271,7 +271,7 @@ static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samp
         return LW_OK;
     if (!run->is_raw)
         return read_by_library(&reads, err);
-    /* spans of a piece, by their number and by their bytes */
+    /* spans of a piece of work, limited by number and by bytes */
     const int64_t shares = (int64_t)lw_pool_threads(run->setup.pool) * PIECES_OF_A_THREAD;
     const int64_t mean_bytes = samples->read * run->place.axis_bytes / samples->n_spans;
     const int64_t most = lw_min64(PIECE_READS, PIECE_BYTES / lw_max64(mean_bytes, 1));
@@ -279,7 +279,7 @@ static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samp
     return read_by_threads(&reads, err);
 }
 
-/* Where other channels lie between its samples, I/O threads read these along or leave them out, whichever costs less. */
+/* If other channels lie between the samples, I/O threads read these too or skip them, whichever costs less. */
 static int read_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
     const bool is_close = !run->is_raw || run->place.axis_bytes <= lw_bytes_gap(&run->pace);
@@ -293,7 +293,7 @@ static int read_whole(struct lw_sparse *run, int64_t channel, struct lw_error *e
 
 /* ---- to the ranks ---------------------------------------------------------------------------------------------------- */
 
-/* One coefficient that a sample is not finite makes all of them so: there is no spectrum to propagate to. */
+/* One non-finite sample makes every coefficient non-finite: --nan propagate would leave no spectrum. */
 int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err)
 {
     const struct lw_job *const job = &run->setup.job;
@@ -312,7 +312,7 @@ int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *sampl
     struct lw_comm *const comm = run->setup.comm;
     const double start = lw_now();
     const bool is_shared = run->n_ranks > 1 && !run->has_own_pieces;
-    if (is_shared)                  /* the places of other ranks' samples; alone, a rank fills every place */
+    if (is_shared)                  /* zero the places of other ranks' samples; a single rank fills every place */
         memset(values, 0, (size_t)(n_channels * samples->total) * 2 * sizeof *values);
     const int rc = lw_comm_agree(comm, read_wanted(run, samples, channel, n_channels, values, err), err);
     const double read = lw_now();

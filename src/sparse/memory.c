@@ -13,12 +13,12 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* Bytes of the buffers of reads together, and of one of an I/O thread, unless one sample takes more. */
+/* Bytes of all read buffers together, and of one I/O thread's, unless one sample is larger. */
 #define READ_BYTES (16 * MIB)
 #define MOST_THREAD_BYTES (1 * MIB)
 #define LEAST_THREAD_BYTES (64 << 10)
 
-/* Bytes of the samples of channels that are collected together, unless one takes more. */
+/* Most bytes of samples of channels that are collected together, unless one channel is larger. */
 #define MOST_TOGETHER (256 * MIB)
 
 int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
@@ -40,12 +40,12 @@ struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 
 /* ---- what each part takes ------------------------------------------------------------------------------------------- */
 
-/* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */
+/* Bytes that are kept until the end: lines and figures of the channels, read buffers, buffered rows of the table. */
 static int64_t kept_bytes(const struct lw_sparse *run)
 {
     int64_t lines;
     if (__builtin_mul_overflow(lw_sparse_most_own(run) * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
-        return INT64_MAX / 4;           /* more than there is */
+        return INT64_MAX / 4;           /* more than any machine has */
     return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
            run->n_buffers * run->buffer_bytes + lw_sparse_resume_bytes(run);
 }
@@ -78,7 +78,7 @@ static bool fits(const struct lw_sparse *run, int64_t phase, int64_t device)
 
 bool lw_sparse_fits_dense(const struct lw_sparse *run) { return fits(run, run->bytes.dense, run->bytes.dense_device); }
 
-/* The most there is at a time. A dense transform that does not fit is not begun. */
+/* Most bytes at any time. A dense transform that does not fit is never begun. */
 int64_t lw_sparse_host_bytes(const struct lw_sparse *run)
 {
     const bool falls_back = run->request.fallback == LW_SFFT_FALL_DENSE && lw_sparse_fits_dense(run);
@@ -91,7 +91,7 @@ int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
     return lw_max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
-/* @param phase, device  bytes that `who` needs, one of which is too much */
+/* Refuse the run. @param phase, device  bytes that `who` needs; one of them is too much */
 static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, int64_t device, const char *remedy,
                   struct lw_error *err)
 {
@@ -116,11 +116,11 @@ int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct 
     return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);
 }
 
-/* Read so many channels at a time. */
+/* Choose to read `group` channels at a time. */
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
     run->group = group;
-    if (run->is_raw) {                  /* each I/O thread reads for itself: where time is fast, of one channel */
+    if (run->is_raw) {                  /* each I/O thread has its own reads: of one channel, if time is fast */
         const int64_t extent = lw_sparse_extent(run, run->setup.job.op.layout == LW_TIME_SLOW ? group : 1);
         run->n_buffers = lw_pool_threads(run->setup.pool);
         const int64_t share = lw_min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES);
@@ -135,8 +135,8 @@ static void choose_group(struct lw_sparse *run, int64_t group)
     count(run);
 }
 
-/* Half of what is left goes to channels whose samples are collected together, until more of them at a time save nothing; the dense
- * transform, which may follow, is not made impossible by them, since it comes when they have gone. */
+/* Choose the largest group of channels that half of the free memory holds, until larger ones save nothing. A group must not
+ * prevent the dense transform, although its memory is free by then. */
 static void choose_groups(struct lw_sparse *run)
 {
     const int64_t most = !lw_sparse_reads_each(run) ? run->piece_channels
@@ -151,7 +151,7 @@ static void choose_groups(struct lw_sparse *run)
         choose_group(run, run->group / 2);
 }
 
-/* Of compressed input, chunks of the last read are kept where there is room; of others, little is read, here and there. */
+/* Chunks of compressed input are kept after a read if there is room. Otherwise little is read, at scattered places. */
 int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
 {
     run->chunks = lw_reader_info(run->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;

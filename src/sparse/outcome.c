@@ -1,5 +1,5 @@
-/* outcome.c - what became of the channels: lines and figures, from the rank that has them to all, and to the result: a table of
- * lines, and one of channels (job/line_rows.h has their rows). */
+/* outcome.c - the outcomes of the channels: lines and figures, gathered from the channels' ranks and written to the result as a
+ * table of lines and a table of channels (rows: job/line_rows.h). */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -89,14 +89,14 @@ int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from)
 
 /* ---- the tables ------------------------------------------------------------------------------------------------------ */
 
-/* Channel number in the input. */
+/* Number of a channel in the input. */
 static int64_t input_channel(const struct lw_sparse *run, int64_t channel)
 {
     const struct lw_range *const channels = &run->setup.job.view.channels;
     return channels->begin + lw_sparse_input(run, channel) * channels->step;
 }
 
-/* numpy.fft's fftfreq, or for real signals rfftfreq, and by how many bins a tone is off. */
+/* Frequency as numpy.fft.fftfreq (real signals: rfftfreq) gives it, plus the offset of a tone in bins. */
 static double frequency(const struct lw_sparse *run, int64_t index, double offset)
 {
     const struct lw_sfft_spec *const spec = &run->request.spec;
@@ -105,7 +105,7 @@ static double frequency(const struct lw_sparse *run, int64_t index, double offse
     return ((double)turns + offset) / (double)spec->n * (rate > 0 ? rate : 1);
 }
 
-/* A row as the file has it: where there are pieces, the piece comes first. */
+/* Write a row in the file's format; with pieces, the piece number comes first. */
 static char *put_row(const struct lw_sparse *run, int64_t channel, const void *row, size_t size, char *to)
 {
     const int64_t piece = lw_sparse_piece(run, channel);
@@ -122,7 +122,7 @@ static int64_t row_bytes(const struct lw_sparse *run, size_t size)
     return (int64_t)(size + (run->request.has_pieces ? sizeof(int64_t) : 0));
 }
 
-/* Rows that are filled and written together. */
+/* Most rows that are filled and written together. */
 enum { BLOCK_ROWS = 1 << 16 };
 
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run)
@@ -156,7 +156,7 @@ static void fill_lines(const void *context, int64_t channel, int64_t first, int6
     const struct lw_sparse *const run = context;
     const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
     const int64_t all = (int64_t)run->mine[channel].lines;
-    int64_t turn = 0;       /* lines are in the order of their index, rows in that of their frequency: negative ones come first */
+    int64_t turn = 0;       /* lines are sorted by index, rows by frequency: negative frequencies come first */
     while (turn < all && frequency(run, lines[turn].frequency, 0) >= 0)
         turn++;
     char *to = into;
@@ -209,7 +209,7 @@ static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *er
                                   bytes / row_bytes(run, sizeof(struct lw_sfft_channel_row)), err);
 }
 
-/* The worst of all channels. */
+/* Add attributes with the worst figures of all channels. */
 static void describe(const struct lw_sparse *run, struct lw_job *job)
 {
     const struct lw_sparse_totals totals = lw_sparse_add_up(run);
@@ -244,7 +244,7 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
         run->method->note(run, job);
 }
 
-/* The tables have as many rows as there are now. */
+/* Create the result with tables of the final numbers of rows. */
 static int create(struct lw_sparse *run, struct lw_error *err)
 {
     struct lw_job *const job = &run->setup.job;

@@ -1,5 +1,5 @@
-/* pace.c - how the samples of a sparse run are read: straight from their place in the file or by the format's library, and
- * across which gaps reading goes on. Nothing here changes a result. */
+/* pace.c - how the samples of a sparse run are read: directly from the file or by the format's library, and across which gaps
+ * reading continues. Nothing here changes a result. */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -79,9 +79,9 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
     return reads;
 }
 
-/* What is read in words, for the log and the plan. */
+/* Description of the reads, for the log and the plan. */
 struct words {
-    char mean[24], all[24], gap[24];    /* bytes of a read on average, of the input, across which reading goes on */
+    char mean[24], all[24], gap[24];    /* mean bytes of a read, bytes of the input, longest gap that is read */
     char pace[160];                     /* "5.1 GB/s in sequence, 1.2 million reads a second (measured)" */
 };
 

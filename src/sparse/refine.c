@@ -5,10 +5,10 @@
 
 #include <math.h>
 
-/* Searches of what the tones leave, at most. */
+/* Most searches of the rest. */
 enum { ROUNDS = 8 };
 
-/* Lines that leave less of the energy than this are not looked at: it is the leakage of a tone a fortieth of a bin off. */
+/* Least residual for which lines are examined: the leakage of a tone a fortieth of a bin off. */
 static const double least_residual = 0.002;
 
 static double square(double x) { return x * x; }
@@ -71,12 +71,12 @@ int lw_sparse_search_again(struct lw_sfft_solver *solver, int n_attempts, const 
     return rc;
 }
 
-/* How it ended. */
+/* Outcome of a fit. */
 struct verdict {
-    struct lw_sfft_result rest;     /* of the last search */
-    double power, left;             /* per sample that checks: of the signal, and of what the tones leave */
-    bool is_clean;                  /* which is no more than what leaks through the windows */
-    bool is_exhausted;              /* and no line in it can be a tone */
+    struct lw_sfft_result rest;     /* result of the last search of the rest */
+    double power, left;             /* power of the signal and of the rest, per checking sample */
+    bool is_clean;                  /* the rest is at most the leakage through the windows */
+    bool is_exhausted;              /* no line of the rest can be a tone */
 };
 
 static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver, int attempt, struct verdict *verdict,
@@ -95,7 +95,7 @@ static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver,
         }
         lw_sfft_tones_fit(tones);
         if (tones->n_tones <= before) {
-            verdict->is_exhausted = true;       /* what was taken for tones is none */
+            verdict->is_exhausted = true;       /* the new tones are false */
             break;
         }
         verdict->left = lw_sfft_tones_power(tones, tones->rest, false);
@@ -107,7 +107,7 @@ static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver,
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* The strongest tones, by frequency; energy of those that are left out. */
+/* List the strongest tones by frequency; return the energy of the tones left out. */
 static double list_tones(const struct lw_sfft_spec *spec, struct lw_sparse_refine *refine, struct lw_sfft_result *result)
 {
     const struct lw_sfft_tones *const tones = refine->tones;

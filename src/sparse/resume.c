@@ -1,7 +1,8 @@
-/* resume.c - checkpoints of a sparse run, which finds the lines of its channels one group after the other. What became of a channel
- * is kept as a record beside the result, as soon as a checkpoint is due; the journal says how many bytes of records count.
+/* resume.c - checkpoints of a sparse run, which finds the lines of its channels one group after the other. When a checkpoint is
+ * due, the outcomes of channels are appended as records to a file beside the result. The journal holds the number of valid
+ * bytes.
  *
- *     record   struct lw_sparse_record, then its lines; of several records of a channel the last counts */
+ *     record   struct lw_sparse_record, then its lines; the last record of a channel is valid */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Records that ranks send at a time, at least one. */
+/* Least bytes of records that a rank sends at a time; at least one record. */
 enum { LEAST_BUFFER = 1 << 20 };
 
 static int64_t buffer_bytes(const struct lw_sparse *run)
@@ -31,7 +32,7 @@ int64_t lw_sparse_resume_bytes(const struct lw_sparse *run)
     return 2 * buffer_bytes(run) + run->n_channels * (int64_t)sizeof(int64_t);
 }
 
-/* How far a channel has come: 0, nothing is known of it. */
+/* State of a channel, from its attempts and the dense transform; 0: nothing is known. */
 static int64_t state_of(const struct lw_sparse_outcome *outcome)
 {
     return (int64_t)outcome->attempts + (outcome->is_dense != 0 ? INT32_MAX : 0);
@@ -50,7 +51,7 @@ static int fail_keep(const struct lw_sparse *run, const char *reason, struct lw_
     return lw_fail(err, LW_EIO, "cannot keep what was found in '%.600s': %.200s", run->records.name, reason);
 }
 
-/* The record at run->records.bytes. By rank 0. */
+/* Read the record at run->records.bytes. Rank 0 only. */
 static int read_record(struct lw_sparse *run, int64_t all, struct lw_sparse_record *record, struct lw_sfft_line *lines,
                        struct lw_error *err)
 {
@@ -93,7 +94,7 @@ static int take_records(struct lw_sparse *run, int64_t all, struct lw_error *err
     return LW_OK;
 }
 
-/* By rank 0. What lies behind the records that count goes. */
+/* Open the earlier run's records, and cut off bytes behind the valid ones. Rank 0 only. */
 static int open_earlier(struct lw_sparse *run, int64_t *all, struct lw_error *err)
 {
     struct lw_sparse_records *const records = &run->records;
@@ -161,7 +162,7 @@ void lw_sparse_resume_close(struct lw_sparse *run)
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------------------- */
 
-/* By rank 0: bytes of any rank's records, in any pieces but in order. */
+/* Append bytes of any rank's records, split anywhere but in order. Rank 0 only. */
 static int append(void *context, const void *bytes, int64_t n, struct lw_error *err)
 {
     struct lw_sparse *const run = context;
@@ -177,7 +178,7 @@ static int append(void *context, const void *bytes, int64_t n, struct lw_error *
     return LW_OK;
 }
 
-/* This rank's channels from *next on of which more is known than was noted, as many as the buffer holds. @return  bytes of it */
+/* Pack records of this rank's channels from *next on whose state has changed, as many as fit. @return  bytes packed */
 static int64_t pack(struct lw_sparse *run, int64_t *next)
 {
     const int64_t room = buffer_bytes(run);
@@ -199,7 +200,7 @@ static int64_t pack(struct lw_sparse *run, int64_t *next)
     return used;
 }
 
-/* Rank after rank, so that a record's pieces follow each other. */
+/* Bring all new records to the file, rank after rank, so that the parts of a record stay together. */
 static int bring(struct lw_sparse *run, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
@@ -215,7 +216,7 @@ static int bring(struct lw_sparse *run, struct lw_error *err)
     return lw_comm_agree(comm, rc, err);
 }
 
-/* Of all ranks. */
+/* Figures of all ranks for the journal. */
 struct noted {
     const struct lw_sparse *run;
     int64_t n_channels;
@@ -232,7 +233,8 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
 
-/* What a note that failed has taken from its channels is not known to be on the disk, and a second sync would not tell. */
+/* Write a checkpoint. After a failure none is written: whether the failed records are on the disk is unknown, and a second sync
+ * would not report it. */
 static int note(struct lw_sparse *run, struct lw_error *err)
 {
     struct noted noted = {.run = run, .flaws = run->flaws};
@@ -254,7 +256,7 @@ static int note(struct lw_sparse *run, struct lw_error *err)
 int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err)
 {
     struct lw_checkpoint_news news;
-    if (!run->result.holder)            /* a run that is only measured */
+    if (!run->result.holder)            /* the run is only being measured */
         return LW_OK;
     const int rc = lw_checkpoint_poll(&run->checkpoint, false, &news, err);
     return rc == LW_OK && news.is_due ? note(run, err) : rc;

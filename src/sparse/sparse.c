@@ -1,5 +1,5 @@
-/* sparse.c - the order in which a sparse transform is made of a file: the method's search, then densely, or not at all, for
- * what it does not explain. Ranks agree on failure before each collective step. */
+/* sparse.c - the order of a sparse run: the method's search, then the fallback for channels that the search does not explain.
+ * Ranks agree on failure before each collective step. */
 #include "sparse/sparse.h"
 
 #include "base/integers.h"
@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The methods, by lw_sfft_algorithm; NULL: all channels are dense. */
+/* Methods by lw_sfft_algorithm; NULL: all channels are dense. */
 static const struct lw_sparse_method *const methods[] = {
     [LW_SFFT_AUTO] = &lw_sparse_stages,
     [LW_SFFT_SPARSE] = &lw_sparse_stages,
@@ -23,7 +23,7 @@ static const struct lw_sparse_method *const methods[] = {
 
 /* ---- plan, open, close --------------------------------------------------------------------------------------------- */
 
-/* Where there is a piece for each rank, each reads its own. */
+/* If there are at least as many pieces as ranks, each rank reads its own pieces. */
 void lw_sparse_deal(struct lw_sparse *run, int64_t n_pieces)
 {
     run->n_pieces = n_pieces;
@@ -75,7 +75,7 @@ static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw
     return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;
 }
 
-/* What only the search for lines needs. */
+/* Free the memory that only the search for lines needs. */
 static void end_search(struct lw_sparse *run)
 {
     if (run->method && run->state)
@@ -144,7 +144,7 @@ static int transform_densely(struct lw_sparse *run, struct lw_error *err)
 
 /* ---- the order of things ------------------------------------------------------------------------------------------- */
 
-/* What --fallback says about channels that their lines do not explain. */
+/* Apply --fallback to channels that their lines do not explain. */
 static int fall_back(struct lw_sparse *run, struct lw_error *err)
 {
     const struct lw_sparse_totals totals = lw_sparse_add_up(run);
@@ -180,8 +180,8 @@ static int compute(struct lw_sparse *run, struct lw_error *err)
     return rc ? rc : fall_back(run, err);
 }
 
-/* Channels whose lines are not what is in them; and with --refine, what became of those that the dense transform had. At the end,
- * where it is read. */
+/* Warn, at the end of the run, of tones between frequencies and, with --refine, of dense channels that keep lines instead of
+ * tones. */
 static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_totals *totals)
 {
     const char *const channels = lw_sparse_channels_text(run);
@@ -246,8 +246,8 @@ done:
     return rc;
 }
 
-/* The first channels, as many as are read together and one for each rank at least, say how long all take: read and transformed as
- * in a run. The tables, which are small, are not written. */
+/* Measure the run by its first channels: as many as are read together, and at least one for each rank. They are read and
+ * transformed as in a run; the tables are small and not written. */
 static int measure(struct lw_sparse *run, double started, struct lw_planned *planned, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
@@ -281,7 +281,7 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
     planned->is_sparse = true;
     planned->host_bytes = lw_sparse_host_bytes(&run);
     planned->device_bytes = lw_sparse_device_bytes(&run);
-    /* all samples are read, unless the method says otherwise */
+    /* all samples are read, unless method->print corrects this */
     planned->read_bytes = run.request.spec.n * run.n_channels * (int64_t)lw_type_bytes(run.setup.job.op.input);
     planned->seconds = lw_sparse_read_seconds(&run, 0, planned->read_bytes);
     planned->written_bytes = lw_sparse_most_written(&run);

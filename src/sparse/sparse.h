@@ -1,5 +1,10 @@
-/* sparse.h - a run that takes few samples of its input, of its job's own choice: lw_run and lw_run_plan of such jobs, see
- * run/run.h. */
+/* sparse.h - runs that read only few samples of their input, chosen by the job. These functions do lw_run and lw_run_plan
+ * (run/run.h) for such jobs.
+ *
+ *     plan     a method (state.h) chooses the samples; memory.c and pace.c how they are read
+ *     search   collect.c brings the samples of some channels to their ranks; the method finds lines; refine.c fits tones to them
+ *     dense    channels that their lines do not explain are read and transformed as a whole
+ *     write    outcome.c gathers the outcomes of the channels and writes the tables; resume.c writes checkpoints meanwhile */
 #pragma once
 
 #include "setup/planned.h"

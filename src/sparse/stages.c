@@ -1,6 +1,6 @@
-/* stages.c - the lines of channels from the stages of sfft/sfft.h: each rank reads the wanted samples of its part of the axis,
- * they are summed on the channel's rank (each sample has one owner, so the sum is exact), which recovers the lines; channels
- * that these do not explain get all attempts. The method lw_sparse_stages of state.h. */
+/* stages.c - the method lw_sparse_stages of state.h: the lines of channels from the stages of sfft/sfft.h. Each rank reads the
+ * wanted samples of its part of the axis. The samples are summed on the channel's rank, which recovers the lines; each sample
+ * has one owner, so that the sum is exact. Channels that are not explained get further attempts. */
 #include "sparse/state.h"
 
 #include "base/integers.h"
@@ -16,14 +16,14 @@ struct stages {
     struct lw_sfft_layout *layout;
     struct lw_sfft_solver *solver;
     struct lw_sparse_refine refine;
-    double *values;                 /* of a group of channels with the first attempts, or of one with all: (re, im) */
-    struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
+    double *values;                 /* (re, im) of a group of channels with the first attempts, or of one channel with all */
+    struct lw_sfft_samples samples; /* samples that this rank reads for the first n_listed attempts */
     int n_listed;
 };
 
 /* ---- the noise before lines are searched for, from a few samples of some channels --------------------------------------- */
 
-/* Channels that are tried, evenly among all. */
+/* Most channels that are probed, evenly spaced. */
 enum { MOST_CHANNELS = 64 };
 
 static int64_t count_tried(const struct lw_sparse *run) { return lw_min64(run->n_channels, MOST_CHANNELS); }
@@ -36,19 +36,19 @@ static struct lw_sfft_plan probe_plan(const struct lw_sparse *run)
 
 static int64_t tried(const struct lw_sparse *run, int64_t i) { return i * run->n_channels / count_tried(run); }
 
-/* Samples of a channel that a probe takes: 0 where it is not tried. */
+/* Samples of a channel that the probe reads; 0 for channels that are not probed. */
 static int64_t probe_samples(const struct lw_sparse *run, int64_t channel)
 {
     const int64_t i = lw_divide_up(channel * count_tried(run), run->n_channels);
     return i < count_tried(run) && tried(run, i) == channel ? probe_plan(run).attempts[0].samples : 0;
 }
 
-/* What a probe (sfft/probe.h) works in. */
+/* Work space of a probe (sfft/probe.h). */
 struct probing {
     struct lw_sfft_layout *layout;
     struct lw_sfft_samples samples;
-    double *values;                 /* of one channel: (re, im) */
-    double snr_db[MOST_CHANNELS];   /* 0 but on the channel's rank */
+    double *values;                 /* (re, im) of one channel */
+    double snr_db[MOST_CHANNELS];   /* signal-to-noise ratios, 0 except on the channel's rank */
 };
 
 static int open_probing(struct lw_sparse *run, struct probing *probing, struct lw_error *err)
@@ -78,8 +78,8 @@ static int try_channel(struct lw_sparse *run, struct probing *probing, int64_t i
     return rc;
 }
 
-/* Signal to noise of the channel in the middle of those that are tried, dB; the same on all ranks. The reads are as the plan so
- * far has them, in buffers that live no longer than the call. Collective. LW_EIO, LW_EDATA, LW_ESYSTEM. */
+/* Measure the median signal-to-noise ratio of the probed channels in dB, the same on all ranks. Reads follow the plan so far,
+ * with temporary buffers. Collective. LW_EIO, LW_EDATA, LW_ESYSTEM. */
 static int measure_snr(struct lw_sparse *run, double *snr_db, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
@@ -115,7 +115,7 @@ static void describe(struct lw_sparse *run)
              100 * (double)first->samples / (double)run->request.spec.n, noise);
 }
 
-/* The plan is that which the noise asks for, whatever the memory: another one would find other lines. */
+/* The plan depends on the noise but not on the memory: another plan would find other lines. */
 static int probe(struct lw_sparse *run, struct lw_error *err)
 {
     double snr_db;
@@ -153,7 +153,7 @@ static int64_t values_of(const struct lw_sparse *run)
                  lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS));
 }
 
-/* Samples that ranks sum, the sorted list of those that this rank reads, which may be all of them, and the engine's part. */
+/* Bytes of the samples that ranks sum, of this rank's sorted list (possibly all samples), and of the engine. */
 static struct lw_bytes count_bytes(const struct lw_sparse *run)
 {
     const struct lw_engine *const engine = run->setup.engine;
@@ -164,8 +164,8 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
     return bytes;
 }
 
-/* Where the samples of the first attempt are so close that reading goes on from one to the next, everything is read: those of
- * the second one as well, without another pass over the file. */
+/* Attempts of the first pass. If the samples of the first attempt are so close that all gaps are read, everything is read. The
+ * samples of the second attempt then need no other pass over the file. */
 static int first_attempts(const struct lw_sparse *run)
 {
     const int64_t distance = run->request.spec.n / run->plan.attempts[0].samples;
@@ -204,7 +204,7 @@ static void end_search(struct lw_sparse *run)
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
 
-/* The list for so many attempts, which serves all groups of channels; the first one is said in the log. Collective. */
+/* List the samples of n_attempts attempts; one list serves all groups of channels. The first list is logged. Collective. */
 static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *err)
 {
     struct stages *const stages = run->state;
@@ -220,7 +220,7 @@ static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *
     return rc;
 }
 
-/* Load the samples of an attempt's stages. Those that are not finite count once, when the channel first takes the attempt. */
+/* Load the samples of an attempt's stages. Non-finite samples are counted once, when the channel first has this attempt. */
 static int load(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sparse_outcome *outcome,
                 struct lw_error *err)
 {
@@ -241,7 +241,7 @@ static int load(struct lw_sparse *run, int attempt, int64_t channel, double *val
     return rc;
 }
 
-/* Recover one channel from its samples, with as many of the attempts as it takes. */
+/* Recover one channel from its samples, with as few of the attempts as explain it. */
 static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
 {
     struct stages *const stages = run->state;
@@ -250,7 +250,7 @@ static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, doubl
     struct lw_sfft_result result = {0};
     struct lw_sparse_outcome outcome = {0};
     for (int a = 0; a < n_attempts && !result.is_explained; a++) {
-        /* a refined attempt before this one has left the solver with other samples */
+        /* the solver holds other samples after a refined attempt */
         int rc = refines ? lw_sparse_search_again(solver, a, values, &result, err) : LW_OK;
         rc = rc ? rc : load(run, a, channel, values, &outcome, err);
         rc = rc ? rc : solver->ops->recover(solver, a, &result, err);
@@ -285,7 +285,7 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
     return rc ? rc : lw_sparse_checkpoint(run, err);
 }
 
-/* Channels that follow each other and are to be searched, `most` at most: of this rank, or of all where they share the reading. */
+/* Consecutive channels to be searched, at most `most`: of this rank, or of all ranks if they share the reading. */
 struct group {
     int64_t begin, end;
 };
@@ -302,7 +302,7 @@ static struct group next_group(const struct lw_sparse *run, int64_t from, int64_
     return group;
 }
 
-/* So many attempts, for all channels that need them. A rank whose own are done takes part. */
+/* Make n_attempts attempts for all channels that need them. Ranks that have finished take part. */
 static int search_channels(struct lw_sparse *run, int n_attempts, int64_t most, struct lw_error *err)
 {
     struct group group = next_group(run, run->own_begin, most, n_attempts);
@@ -320,7 +320,7 @@ static int search(struct lw_sparse *run, struct lw_error *err)
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
     while (rc == LW_OK && n_attempts < run->plan.n_attempts && lw_sparse_add_up(run).unexplained > 0) {
-        rc = search_channels(run, ++n_attempts, 1, err);     /* their samples take the memory of one channel */
+        rc = search_channels(run, ++n_attempts, 1, err);     /* one channel at a time, with all its samples */
         if (rc == LW_OK)
             lw_sparse_share_outcomes(run);
     }

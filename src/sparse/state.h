@@ -1,15 +1,13 @@
-/* state.h - a sparse run: what its parts share, and what a method of finding lines implements.
+/* state.h - a sparse run: the state that its parts share, and the interface of a method of finding lines.
  *
- *     sparse.c    the order of things: plan, open, search, what --fallback says; the transform of all samples of the channels that
- *                 no method explains, with tones fitted to what that gives
- *     method      searches for the lines of all channels: stages.c, which first looks how much noise there is,
- *                 published/published.c
+ *     sparse.c    order of a run: plan, open, search, fallback; the dense transform of channels that the method does not explain
+ *     method      finds the lines of all channels: stages.c, after a probe of the noise, or published/published.c
  *     refine.c    tones between the frequencies of the transform
- *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by the I/O threads
- *     pace.c      which of the two, and across which gaps reading goes on
- *     outcome.c   what became of a channel, and the result
- *     memory.c    whether it all fits
- *     resume.c    checkpoints, and what an earlier run has found */
+ *     collect.c   samples from the file to the rank that needs them, by the format's library or by the I/O threads
+ *     pace.c      which of the two reads, and across which gaps reading continues
+ *     outcome.c   outcomes of the channels, and the result
+ *     memory.c    whether all of it fits
+ *     resume.c    checkpoints, and the outcomes that an earlier run has left */
 #pragma once
 
 #include "engine/sparse.h"
@@ -21,77 +19,76 @@
 #include "setup/setup.h"
 #include "sfft/reading.h"
 
-/* What became of a channel; as doubles, so that ranks can add them up: all zero but on the channel's rank. */
+/* Outcome of a channel: its figures. All are doubles, and zero except on the channel's rank, so that ranks can add them up. */
 struct lw_sparse_outcome {
-    double lines;                   /* rows in the table */
+    double lines;                   /* rows in the table of lines */
     double residual, noise_power, detection_limit;
-    double samples;                 /* touched */
+    double samples;                 /* samples read */
     double attempts;
     double is_dense, is_explained;
-    double is_refined;              /* its lines are tones */
-    double off_grid;                /* of the strongest lines, those between two frequencies of the transform */
+    double is_refined;              /* the lines are tones */
+    double off_grid;                /* strongest lines that lie between two frequencies of the transform */
 };
 
-/* Bytes on each rank, on top of limits.base. */
+/* Bytes on each rank, in addition to limits.base. */
 struct lw_sparse_bytes {
-    int64_t files;                  /* what the file layer takes, and the reader */
-    int64_t kept;                   /* to the end: lines, figures, the buffers of reads, rows of the table */
-    int64_t search, search_device;  /* until the lines are found: samples and solver */
-    int64_t dense, dense_device;    /* then, if it must be: all samples of a channel and their transform */
+    int64_t files;                  /* file layer and reader */
+    int64_t kept;                   /* kept until the end: lines, figures, buffers of reads, rows of the table */
+    int64_t search, search_device;  /* kept until the lines are found: samples and solver */
+    int64_t dense, dense_device;    /* afterwards, if needed: all samples of a channel and their transform */
 };
 
-/* Attempts whose samples are collected in the first pass over the file, at most. */
+/* Most attempts whose samples are collected in the first pass over the file. */
 enum { LW_SPARSE_FIRST_ATTEMPTS = 2 };
 
 enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_SPARSE_WRITE };
 
-/* What became of channels, as a file beside the result (resume.c). */
+/* Records of outcomes, in a file beside the result (resume.c). */
 struct lw_sparse_records {
     char name[LW_MAX_PATH];
-    int fd;                         /* of the file, on rank 0; -1: there is none yet */
-    int64_t bytes;                  /* of it */
-    char *mine, *received;          /* owned: on their way to it */
-    int64_t *noted;                 /* owned: [n_channels], how far each had come when it was noted last */
-    bool has_failed;                /* a note has: no other is made */
+    int fd;                         /* descriptor of the file, on rank 0; -1: no file yet */
+    int64_t bytes;                  /* bytes of the file */
+    char *mine, *received;          /* owned; buffers of records that ranks send and receive */
+    int64_t *noted;                 /* owned; [n_channels] state of each channel in its last record */
+    bool has_failed;                /* writing a record failed: no more are written */
 };
 
 struct lw_sparse;
 
-/* A way from samples to lines. */
+/* A method that finds lines from samples. */
 struct lw_sparse_method {
-    const char *name;               /* in the result: "sparse", "sfft2" */
-    const char *name_with_dense;    /* where some channels are dense: "sparse and dense" */
-    const char *who, *remedy;       /* in a refusal: "the sparse transform" needs so much memory, "ask for a smaller --sparsity" */
+    const char *name;               /* name in the result: "sparse", "sfft2" */
+    const char *name_with_dense;    /* name if some channels are dense: "sparse and dense" */
+    const char *who, *remedy;       /* refusals: "the sparse transform" needs .., "ask for a smaller --sparsity" */
 
-    /** Choose what it takes, and say it in setup.algorithm. LW_ECONFIG: what was asked for is not possible. Sets run->method to
-     * NULL where all channels had better be dense. */
+    /** Choose the method's parameters, and describe them in setup.algorithm. Set run->method to NULL if all channels should be
+     * dense. LW_ECONFIG: the request is not possible. */
     int (*plan)(struct lw_sparse *run, struct lw_error *err);
 
-    /** Look at the input, where that tells more about what it takes, and plan again, memory included. Collective; NULL: it
-     * tells nothing. */
+    /** Examine some input and plan again, memory included. NULL: the method needs no probe. Collective. */
     int (*probe)(struct lw_sparse *run, struct lw_error *err);
 
-    /** Bytes until the lines are found; pinned ones are among those of the host. */
+    /** Return the bytes needed until the lines are found; host bytes include pinned ones. */
     struct lw_bytes (*bytes)(const struct lw_sparse *run);
 
-    /** Samples of a channel in the first pass, for the progress. */
+    /** Return the samples of a channel in the first pass, for the progress. */
     int64_t (*samples)(const struct lw_sparse *run);
 
-    /** Allocate what the search needs. Not collective. */
+    /** Allocate the memory of the search. Not collective. */
     int (*open)(struct lw_sparse *run, struct lw_error *err);
 
-    /** Find the lines of all channels; what became of these goes to run->all. Collective. */
+    /** Find the lines of all channels; their outcomes go to run->all. Collective. */
     int (*search)(struct lw_sparse *run, struct lw_error *err);
 
-    /** For the plan command: print what it will do, where that is wanted, and correct what is read if that is not all.
-     * Collective. */
+    /** Print the plan for the plan command, if wanted; correct planned->read_bytes unless all samples are read. Collective. */
     int (*print)(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err);
 
-    /** What it did: as attributes of the result, and as details in the log. NULL: nothing more to say. */
+    /** Add the method's figures as attributes of the result, and as details to the log. NULL: none. */
     void (*note)(const struct lw_sparse *run, struct lw_job *job);
     void (*log)(const struct lw_sparse *run);
 
-    /** Give up what `open` and the search allocated, but for run->state; may be called at any time after `plan`, and again. */
+    /** Free everything that `open` and the search allocated, except run->state. May be called at any time after `plan`, and
+     * repeatedly. */
     void (*end)(struct lw_sparse *run);
 };
 
@@ -103,23 +100,23 @@ struct lw_sparse {
     struct lw_report report;
     struct lw_sfft_request request;
     const struct lw_sparse_method *method;      /* NULL: all channels are dense */
-    void *state;                    /* of the method, allocated by its `plan`; owned */
-    struct lw_sfft_plan plan;       /* of lw_sparse_stages; no attempts elsewhere */
+    void *state;                    /* state of the method, allocated by its `plan`; owned */
+    struct lw_sfft_plan plan;       /* plan of lw_sparse_stages; without attempts for other methods */
     int rank, n_ranks;
-    int64_t n_pieces;               /* of each channel of the input, --hop samples apart; without --window: 1 */
-    int64_t piece_channels;         /* channels of the input, which each piece has */
-    int64_t n_channels;             /* to be transformed: of piece p channel c of the input is number p piece_channels + c */
-    bool has_own_pieces;            /* a rank reads those of its own alone; else all read a share of each channel's samples */
-    int64_t own_begin, own_end;     /* so: its channels */
+    int64_t n_pieces;               /* pieces of each channel of the input, `hop` samples apart; 1 without --window */
+    int64_t piece_channels;         /* channels of the input, and of each piece */
+    int64_t n_channels;             /* n_pieces x piece_channels; channel c of piece p has the number p piece_channels + c */
+    bool has_own_pieces;            /* each rank reads its own channels; else all share each channel's samples */
+    int64_t own_begin, own_end;     /* channels of this rank, if has_own_pieces; else all */
 
     struct lw_sparse_bytes bytes;
     int64_t group;                  /* channels whose samples are collected together */
-    int64_t block;                  /* samples of one read, on the axis */
-    enum lw_chunks chunks;          /* of the input */
-    bool is_raw;                    /* the I/O threads read the samples, from `place` */
+    int64_t block;                  /* most samples of one read, on the axis */
+    enum lw_chunks chunks;          /* how chunks of the input are read */
+    bool is_raw;                    /* the I/O threads read the samples directly, at `place` in the file */
     struct lw_reader_place place;
     struct lw_bytes_pace pace;
-    char *buffers;                  /* [n_buffers][buffer_bytes], one read each: of each I/O thread, or two in turn */
+    char *buffers;                  /* [n_buffers][buffer_bytes], one read each: one for each I/O thread, or two in turn */
     int n_buffers;
     int64_t buffer_bytes;
     double *whole;                  /* all samples of one channel; NULL until needed */
@@ -128,15 +125,15 @@ struct lw_sparse {
     struct lw_sfft_line *lines;     /* [own channels][sparsity] */
     struct lw_checkpoint checkpoint;
     struct lw_sparse_records records;
-    int64_t shown;                  /* samples of the progress */
-    struct lw_flaws flaws;          /* this rank's, so far */
-    int64_t bytes_combined;         /* sent through lw_comm_collect by each rank */
+    int64_t shown;                  /* samples that the progress has shown */
+    struct lw_flaws flaws;          /* flaws that this rank has found so far */
+    int64_t bytes_combined;         /* bytes that each rank has sent through lw_comm_collect */
 };
 
-/** Deal n_pieces out to the ranks. */
+/** Distribute n_pieces pieces over the ranks. */
 void lw_sparse_deal(struct lw_sparse *run, int64_t n_pieces);
 
-/* The rank that recovers a channel: the channels are dealt out one by one, or as runs of pieces that are as long as each other. */
+/* Return the rank that recovers a channel. Ranks take channels in turn, or with has_own_pieces equal runs of pieces. */
 static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel)
 {
     if (!run->has_own_pieces)
@@ -144,7 +141,7 @@ static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel)
     return (int)(((channel / run->piece_channels + 1) * run->n_ranks - 1) / run->n_pieces);
 }
 
-/* The channel of the input, and its first sample there, both of the view. */
+/* Return the channel of the input, the piece, and the piece's first sample on the axis of the view. */
 static inline int64_t lw_sparse_input(const struct lw_sparse *run, int64_t channel) { return channel % run->piece_channels; }
 static inline int64_t lw_sparse_piece(const struct lw_sparse *run, int64_t channel) { return channel / run->piece_channels; }
 static inline int64_t lw_sparse_first(const struct lw_sparse *run, int64_t channel)
@@ -152,7 +149,7 @@ static inline int64_t lw_sparse_first(const struct lw_sparse *run, int64_t chann
     return lw_sparse_piece(run, channel) * run->request.hop;
 }
 
-/* "channels", in messages. */
+/* Return "channels" or "pieces of channels", for messages. */
 static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 {
     return run->request.has_pieces ? "pieces of channels" : "channels";
@@ -160,122 +157,123 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 
 /* ---- how samples are read (pace.c) ----------------------------------------------------------------------------------- */
 
-/** Whether the I/O threads can read the samples where they lie: sets is_raw and place, alike on all ranks. Collective. */
+/** Set is_raw and place, alike on all ranks: whether the I/O threads can read the samples directly from the file. Collective. */
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
 
-/** Set run->pace, of rank 0 on all ranks: by a trial where a part of many samples will be read from their place. Collective. */
+/** Set run->pace, on all ranks that of rank 0. It is measured by a trial if part of many samples will be read directly.
+ * Collective. */
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err);
 
-/** Whether each channel is read by itself; else a read has samples of several, all of one piece. */
+/** Return whether each read has samples of one channel; else of several channels of one piece. */
 bool lw_sparse_reads_each(const struct lw_sparse *run);
 
-/** Samples of the axis across which reading goes on rather than starting anew. */
+/** Return the longest gap, in samples of the axis, that is read rather than skipped. */
 int64_t lw_sparse_gap(const struct lw_sparse *run);
 
-/** Bytes of the file from the first to the last of so many channels of a sample. */
+/** Return the bytes of the file from the first to the last of n_channels channels of one sample. */
 int64_t lw_sparse_extent(const struct lw_sparse *run, int64_t n_channels);
 
-/* What is read of all channels, by all ranks. */
+/* Reads of all channels by all ranks. */
 struct lw_sparse_reads {
-    int64_t samples;                /* wanted */
+    int64_t samples;                /* samples wanted */
     int64_t reads, bytes;
 };
 
-/** What a list says, of the samples that are this rank's. Collective. */
+/** Count the reads for this rank's list of samples, summed over the ranks. Collective. */
 struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const struct lw_sfft_samples *samples);
 
-/** Say in the log what is read and why so: one line of rank 0. */
+/** Log how much is read and why, as one line of rank 0. */
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
 
-/** Seconds of so many reads of all ranks. */
+/** Return the seconds of n_reads reads with `bytes` bytes, of all ranks together. */
 double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes);
 
-/** What is read in rows of the plan command, with the time it will take. */
+/** Print the reads and their estimated time as rows of the plan command. */
 void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
 
 /* ---- samples from the file to the ranks (collect.c) ------------------------------------------------------------------ */
 
-/** List the samples that this rank reads for the first n_attempts attempts of a layout, and what is read for them at one go.
- * `samples` may be released whatever the outcome. Not collective. */
+/** List the samples that this rank reads for the first n_attempts attempts of a layout, joined to reads. `samples` may be
+ * released even after an error. Not collective. */
 int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, int n_attempts, struct lw_sfft_samples *samples,
                    struct lw_error *err);
 
-/** Bring the listed samples of channels [channel, channel + n_channels) to the ranks that own these. Collective.
+/** Bring the listed samples of channels [channel, channel + n_channels) to the channels' owners. Collective.
  * @param samples  this rank's list
- * @param values   [n_channels][samples->total](re, im) as stored; that of channel c is complete on the owner of c */
+ * @param values   [n_channels][samples->total](re, im) as stored; channel c is complete on the owner of c */
 int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *samples, int64_t channel, int64_t n_channels,
                       double *values, struct lw_error *err);
 
-/** Read all samples of a channel into run->whole; every rank another channel, or none (-1). Samples that are not finite are zero;
- * LW_EDATA where --nan does not allow it. Collective. */
+/** Read all samples of a channel into run->whole; each rank reads another channel, or none (-1). Samples that are not finite
+ * become zero. LW_EDATA: --nan does not allow them. Collective. */
 int lw_sparse_collect_whole(struct lw_sparse *run, int64_t channel, struct lw_error *err);
 
-/** LW_EDATA if some of the samples taken so far, run->flaws, are not finite, and --nan does not allow it. Collective. */
+/** Return LW_EDATA if some samples read so far (run->flaws) are not finite, and --nan does not allow it. Collective. */
 int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err);
 
-/** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
+/** Set samples that are not finite to zero, of [n_samples] (re, im). @return  their number */
 int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
 
 /* ---- what became of the channels (outcome.c) ------------------------------------------------------------------------- */
 
-/** Channels that a rank has at most. */
+/** Return the most channels of a rank. */
 int64_t lw_sparse_most_own(const struct lw_sparse *run);
 
-/** Room for the lines of a channel of this rank: [sparsity]. */
+/** Return the lines of a channel of this rank, [sparsity]. */
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
 
-/** Take the lines and the figures of a result as what became of a channel of this rank. */
+/** Store the lines and figures of a result as the outcome of a channel of this rank. */
 void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result, struct lw_sparse_outcome outcome);
 
-/** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
+/** Share the outcomes of all channels with all ranks, from `mine` to `all`. Collective. */
 void lw_sparse_share_outcomes(struct lw_sparse *run);
 
-/* What became of all channels together, by run->all. */
+/* Totals over the outcomes of all channels, run->all. */
 struct lw_sparse_totals {
     double lines;
-    double residual, detection_limit, samples, attempts;            /* the most of any channel */
-    double unexplained_residual;    /* the most of any that is not explained */
-    int64_t unexplained, dense, off_grid, refined, dense_refined;   /* channels */
+    double residual, detection_limit, samples, attempts;            /* largest of any channel */
+    double unexplained_residual;    /* largest of any channel that is not explained */
+    int64_t unexplained, dense, off_grid, refined, dense_refined;   /* numbers of channels */
 };
 struct lw_sparse_totals lw_sparse_add_up(const struct lw_sparse *run);
 
-/** Whether so many attempts have been made at a channel, or it needs no more. */
+/** Return whether a channel has had n_attempts attempts or needs no more. */
 bool lw_sparse_is_tried(const struct lw_sparse *run, int64_t channel, int n_attempts);
 
-/** This rank's next channel from `from` on at which that is not so; -1: none. */
+/** Return this rank's next channel, `from` or later, that needs more attempts (lw_sparse_is_tried); -1: none. */
 int64_t lw_sparse_next_untried(const struct lw_sparse *run, int64_t from, int n_attempts);
 
-/** This rank's next channel from `from` on that is neither explained nor dense; -1: none. */
+/** Return this rank's next channel, `from` or later, that is neither explained nor dense; -1: none. */
 int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
 
-/** Bytes of rows on their way to the table. */
+/** Return the bytes of rows that are buffered for the table. */
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run);
 
-/** Bytes of both tables, if each channel has as many lines as are asked for. */
+/** Return the bytes of both tables if each channel has as many lines as wanted. */
 int64_t lw_sparse_most_written(const struct lw_sparse *run);
 
-/** Create the file and write both tables. Collective. */
+/** Create the result and write both tables. Collective. */
 int lw_sparse_write(struct lw_sparse *run, struct lw_error *err);
 
 /* ---- memory (memory.c) ----------------------------------------------------------------------------------------------- */
 
-/** Choose `group`, `block` and `chunks`, and count bytes. LW_ECONFIG: it does not fit. */
+/** Choose `group`, `block` and `chunks`, and count bytes. LW_ECONFIG: the run does not fit. */
 int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err);
 
-/** The most that a rank has at a time, on the host and on its device. */
+/** Return the most bytes of a rank at any time, on the host and on its device. */
 int64_t lw_sparse_host_bytes(const struct lw_sparse *run);
 int64_t lw_sparse_device_bytes(const struct lw_sparse *run);
 
-/** For the plan command, on rank 0. */
+/** Print the memory as rows of the plan command. Rank 0 only. */
 void lw_sparse_memory_print(const struct lw_sparse *run);
 
-/** Samples of a channel that the first so many attempts take. */
+/** Return the samples of a channel in the first n_attempts attempts. */
 int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
 
-/** The reads of a group and block. */
+/** Return the reader's view for `group` and `block`. */
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run);
 
-/** Whether the dense transform may be begun; and what to say if not, `why` being the reason for one: always LW_ECONFIG. */
+/** Return whether the dense transform fits. Refuse it with LW_ECONFIG otherwise; `why` is the reason for needing it. */
 bool lw_sparse_fits_dense(const struct lw_sparse *run);
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err);
 
@@ -286,18 +284,18 @@ struct lw_sparse_record {
     struct lw_sparse_outcome outcome;
 };
 
-/** Host bytes that start allocates. */
+/** Return the host bytes that start allocates. */
 int64_t lw_sparse_resume_bytes(const struct lw_sparse *run);
 
-/** Hold the place of the result, a file without tables; take what an earlier run has left as what became of its channels, in
- * run->mine and run->all. LW_EIO, LW_EDATA, LW_ECONFIG, LW_ESYSTEM. Collective. */
+/** Reserve the name of the result by a file without tables. Load the outcomes that an earlier run has left into run->mine and
+ * run->all. LW_EIO, LW_EDATA, LW_ECONFIG, LW_ESYSTEM. Collective. */
 int lw_sparse_resume_start(struct lw_sparse *run, struct lw_error *err);
 
-/** At the end of a group of channels: a checkpoint, if it is due. LW_ESTOPPED, LW_EIO. Collective. */
+/** Write a checkpoint after a group of channels, if one is due. LW_ESTOPPED, LW_EIO. Collective. */
 int lw_sparse_checkpoint(struct lw_sparse *run, struct lw_error *err);
 
-/** The search has ended with `rc`, the same on all ranks: keep what was found where a later run can go on. Collective.
- * @param err  in, out: an error that says that the run was stopped says what can be done */
+/** Save the outcomes for a later run, after the search has ended with `rc`, the same on all ranks. Collective.
+ * @param err  in, out: if the run was interrupted, the message is extended by what the user can do */
 void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err);
 
 void lw_sparse_resume_close(struct lw_sparse *run);

@@ -1,5 +1,5 @@
-/* published.c - a sparse run with `--algorithm sfft2`: each channel is read whole by its rank, transformed there, and once
- * more with fresh randomness if its lines do not explain it. The method lw_sparse_published of state.h. */
+/* published.c - the method lw_sparse_published of state.h, for `--algorithm sfft2`. Each rank reads a channel as a whole and
+ * transforms it, once more with new random numbers if the lines do not explain it. */
 #include "engine/published/solver.h"
 
 #include "base/integers.h"
@@ -12,7 +12,7 @@
 struct published {
     struct lw_published_plan plans[LW_PUBLISHED_ATTEMPTS];
     int n_plans;
-    struct lw_published_profile profile;        /* over all channels of this rank; in the end, on rank 0, of all ranks */
+    struct lw_published_profile profile;        /* sums over this rank's channels; at the end, on rank 0, over all */
 };
 
 static const char *window_name(const struct lw_published_plan *plan)
@@ -25,7 +25,7 @@ static int64_t samples_bytes(const struct lw_sparse *run)
     return lw_sfft_dense_samples_bytes(run->request.spec.n, run->request.spec.is_real);
 }
 
-/* One attempt at a time, and a channel whole. */
+/* Bytes of one attempt at a time, and of one whole channel. */
 static struct lw_bytes count_bytes(const struct lw_sparse *run)
 {
     const struct published *const state = run->state;
@@ -136,7 +136,7 @@ static int search(struct lw_sparse *run, struct lw_error *err)
     int rc = LW_OK;
     for (int a = 0; rc == LW_OK && a < state->n_plans; a++)
         rc = run_attempt(run, a, err);
-    if (rc == LW_OK)            /* the seconds of all ranks, on the first */
+    if (rc == LW_OK)            /* sum the seconds of all ranks on rank 0 */
         lw_comm_collect(run->setup.comm, (double *)&state->profile, sizeof state->profile / sizeof(double), 0);
     return rc;
 }
