@@ -16,8 +16,7 @@ static bool is_regular(const struct stat *status, char why[96])
     return false;
 }
 
-/* The type is checked twice: before open, since opening a device may have effects; and after, in case the file was replaced
- * meanwhile. */
+/* The type is checked before open, since opening a device may have effects; and after, in case the file was replaced. */
 int lw_file_open(const char *path, char why[96])
 {
     struct stat status;

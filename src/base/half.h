@@ -1,7 +1,6 @@
 /* half.h - IEEE 754 binary16: one sign bit, five bits of exponent, ten of fraction.
  *
- * The conversions use integer arithmetic on the bits: all instruction sets give the same result, and compilers can vectorise
- * loops. */
+ * The conversions are integer arithmetic on the bits: the same result on all instruction sets, and in loops vector code. */
 #pragma once
 
 #include <math.h>

@@ -42,8 +42,8 @@ bool lw_instant_from_mjd(double days, struct lw_instant *out);      /* modified 
 
 double lw_instant_seconds(struct lw_instant instant);               /* rounded */
 
-/** Convert between the GPS and the POSIX count. The last leap second known here is the end of 2016; the leap second itself maps
- * to the second after it. */
+/** Convert between the GPS and the POSIX count. The last leap second known here is at the end of 2016. A leap second maps to the
+ * second after it. */
 struct lw_instant lw_instant_from_gps(struct lw_instant gps);
 struct lw_instant lw_instant_to_gps(struct lw_instant utc);
 

@@ -1,5 +1,4 @@
-/* leave.h - a request to this process to stop early. Long work checks for the request about every second; a block in progress is
- * then dropped. */
+/* leave.h - a request to this process to stop early. Long work checks for it about every second and drops its current block. */
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
-/* log.h - messages on standard error while the program works. Rank 0 prints everything; other ranks print only warnings, with
- * their rank and host.
+/* log.h - messages on standard error while the program works. Rank 0 prints all; other ranks print only warnings, named by rank.
  *
  * Output that a user asked for (plan, info, help) goes to standard output with printf; all other text comes through here. */
 #pragma once
@@ -29,8 +28,7 @@ void lw_log_error(const struct lw_error *err);      /* rank 0: "lapwing: message
 void lw_log_fatal(int rank, const char *host, const struct lw_error *err);
 
 /** Make text from outside safe for a terminal. Control characters and bytes that are not UTF-8 become \x1b and the like, except
- * characters in `keep`. All messages here pass through this function; code that prints names on standard output calls it itself.
- * Return `out`. */
+ * characters in `keep`. All messages here are escaped; code that prints names on standard output calls this. Return `out`. */
 const char *lw_escape(const char *text, const char *keep, char *out, size_t size);
 
 /* Progress of the run, on rank 0 unless quiet. A terminal shows one line that is rewritten. Otherwise a line appears at each

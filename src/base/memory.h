@@ -10,8 +10,7 @@
 #define LW_ALIGNMENT 64
 
 /** Return `bytes` of zeroed memory, aligned to LW_ALIGNMENT; NULL on failure with `err` set (LW_ESYSTEM, naming the size and
- * `what`).
- * Zero bytes give a valid pointer. Release with lw_free. */
+ * `what`). Zero bytes give a valid pointer. Release with lw_free. */
 void *lw_alloc(size_t bytes, const char *what, struct lw_error *err);
 
 /** Allocate `count` elements of `size` bytes with lw_alloc; a product that overflows is an error. */
@@ -31,9 +30,8 @@ struct lw_memory_limit {
     const char *source;         /* "available memory", "cgroup limit", "Slurm's grant" */
 };
 
-/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room left in the cgroup
- * (v1 or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the CPUs on the node, MiB). The page
- * cache counts as free. */
+/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room left in the cgroup (v1
+ * or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times its CPUs, MiB). The page cache is free. */
 struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */

@@ -100,8 +100,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Only the main thread handles signals. New threads inherit a mask that blocks all signals except those that a thread causes
- * itself. */
+/* Only the main thread handles signals: new threads inherit a mask that blocks all but those that a thread causes itself. */
 static int start_threads(struct lw_pool *pool, int n_threads)
 {
     sigset_t all, before;

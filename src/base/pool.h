@@ -1,5 +1,4 @@
-/* pool.h - threads that read, write and decode pieces of data in parallel, while the main thread does MPI and HDF5. The threads
- * call neither.
+/* pool.h - threads that read, write and decode pieces of data in parallel. MPI and HDF5 are for the main thread only.
  *
  *     batch   pieces of one kind of work, done in any order by any thread; several batches may be in progress
  *     lane    the kind of a batch, read or write. Half the threads prefer reads and half prefer writes, so that neither kind waits

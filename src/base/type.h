@@ -51,8 +51,7 @@ size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
 bool lw_scalar_is_signed(enum lw_scalar scalar);
 
-/** Return whether finite outputs beyond the scalar's range are stored as its largest or smallest number. Such outputs can be
- * scaled. */
+/** Return whether finite outputs beyond the scalar's range are stored as its largest or smallest number, and can be scaled. */
 bool lw_scalar_saturates(enum lw_scalar scalar);
 
 size_t lw_type_bytes(struct lw_type type);              /* bytes of one sample */

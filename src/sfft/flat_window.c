@@ -5,9 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket, so
- * that this many terms are exact to rounding for lengths up to 16. The table is computed from the series and read with cubic
- * interpolation. */
+/* Terms of a Chebyshev series of G over the range of the table. G is a sum of cosines of at most length/2 periods per bucket: this
+ * many terms are exact to rounding for lengths up to 16. The table is computed from the series, and interpolated cubically. */
 enum { N_TERMS = 96 };
 
 /* Modified Bessel function of the first kind, order 0. */

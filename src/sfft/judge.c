@@ -76,8 +76,8 @@ bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const st
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    /* All lines must be above the limit, except for a small part of their energy: a line below the limit was found by luck, and
-     * others like it were not. */
+    /* All lines must be above the limit, except for a small part of their energy: one below is found by luck, and others are
+     * not. */
     double all = 0, weak = 0;
     for (int64_t i = 0; i < result->n_lines; i++) {
         const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;

@@ -10,8 +10,7 @@ LW_C_BEGIN
 /* Longest signal, samples: up to this length the quotient in lw_mod_multiply, estimated in double, is wrong by at most one. */
 #define LW_SFFT_MAX_SAMPLES ((int64_t)1 << 48)
 
-/** Return a b mod n for 0 <= a, b < n <= LW_SFFT_MAX_SAMPLES. The product has up to 96 bits; the remainder needs only its low 64
- * bits. */
+/** Return a b mod n for 0 <= a, b < n <= LW_SFFT_MAX_SAMPLES. The product has up to 96 bits; the remainder needs the low 64. */
 static inline int64_t lw_mod_multiply(int64_t a, int64_t b, int64_t n)
 {
     const int64_t quotient = (int64_t)((double)a * (double)b / (double)n);

@@ -42,16 +42,14 @@ struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
 /* exp(-2 pi i k / n) */
 static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
 
-/* exp(-2 pi i k t / n), computed as the previous turn times a step; every FRESH values it is computed directly, to bound
- * rounding. */
+/* exp(-2 pi i k t / n) as the previous turn times a step; computed directly every FRESH values, to bound rounding. */
 static double complex next_turn(double complex turn, double complex step, int64_t k, int64_t t, int64_t n)
 {
     enum { FRESH = 256 };
     return t % FRESH == 0 ? root(lw_mod_multiply(k, t, n), n) : turn * step;
 }
 
-/* First step of a decimated transform: part r of SPLIT yields the buckets r, r + SPLIT, ...
- * parts: [SPLIT][n_buckets / SPLIT] */
+/* First step of a decimated transform: part r of SPLIT yields the buckets r, r + SPLIT, ... parts: [SPLIT][n_buckets / SPLIT] */
 static void split(const double complex *folded, int64_t n_buckets, double complex *parts)
 {
     const int64_t length = n_buckets / SPLIT;

@@ -22,8 +22,7 @@ struct lw_sfft_probe {
     double noise_power;             /* white noise in `power` */
 };
 
-/** Estimate power and noise from the samples of a probe. `layout` is the layout of lw_sfft_probe_plan; samples are in the order
- * of lw_sfft_stage_sample.
+/** Estimate power and noise from the samples of lw_sfft_probe_plan's layout, in the order of lw_sfft_stage_sample.
  * @param samples  [2 h + 1] (re, im), all finite
  * LW_ESYSTEM: no memory. */
 int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, struct lw_sfft_probe *probe, struct lw_error *err);

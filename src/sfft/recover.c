@@ -1,6 +1,5 @@
-/* recover.c - recovery of lines from buckets: peel until no more lines appear, fit all amplitudes at once, peel again; then
- * check against the unused stage. Peeling a bucket that holds exactly one line means to identify the line and to subtract it
- * from all stages.
+/* recover.c - recovery of lines from buckets: peel until no more lines appear, fit all amplitudes at once, peel again; then check
+ * against the unused stage. Peeling means to identify the line in a bucket that holds just one, and to subtract it from all stages.
  *
  * A fit while lines are missing would spread their energy over the known lines. Peeling therefore takes each amplitude from one
  * stage alone, and the fit follows when peeling gets stuck. */
@@ -278,9 +277,8 @@ static double measure_energies(struct lw_sfft *sfft, int stage)
     return sum;
 }
 
-/* Estimate the noise per sample from a quantile of the bucket energies, since lines fill only part of the buckets. The median of
- * the mean of D exponential variables is about 1 - 1 / (3 D). Lower quantiles are used as if they were the median, and
- * underestimate the noise. */
+/* Estimate the noise per sample from a quantile of the bucket energies, since lines fill only part of the buckets. The median
+ * of the mean of D exponential variables is about 1 - 1 / (3 D). Lower quantiles are used alike, and underestimate the noise. */
 static void estimate_noise(const struct look *look, double quantile)
 {
     struct lw_sfft *const sfft = look->sfft;

@@ -27,8 +27,7 @@ enum {
 #define LW_SFFT_SIGNIFICANCE 20.0
 #define LW_SFFT_FIT_ENOUGH 1e-2
 
-/* Quantiles of the bucket energies from which the noise is estimated: before any line is found, while lines are being found,
- * after a fit. */
+/* Quantiles of the bucket energies that give the noise: before any line is found, while lines are being found, after a fit. */
 #define LW_SFFT_QUANTILE_FULL 0.1
 #define LW_SFFT_QUANTILE_PEELING 0.3
 #define LW_SFFT_QUANTILE_FITTED 0.5

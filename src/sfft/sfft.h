@@ -3,9 +3,8 @@
  *     lw_sfft_plan_make (pure) -> lw_sfft_layout_create -> lw_sfft_create -> for each channel and attempt:
  *         fill the planes of the attempt's stages from their samples -> lw_sfft_recover -> explained, or next attempt
  *
- * The plan and the seed determine the layout, which is all that collecting samples needs. lw_sfft_create and lw_sfft_recover
- * work on the CPU; the cuda engine has its own functions from a layout and samples to lines. engine/sparse.h is the interface of
- * both.
+ * The plan and the seed determine the layout, which is all that collecting samples needs. lw_sfft_create and lw_sfft_recover work
+ * on the CPU; the cuda engine has its own functions from a layout and samples to lines. engine/sparse.h is the interface of both.
  *
  * A line is a coefficient X at frequency f of the unnormalised forward transform, X[f] = sum of x[t] exp(-2 pi i f t / n). An
  * attempt has four steps. Stages locate lines by the phases between shifted copies of their buckets (sfft/stage.h). Each line
@@ -46,8 +45,8 @@ enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_PU
 /** Return the number of frequencies that can be reported: n (0 .. n - 1), or n/2 + 1 (0 .. n/2) for a real signal. */
 static inline int64_t lw_sfft_n_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
 
-/** Return how often a reported line occurs in the whole spectrum: 2 for a real signal, whose lines have mirror images except at 0
- * and n/2; else 1. */
+/** Return how often a reported line occurs in the spectrum: 2 for real signals (with its mirror image) except at 0 and n/2; else
+ * 1. */
 static inline int lw_sfft_multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
 {
     return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
@@ -113,7 +112,7 @@ struct lw_sfft_layout {
 int lw_sfft_layout_create(const struct lw_sfft_plan *plan, struct lw_sfft_layout **out, struct lw_error *err);
 void lw_sfft_layout_destroy(struct lw_sfft_layout *layout);     /* NULL is legal */
 
-/** Return the first stage of an attempt. Attempt a has the stages a (n_stages + 1) .. (a + 1) (n_stages + 1) - 1; the last one
+/** Return the first stage of an attempt. The stages of attempt a are a (n_stages + 1) .. (a + 1) (n_stages + 1) - 1; the last
  * checks. */
 int lw_sfft_first_stage(const struct lw_sfft_layout *layout, int attempt);
 
@@ -130,8 +129,7 @@ void lw_sfft_destroy(struct lw_sfft *sfft);                     /* NULL is legal
 /** Return the host bytes of a layout and of its recovery object. */
 int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan);
 
-/** Return the most lines that recovery may hold at a time: a real signal needs both lines of a pair, and some lines turn out to
- * be false. */
+/** Return the most lines that recovery may hold at a time: both lines of each real signal's pair, and lines that turn out false. */
 int64_t lw_sfft_capacity(const struct lw_sfft_plan *plan);
 
 /** Return a plane [B] of a stage, which the engine fills with buckets. */

@@ -5,8 +5,7 @@
  *
  *     U[d][b] = sum over |i| <= h of g[i] x[(sigma (s[d] + i) + tau) mod n] exp(-2 pi i b i / B)
  *
- * A line of amplitude a at frequency f (x[t] = a exp(2 pi i f t / n)) appears in the bucket nearest to f' and its two neighbours
- * as
+ * A line of amplitude a at frequency f (x[t] = a exp(2 pi i f t / n)) appears in the bucket nearest to f' and its two neighbours as
  *
  *     a exp(2 pi i f (sigma s[d] + tau) / n) G(f' B / n - b)
  *
@@ -49,8 +48,7 @@ struct lw_sfft_place {
     double distance;                /* f' B / n - bucket, in -0.5 .. 0.5 */
 };
 
-/** Return the number of shifts that locate one of n frequencies with r bits per shift: 1 + ceil(log2(2 n / B) / r), at most
- * LW_SFFT_SHIFTS. */
+/** Return the shifts that locate one of n frequencies with r bits each: 1 + ceil(log2(2 n / B) / r), at most LW_SFFT_SHIFTS. */
 int lw_sfft_count_shifts(int64_t n, int64_t n_buckets, double bits_per_shift);
 
 struct lw_sfft_stage lw_sfft_stage_make(const struct lw_sfft_stage_spec *spec, const struct lw_sfft_window *window);

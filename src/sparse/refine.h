@@ -1,6 +1,5 @@
 /* refine.h - tones at any frequencies (sfft/tones/tones.h) from the lines of a search. With --refine tones are fitted, and the
- * rest is searched again until it is noise. Without, a few tones are fitted only to detect frequencies between those of the
- * transform. */
+ * rest is searched until it is noise. Without, a few fitted tones show whether there are frequencies between the transform's. */
 #pragma once
 
 #include "sfft/tones/tones.h"
@@ -12,8 +11,7 @@ struct lw_sparse_refine {
     struct lw_sfft_line *lines;     /* [tones->spec.capacity] */
 };
 
-/** Return the spec of the search. With --refine it has four times as many lines, since a tone between two frequencies shows as
- * several strong lines. */
+/** Return the spec of the search: with --refine for four times the lines, as a tone between frequencies shows as several lines. */
 struct lw_sfft_spec lw_sparse_search_spec(const struct lw_sfft_request *request);
 
 int64_t lw_sparse_refine_bytes(const struct lw_sparse *run);

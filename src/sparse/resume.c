@@ -1,6 +1,5 @@
 /* resume.c - checkpoints of a sparse run, which finds the lines of its channels one group after the other. When a checkpoint is
- * due, the outcomes of channels are appended as records to a file beside the result. The journal holds the number of valid
- * bytes.
+ * due, the outcomes of channels are appended as records to a file beside the result. The journal holds the number of valid bytes.
  *
  *     record   struct lw_sparse_record, then its lines; the last record of a channel is valid */
 #include "sparse/state.h"
@@ -233,8 +232,7 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
 
-/* Write a checkpoint. After a failure none is written: whether the failed records are on the disk is unknown, and a second sync
- * would not report it. */
+/* Write a checkpoint. A failure ends all checkpoints: it is unknown what is on the disk, and a second sync would not report it. */
 static int note(struct lw_sparse *run, struct lw_error *err)
 {
     struct noted noted = {.run = run, .flaws = run->flaws};

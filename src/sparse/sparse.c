@@ -180,8 +180,7 @@ static int compute(struct lw_sparse *run, struct lw_error *err)
     return rc ? rc : fall_back(run, err);
 }
 
-/* Warn, at the end of the run, of tones between frequencies and, with --refine, of dense channels that keep lines instead of
- * tones. */
+/* Warn at the end of the run of tones between frequencies; with --refine, of dense channels without tones. */
 static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_totals *totals)
 {
     const char *const channels = lw_sparse_channels_text(run);

@@ -1,5 +1,4 @@
-/* sparse.h - runs that read only few samples of their input, chosen by the job. These functions do lw_run and lw_run_plan
- * (run/run.h) for such jobs.
+/* sparse.h - runs that read few samples of their input, chosen by the job: lw_run and lw_run_plan (run/run.h) of such jobs.
  *
  *     plan     a method (state.h) chooses the samples; memory.c and pace.c how they are read
  *     search   collect.c brings the samples of some channels to their ranks; the method finds lines; refine.c fits tones to them

@@ -87,8 +87,7 @@ struct lw_sparse_method {
     void (*note)(const struct lw_sparse *run, struct lw_job *job);
     void (*log)(const struct lw_sparse *run);
 
-    /** Free everything that `open` and the search allocated, except run->state. May be called at any time after `plan`, and
-     * repeatedly. */
+    /** Free all that `open` and the search allocated, except run->state. Legal at any time after `plan`, and repeatedly. */
     void (*end)(struct lw_sparse *run);
 };
 
@@ -160,8 +159,7 @@ static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
 /** Set is_raw and place, alike on all ranks: whether the I/O threads can read the samples directly from the file. Collective. */
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
 
-/** Set run->pace, on all ranks that of rank 0. It is measured by a trial if part of many samples will be read directly.
- * Collective. */
+/** Set run->pace to rank 0's on all ranks: by a trial if part of many samples will be read directly. Collective. */
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err);
 
 /** Return whether each read has samples of one channel; else of several channels of one piece. */

@@ -1,5 +1,4 @@
-/* listener.h - callbacks that follow the progress of a run: the progress line, the checkpoints. The run calls them after each
- * write. */
+/* listener.h - callbacks after each write of a run, for the progress line and the checkpoints. */
 #pragma once
 
 #include "setup/flaws.h"

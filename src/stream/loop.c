@@ -198,8 +198,7 @@ static struct lw_window_part slice_of(const struct lw_loop *loop, const struct l
     return part;
 }
 
-/* Clock of this thread's own work: it stands still while the pool's threads work in the lane, since their time is counted
- * separately. */
+/* Clock of this thread's own work: it stands still while the pool's threads, whose time counts separately, work in the lane. */
 static double own_clock(const struct lw_loop *loop, enum lw_lane lane)
 {
     return lw_now() - lw_pool_busy_seconds(loop->setup->pool, lane);

@@ -120,8 +120,7 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &safe->flaws);
 }
 
-/* Whether a checkpoint is worth its cost. At the end of the run it is not, since the result will exist; nor if there will be no
- * result. Collective. */
+/* Whether to write a checkpoint: not at the end, when the result will exist, and not if there will be no result. Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
 {
     const bool is_here = !streamed->has_failed && written->n_rows != LW_ROWS_TOO_MANY &&

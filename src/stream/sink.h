@@ -1,5 +1,4 @@
-/* sink.h - the way of products into the result: an array's part of a finished block goes to its place, the rows of a table are
- * appended in order. */
+/* sink.h - the way of products into the result: an array's part of a finished block to its place, rows of a table in order. */
 #pragma once
 
 #include "engine/engine.h"

@@ -1,13 +1,9 @@
-/* stream.h - runs that read all samples of their input, block by block. These two functions do lw_run and lw_run_plan
- * (run/run.h) for such jobs.
+/* stream.h - runs that read all samples of their input, block by block: lw_run and lw_run_plan (run/run.h) of such jobs.
  *
  *     plan.h       choose rounds, slices and buffers            resume.h    continue an interrupted run, write checkpoints
  *     search/      before the rounds: noise, power spectrum, masks; in the rounds: peaks
- *     loop.h       the rounds:
- *
- *         reader -> window.h -> slot + halo -> pipeline.h (engine) -> sink.h -> result
- *                   (boundary)                                        sums/ (checksums)
- *
+ *     loop.h       the rounds:  reader -> window.h -> slot + halo -> pipeline.h (engine) -> sink.h -> result
+ *                                         (boundary)                                        sums/ (checksums)
  *     listener.h   called after each write: progress line, checkpoints */
 #pragma once
 

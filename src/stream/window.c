@@ -54,8 +54,7 @@ static char *place(const struct lw_stream_window *window, const struct lw_window
     return (char *)part->into + index * window->spec.sample_bytes;
 }
 
-/* Copy samples [first, first + count) from scratch to the positions [begin, end) of the part; positions without a source become
- * 0. */
+/* Copy samples [first, first + count) from scratch to the positions [begin, end) of the part; 0 without a source. */
 static void spread(const struct lw_stream_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                    int64_t first, int64_t count)
 {

@@ -72,8 +72,7 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
 {
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double tolerance = spec->precision == LW_DOUBLE ? 1e-8 : 1e-6;
-    /* Taps per bucket, such that everything outside the main lobe has fallen to the tolerance; for the Gaussian, its tails in
-     * time and in frequency. */
+    /* Taps per bucket for which everything outside the main lobe (or the Gaussian's tails) has fallen to the tolerance. */
     const double length = (choice->window == LW_PUBLISHED_GAUSSIAN ? 2 * log(1 / tolerance) : acosh(1 / tolerance)) / (M_PI * lobe);
     *plan = (struct lw_published_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
     complete(spec, n_lines, attempt, &plan->choice);

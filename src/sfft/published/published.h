@@ -79,8 +79,7 @@ struct lw_published_layout {
     int n_loops;
 };
 
-/** Create a layout. FFTW computes the Dolph-Chebyshev window by a transform of the window's length: the same bits for every
- * engine. */
+/** Create a layout. FFTW computes the Dolph-Chebyshev window by a transform of its length: the same bits for every engine. */
 int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
                                struct lw_error *err);
 void lw_published_layout_destroy(struct lw_published_layout *layout); /* NULL is legal */

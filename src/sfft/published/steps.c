@@ -11,8 +11,7 @@
 
 /* ---- the largest buckets --------------------------------------------------------------------------------------------- */
 
-/* Non-negative floating-point numbers have the same order as their bit patterns. The selection goes through the bits digit by
- * digit, from the top. */
+/* Non-negative floating-point numbers are ordered like their bits; the selection takes these digit by digit from the top. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT, TOP = 64 - DIGIT };
 
 static inline uint64_t bits_of(double value)
@@ -71,8 +70,7 @@ static int64_t first_of(const struct lw_sfft_stage *loop, int64_t b)
     return edge * (n / twice) + (part > 0 ? (part + twice - 1) / twice : part / twice);
 }
 
-/* A first walk through the frequencies of a bucket votes for them, and counts those that reach enough votes. A second walk lists
- * these. */
+/* A first walk through a bucket's frequencies votes for them and counts those that reach enough votes; a second lists these. */
 struct walk {
     struct lw_published_ballot *ballot;
     bool is_listing;

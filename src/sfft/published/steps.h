@@ -10,8 +10,7 @@
 
 /* ---- the largest buckets --------------------------------------------------------------------------------------------- */
 
-/** List the indices of the `most` largest of values[0 .. count-1], in ascending order; no value is negative. Of equal values,
- * lower indices come first.
+/** List the indices of the `most` largest of values[0 .. count-1], none negative, in ascending order; of equal ones the lower.
  * @param places  [most]
  * @return        number listed: `most`, or `count` if that is less */
 int64_t lw_published_cut(const double *values, int64_t count, int64_t most, int64_t *places);
@@ -64,15 +63,13 @@ int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const 
 /** Return the least energy of a line in a bucket, in variances of the noise there. */
 double lw_published_significance(int64_t n_buckets);
 
-/** Subtract the lines from the checking loop, test whether only noise is left, and report the strongest lines, sorted by
- * frequency.
+/** Subtract the lines from the checking loop, test whether only noise is left, and report the strongest lines, sorted by frequency.
  * @param lines    [count] strongest first; reordered; the result points into this array
  * @param is_sure  false: some lines are known to be missing */
 void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
                         struct lw_sfft_result *result);
 
-/** Judge whether the lines of a result explain the signal, and how well. Sets every member of the result but its lines and their
- * numbers. Pure.
+/** Judge whether the lines of a result explain the signal, and how well. Sets all members but the lines and their numbers. Pure.
  * @param weight   energy of the loop's window
  * @param is_sure  false: some lines are known to be missing */
 void lw_published_conclude(const struct lw_published_plan *plan, double weight, const struct lw_published_figures *figures,

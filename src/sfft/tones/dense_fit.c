@@ -25,8 +25,7 @@ static const double most_products = 1 << 25;
 /* A tone is kept if its energy is at least this many times the noise's; a Hann window multiplies noise energy by 3/8. */
 static const double significance = 20, hann_noise = 0.375;
 
-/* Longest move of a tone in one step, bins. A fit ends when every move is at most `enough`, or this part of the move that noise
- * causes. */
+/* Longest move of a tone in one step, bins. A fit ends when every move is at most `enough`, or this part of the noise's. */
 static const double longest_step = 0.3, enough = 1e-11, noise_enough = 1e-3;
 
 /* Part of the energy that counts as rounding. */
@@ -186,8 +185,7 @@ static struct tone tone_of(const struct fit *fit, const struct lw_sfft_line *pea
 
 /* ---- fit ------------------------------------------------------------------------------------------------------------------- */
 
-/* Copy the coefficients around a tone, minus all other tones and its own mirror image. @return  their number; *first is the
- * first frequency */
+/* Copy the coefficients around a tone, minus all other tones and its own mirror image. @return  number; *first: first frequency */
 static int take_window(const struct fit *fit, const struct tone *tone, int64_t *first, double complex rest[WINDOW])
 {
     const bool is_real = fit->spec->is_real;
@@ -283,8 +281,7 @@ static int compare_tones(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sort the tones, strongest first. Remove tones that may be noise and, of two tones that have come together, the weaker. Return
- * whether any were removed. */
+/* Sort the tones, strongest first. Remove tones that may be noise, and the weaker of two that have come together. Return if any. */
 static bool prune(struct fit *fit)
 {
     const int64_t before = fit->n_tones;
@@ -345,8 +342,7 @@ static struct rest look_at(const struct fit *fit, int64_t begin, int64_t end)
     return all;
 }
 
-/* Examine the rest around all tones, in order of frequency. Further away the tones' leakage is too small to correlate with the
- * rest. */
+/* Examine the rest around all tones, by frequency. Further away their leakage is too small to correlate with the rest. */
 static struct rest look_around(const struct fit *fit, const struct lw_sfft_line *lines, int64_t reach)
 {
     const int64_t n = lw_sfft_n_frequencies(fit->spec), tones = fit->n_tones;
@@ -364,8 +360,7 @@ static struct rest look_around(const struct fit *fit, const struct lw_sfft_line 
     return all;
 }
 
-/* Whether the tones leave no more energy than the lines of `result`. Lines in excess of the tones may be noise and are allowed
- * for.
+/* Whether the tones leave no more energy than the lines of `result`. Lines in excess of the tones may be noise and are allowed for.
  * @param tones  residual and detection_limit are set; fit->peaks receives the tones as lines, by frequency */
 static bool are_better(const struct fit *fit, int64_t reach, const struct lw_sfft_result *result, struct lw_sfft_result *tones)
 {

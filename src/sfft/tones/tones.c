@@ -226,8 +226,7 @@ struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const stru
 
 /* ---- which lines are tones, and about where -------------------------------------------------------------------------- */
 
-/* A line counts as leakage of a stronger tone if it is at most this many times the leakage there of a tone half-way between two
- * frequencies. */
+/* A line counts as leakage if it is at most this many times what a stronger tone, half-way between two frequencies, leaks there. */
 static const double leakage_margin = 1.5;
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
@@ -280,8 +279,7 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
 
 /* ---- frequencies and amplitudes of all tones at a time ---------------------------------------------------------------- */
 
-/* Most Gauss-Newton steps, and most conjugate-gradient iterations in each. The iterations end when the gradient has fallen to
- * this part. */
+/* Most Gauss-Newton steps; most conjugate-gradient iterations in each, which end when the gradient has fallen to this part. */
 enum { STEPS = 16, GRADIENTS = 20 };
 static const double gradient_enough = 1e-3;
 
@@ -416,8 +414,7 @@ static void step_until_still(struct lw_sfft_tones *t)
     }
 }
 
-/* Remove tones that may be noise and, of two tones that the fit has brought too close to be told apart, the later one. Return
- * whether any were removed. */
+/* Remove tones that may be noise, and the later of two tones that have come too close to be told apart. Return if any. */
 static bool prune(struct lw_sfft_tones *t)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);
@@ -439,8 +436,7 @@ void lw_sfft_tones_fit(struct lw_sfft_tones *t)
 
 /* ---- whether strong lines are tones between two frequencies ----------------------------------------------------------- */
 
-/* Lines closer to a tone than this many bins are its leakage. A tone lies between two frequencies if its offset is this many
- * deviations from 0. */
+/* Lines closer to a tone than NEAR bins are its leakage. A tone lies between frequencies if its offset has this many deviations. */
 enum { NEAR = 8 };
 static const double least_deviations = 6;
 

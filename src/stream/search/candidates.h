@@ -28,14 +28,12 @@ struct lw_candidates_spec {
 /** Return the host bytes that create allocates. */
 int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels);
 
-/** Create the candidates. *out stays NULL if the operation has no crossings. The earlier run's rows are read again: LW_EIO,
- * LW_EDATA. Not collective. */
+/** Create the candidates and read an earlier run's rows (LW_EIO, LW_EDATA). *out stays NULL without crossings. Not collective. */
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err);
 void lw_candidates_destroy(struct lw_candidates *candidates);       /* NULL is legal */
 
 /** Take the peaks of a block that the engine has finished, before its slot is submitted again. Ranks with an empty block take
- * part. NULL: does nothing. LW_EDATA: even in the smallest part of a block, more outputs cross the threshold than a table can
- * hold. Collective. */
+ * part. NULL: does nothing. LW_EDATA: in the smallest part of a block more outputs cross than a table can hold. Collective. */
 int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err);
 
 /** Return the rows of the table so far, on rank 0; LW_ROWS_TOO_MANY once there are more than allowed; 0 for NULL. */

@@ -120,8 +120,7 @@ static inline bool is_as_before(const struct line *line, int64_t i)
     return i <= begin || i >= begin + line->counted->job->n_samples || are_alike(sample, sample - line->pitch, line->bytes);
 }
 
-/* Mark the outputs of equal samples. Only runs longer than `step` matter, so that examining every step-th sample first finds
- * each run. */
+/* Mark the outputs of equal samples. Only runs longer than `step` matter: examining every step-th sample first finds each. */
 static void mark_alike(const struct line *line, unsigned char *skip)
 {
     const int64_t step = lw_max64(line->n_taps, LW_COUNTED_ALIKE) - 1, first = newest(line), end = first + line->slot->block.count;
@@ -187,8 +186,7 @@ struct image {
 
 static int next(int32_t *rows, bool goes_on) { return *rows = goes_on ? (*rows < INT32_MAX ? *rows + 1 : *rows) : 0; }
 
-/* Whether a pixel equals the pixel to its left and, after the first row, the pixel above. Pixels beyond the sides match any
- * pixel. */
+/* Whether a pixel equals its left neighbour and, after the first row, the pixel above. Pixels beyond the sides match any. */
 static bool is_alike(const struct image *image, int64_t i, int64_t column)
 {
     const int64_t row = image->begin + i;
@@ -202,8 +200,7 @@ static bool is_alike(const struct image *image, int64_t i, int64_t column)
            (is_first || memcmp(pixel, pixel - (size_t)image->conv2d->columns * image->bytes, image->bytes) == 0);
 }
 
-/* Update the row counts by one more row, from left to right. The last column of an output is look_ahead_columns to the right of
- * its own. */
+/* Add one more row to the counts. The last column of an output is look_ahead_columns to the right of its own. */
 static void take_row(struct image *image, int64_t i, bool touches)
 {
     const struct lw_conv2d_spec *const c = image->conv2d;

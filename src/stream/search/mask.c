@@ -231,8 +231,7 @@ static int read_all(struct lw_comm *comm, const struct lw_reader *input, const c
     return LW_OK;
 }
 
-/* Read the good-data mask, on every rank: one bit for each sample of the axis, set if the sample fails a test or no file
- * reports it. */
+/* Read the good-data mask, on every rank: a bit for each sample of the axis, set if a test failed or no file reports one. */
 static int read_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
                           struct lw_error *err)
 {

@@ -1,8 +1,7 @@
 /* noise_clip.c - --noise measured: sigma by signal/spread.h, over the outputs that count (counted.h).
  *
- * The host receives blocks of the filtered signal. The values of each channel and filter are counted in two ways: all together,
- * and by cell, a piece of a block, for a sigma of its own. The counts of the ranks are added up, and the sigmas of their pieces
- * gathered.
+ * The host receives blocks of the filtered signal. The values of each channel and filter are counted twice: all together, and
+ * by cell, a piece of a block, for a sigma of its own. Ranks add up their counts, and gather the sigmas of their pieces.
  *
  * Counts do not depend on ranks or memory: memory only limits the channels that are counted at a time, and the filters of a
  * pass depend on shapes alone. */
@@ -31,8 +30,7 @@ enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
  * image is a square with a side of about PIECE_SIDE pixels, or PIECE_KERNELS kernels. */
 enum { PIECE_TAPS = 64, LONGEST_PIECE = 1 << 16, PIECE_SIDE = 64, PIECE_KERNELS = 4 };
 
-/* The sigma of all counts is used if it differs by at most VARIES from the median of the pieces, or if the pieces are fewer
- * than LEAST_PIECES. */
+/* The sigma of all counts is used if it is within VARIES of the pieces' median, or if there are fewer than LEAST_PIECES pieces. */
 #define VARIES 0.1
 enum { LEAST_PIECES = 16 };
 
@@ -185,8 +183,7 @@ static struct clip clip_of(const struct lw_job *job, const struct lw_engine *eng
 
 static int64_t n_cells(const struct clip *clip) { return clip->cells.rows * clip->cells.columns; }
 
-/* Work space of a thread: marks of channels, scratch for marking, the counts of a piece of each channel (0 when the piece is
- * done), and sums. */
+/* Work space of a thread: marks, scratch for marking, sums, and the counts of a piece of each channel (0 between pieces). */
 struct scratch {
     unsigned char *skip;
     void *marking;
@@ -319,8 +316,7 @@ static uint32_t *counts_of(const struct clip *clip, const struct values *v, int 
     return clip->counts + ((v->c + k) * n_filters(clip) + v->f) * clip->bins;
 }
 
-/* Count one cell; its sigma counts if at least half of its outputs do. @param sigmas  [cells][channels x filters], at the first
- * channel and its filter */
+/* Count one cell; its sigma counts if half of its outputs do. @param sigmas  [cells][channels x filters], at the first pair */
 static void count_cell(const struct clip *clip, const struct values *v, int64_t cell, const struct scratch *scratch, double *sigmas)
 {
     const int64_t length = longest_block(clip), n = clip->slot->block.count, width = lw_op_width(&clip->pass.job->op);

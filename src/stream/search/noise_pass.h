@@ -1,14 +1,12 @@
 /* noise_pass.h - blocks of the filtered signal for the measurement of its noise; shared by noise.c, noise_clip.c and noise_rms.c.
  *
- * A pass computes some blocks of outputs, evenly spaced on the axis, once for each group of channels. The ranks share the
- * blocks. */
+ * A pass computes blocks of outputs, evenly spaced on the axis and shared by the ranks, once for each group of channels. */
 #pragma once
 
 #include "stream/pipeline.h"
 #include "stream/plan.h"
 
-/* Blocks of a pass, 0 <= k < count. Block k is block number first + k step of the axis; if step is 0, number (k + 1/2) all /
- * count. */
+/* Blocks of a pass. Block k, 0 <= k < count, is number first + k step of the axis; if step is 0, (k + 1/2) all / count. */
 struct lw_noise_blocks {
     int64_t begin;              /* first output of block number 0, at a grid unit */
     int64_t length;             /* outputs of a block on the axis; the axis' last block may be shorter */
@@ -57,8 +55,7 @@ void lw_noise_pass_close(struct lw_noise_pass *pass);
 /* Process a computed block. */
 typedef int lw_noise_take_fn(void *context, const struct lw_slot *slot, int number, struct lw_error *err);
 
-/** Compute this rank's blocks of some channels; reading overlaps computing. The values that `take` puts into `mine` are gathered
- * on rank 0. Collective. */
+/** Compute this rank's blocks of some channels while reading. Values that `take` puts into `mine` come to rank 0. Collective. */
 int lw_noise_pass_go(struct lw_noise_pass *pass, struct lw_setup *setup, int64_t channel, int64_t n_channels,
                      lw_noise_take_fn *take, void *context, struct lw_error *err);
 

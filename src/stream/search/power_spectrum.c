@@ -15,8 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Most frequencies whose medians are found together; fewer with many segments, so that a rank sends at most about NUMBERS_SENT
- * numbers. */
+/* Most frequencies whose medians are found together: fewer with many segments, so that a rank sends about NUMBERS_SENT numbers. */
 enum { MOST_COLUMNS = 256, NUMBERS_SENT = 1 << 20 };
 
 /* ---- which segments -------------------------------------------------------------------------------------------------- */

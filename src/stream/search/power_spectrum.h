@@ -1,5 +1,4 @@
-/* power_spectrum.h - the power spectrum of the input, for filters that are whitened by it: measured in a separate pass before
- * the rounds.
+/* power_spectrum.h - the power spectrum of the input, which whitens filters: measured in a separate pass before the rounds.
  *
  * The segments of design/welch.h are read in blocks of consecutive ones, about LW_SPECTRUM_BLOCK samples long. All blocks are
  * used or, if these had more than LW_SPECTRUM_VALUES numbers, evenly spaced ones. A segment with samples that are not finite or

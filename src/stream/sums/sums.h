@@ -1,6 +1,6 @@
 /* sums.h - checksums of a run's arrays, for --checksum. Each finished block is hashed in memory, before it is written, and the
- * sums are written with it. The sums of /filtered are /checksums/filtered, uint64, of the shape in block_sums.h; attributes
- * describe the blocks. */
+ * sums are written with it. The sums of /filtered are /checksums/filtered, uint64; block_sums.h gives the shape, attributes the
+ * blocks. */
 #pragma once
 
 #include "setup/setup.h"
