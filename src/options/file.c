@@ -8,27 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
+/* Limits of inih, the ini parser, as it is built by default: a buffer of 200 bytes for a line, names below 50 characters. */
 enum { MAX_LINE = 196, MAX_NAME = LW_SECTION_NAME - 1, MAX_KEYS = 100 };
 
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors begin UTF-8 with it */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors put it before UTF-8 text */
 
-/* ---- parsing: inih takes lines apart; lines are counted and continued by the reader that feeds it ---- */
+/* ---- parsing: read_line counts the lines, joins continued ones and hands them to inih, which splits them for take_value ---- */
 
 struct parse {
     const struct lw_options_file *file;
-    lw_section_fn *knows;
-    const char *at;             /* the rest of the text */
+    lw_section_fn *knows;       /* checks the section's name */
+    const char *at;             /* the text that is still to be read */
     int line;                   /* number of the line that inih has, from 1 */
-    int section_line;           /* of the [section], 0: none yet */
-    bool is_continued;          /* that line ends with a backslash */
-    bool is_continuation;       /* the line before it did */
+    int section_line;           /* number of the line with [section]; 0: not read yet */
+    bool is_continued;          /* the line that inih has ends with a backslash */
+    bool is_continuation;       /* the line before it ends with a backslash */
 
-    char section[MAX_NAME + 1]; /* "": none yet */
-    struct lw_options *options; /* NULL: only the section is asked for */
+    char section[MAX_NAME + 1]; /* name of the section; "": not read yet */
+    struct lw_options *options; /* to be set; NULL: only the section is wanted */
 
     char name[MAX_NAME + 1];    /* the option being read, "": none */
-    char *value;                /* owned; with room for all of the text */
+    char *value;                /* its value so far; owned, as large as the whole text */
     size_t value_length;
     int value_line;
     struct {
@@ -37,7 +37,7 @@ struct parse {
     } seen[MAX_KEYS];
     int n_seen;
 
-    int code;                   /* of the first error, which is in *err */
+    int code;                   /* code of the first error, which *err holds */
     struct lw_error *err;
 };
 
@@ -47,7 +47,7 @@ static void fail(struct parse *parse, int line, const char *message)
         parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->file->path, line, message);
 }
 
-/* Where a sign stands behind a blank; `length`: nowhere. */
+/* The place of the first `sign` behind a blank; `length`: there is none. */
 static int find_behind_blank(const char *line, int length, char sign)
 {
     for (int i = 1; i < length; i++)
@@ -56,9 +56,9 @@ static int find_behind_blank(const char *line, int length, char sign)
     return length;
 }
 
-/* Drop blanks at both ends, a comment, and the backslash that continues a line. inih drops comments that follow a blank and a
- * semicolon, but in old versions not where a line goes on the one before; a # behind a blank is none to it, but its author means
- * one: the value would silently hold all of it. */
+/* Drop blanks at both ends, a comment behind ' ;', and the backslash that continues a line. Old versions of inih keep such comments
+ * in continuation lines. A # behind a blank begins no comment for inih, but probably for its author: it is an error, as the value
+ * would otherwise silently hold the comment. */
 static int trim(struct parse *parse, const char **line, int length)
 {
     length = find_behind_blank(*line, length, ';');
@@ -75,8 +75,8 @@ static int trim(struct parse *parse, const char **line, int length)
     return length - parse->is_continued;
 }
 
-/* The ini_reader: like fgets. A line that goes on the one before is handed over indented, as inih wants it; all others are
- * not, so that a job file may be indented as its author likes. An error ends the text. */
+/* The ini_reader, like fgets. Continuation lines are handed over indented, as inih expects them. All other lines lose their
+ * indentation, so that a job file may be indented at will. An error ends the text. */
 static char *read_line(char *buffer, int size, void *context)
 {
     struct parse *const parse = context;
@@ -137,7 +137,7 @@ static void set_option(struct parse *parse)
     if (parse->code != LW_OK || !parse->name[0] || !parse->options || is_repeated(parse))
         return;
     char origin[512];
-    size_t all = 1, room = parse->value_length + 1;         /* one variable is no longer than all */
+    size_t all = 1, room = parse->value_length + 1;         /* each ${NAME} gets room for all variables together */
     for (const char *at = parse->file->variables; *at; at += strlen(at) + 1)
         all += strlen(at);
     for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
@@ -153,8 +153,8 @@ static void set_option(struct parse *parse)
     lw_free(value);
 }
 
-/* The ini_handler: non-zero is success. Called once a line; a continuation comes under the same name. The section's name is looked
- * at where its first option stands. */
+/* The ini_handler, called for each line; it returns 1 for success. Continuation lines come with the name of the line they
+ * continue. The name of the section is checked when its first option comes. */
 static int take_value(void *context, const char *section, const char *name, const char *value)
 {
     struct parse *const parse = context;

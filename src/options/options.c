@@ -35,7 +35,7 @@ static struct lw_option_value *get(const struct lw_options *options, const char 
 
 /* ---- setting ---- */
 
-/* What stands for the value in messages: --filters FILE:/dataset, --mode full|same|valid. */
+/* The word for a value in messages: FILE:/dataset for --filters, full|same|valid for --mode. */
 static const char *placeholder(const struct lw_option *option)
 {
     return option->kind == LW_OPTION_CHOICE ? option->choices : option->argument ? option->argument : "VALUE";
@@ -92,8 +92,8 @@ static bool is_within(const struct lw_option_value *part, const struct lw_option
     return part->option->within && strcmp(part->option->within, owner->option->name) == 0;
 }
 
-/* The option within `owner` that is set at this place, by WORD=VALUE or a flag's word alone; NULL: none.
- * @param length  set to that of what stands before its value */
+/* The option with this owner that `text` begins to set, by WORD=VALUE or by a flag's WORD alone; NULL: none.
+ * @param length  set to the length of "WORD=" or "WORD" */
 static struct lw_option_value *find_part(const struct lw_options *options, const struct lw_option_value *owner, const char *text,
                                          size_t *length)
 {
@@ -112,7 +112,7 @@ static struct lw_option_value *find_part(const struct lw_options *options, const
     return NULL;
 }
 
-/* @param part  as found; or the owner itself */
+/* Set an option in its owner's value. @param part  the option, or the owner itself for the text before the first part */
 static int set_part(struct lw_option_value *part, const struct lw_option_value *owner, const char *text, const char *origin,
                     struct lw_error *err)
 {
@@ -123,7 +123,8 @@ static int set_part(struct lw_option_value *part, const struct lw_option_value *
     return set_text(part, part->option->kind == LW_OPTION_FLAG && !*text ? "yes" : text, whose, err);
 }
 
-/* "5,filters": a comma that no part follows belongs to the value before it. @param text  is cut into its parts */
+/* Set an owner and its parts from a text such as "5,filters". A comma without a part behind it belongs to the value before it.
+ * @param text  changed: cut into its parts */
 static int set_parts(struct lw_options *options, struct lw_option_value *owner, char *text, const char *origin,
                      struct lw_error *err)
 {
@@ -190,7 +191,7 @@ bool lw_option_is_own(const struct lw_option *option)
     return option->kind != LW_OPTION_NONE && option->kind != LW_OPTION_GONE && !option->within;
 }
 
-/* Whether a table before number `t` has the option, too. */
+/* Whether a table before tables[t] also has the option. */
 static bool is_replaced(const struct lw_option *const *tables, int t, const char *name)
 {
     for (int before = 0; before < t; before++)
@@ -199,7 +200,7 @@ static bool is_replaced(const struct lw_option *const *tables, int t, const char
     return false;
 }
 
-/* Of all options, or of those within one. @param owner  NULL: all */
+/* Set options to their defaults. @param owner  only the options with this owner; NULL: all options */
 static int set_fallbacks(struct lw_options *options, const struct lw_option_value *owner, struct lw_error *err)
 {
     int rc = LW_OK;
@@ -252,8 +253,8 @@ void lw_options_destroy(struct lw_options *options)
 
 static bool is_option(const char *argument) { return strncmp(argument, "--", 2) == 0; }
 
-/* The text of the argument at argv[*i]: behind the equals sign, "yes" for a plain flag, or the next argument, which is
- * then consumed. A next one that begins with two dashes is an option whose turn came too early. */
+/* The value of the option argv[*i]: the text behind the equals sign, "yes" for a flag without one, or the next argument, which is
+ * then consumed. NULL: the value is missing, as the next argument begins with two dashes or there is none. */
 static const char *argument_text(const struct lw_option *option, const char *equals, int argc, char **argv, int *i)
 {
     if (equals)
@@ -265,7 +266,7 @@ static const char *argument_text(const struct lw_option *option, const char *equ
     return NULL;
 }
 
-/* The value is words: the arguments from argv[*i + 1] to the next option, or what stands behind the equals sign. */
+/* Parse a NAMES option. Its value is the text behind the equals sign, or all arguments from argv[*i + 1] to the next option. */
 static int parse_names(struct lw_options *options, const struct lw_option *option, const char *equals, const char *origin, int argc,
                        char **argv, int *i, struct lw_error *err)
 {
@@ -284,7 +285,7 @@ static int parse_names(struct lw_options *options, const struct lw_option *optio
     return rc;
 }
 
-/* What there was, and is no more. */
+/* Fail for a former option, or for one that is now given in its owner's value. */
 static int fail_gone(const struct lw_option *option, const char *origin, struct lw_error *err)
 {
     if (!option->within)
@@ -316,7 +317,7 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     if (value->option->former && strcmp(text, value->option->former) == 0)
         return lw_fail(err, LW_EUSAGE, "%s %s is no choice any more: leave it out, %s is the same", origin, text,
                        value->option->fallback);
-    const int rc = set_fallbacks(options, value, err);      /* what is typed replaces the whole of a value */
+    const int rc = set_fallbacks(options, value, err);      /* a typed value also replaces the parts that a job file has set */
     return rc ? rc : lw_options_set(options, origin + 2, text, origin, err);
 }
 
@@ -366,8 +367,8 @@ void lw_options_each(const struct lw_options *options, void (*visit)(const struc
 
 /* ---- the resolved configuration ---- */
 
-/* A job file's line holds fewer than 200 bytes, so long values go on in further lines behind a backslash. A blank at a
- * break would be lost, so the break moves on to where there is none. */
+/* A line of a job file has at most 196 bytes, so that long values are continued behind a backslash. Blanks beside a break would be
+ * lost, so the break comes where there are none. */
 enum { LINE_LENGTH = 120 };
 
 static bool may_break(const char *value, size_t at)
@@ -376,7 +377,8 @@ static bool may_break(const char *value, size_t at)
            !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
 }
 
-/* What a job file would take for a variable or the beginning of a comment, or for an escaped one, is written behind a backslash. */
+/* Whether a backslash must stand before value[at], which a job file would otherwise take for a variable, for the beginning of a
+ * comment, or for an escaped one. */
 static bool needs_escape(const char *value, size_t at)
 {
     if (value[at] == '$')
@@ -400,8 +402,8 @@ static void print_line(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
-/* A value with what is within it, "5,filters"; what has the defaults alone is left out. Released by lw_free, which is free; NULL:
- * no memory. */
+/* The value of an owner with its parts, "5,filters". Parts that have their defaults are left out if the owner has no value. Release
+ * with lw_free, which is free(); NULL: no memory. */
 static char *whole_text(const struct lw_options *options, const struct lw_option_value *owner)
 {
     char *text = NULL;
@@ -444,7 +446,7 @@ char *lw_options_resolved(const struct lw_options *options, const char *more, st
         is_whole = fclose(file) == 0 && is_whole;
     }
     if (is_whole)
-        return text;        /* lw_free is free, and open_memstream allocates with malloc */
+        return text;        /* lw_free releases it: lw_free is free(), and open_memstream allocates with malloc */
     lw_free(text);
     lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
     return NULL;

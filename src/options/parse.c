@@ -27,7 +27,8 @@ static enum lw_parse multiply(int64_t *value, int64_t factor, int times)
     return LW_PARSE_OK;
 }
 
-/* ^E behind a base. The bases 0 and 1 would let any exponent pass, however long the loop. */
+/* Parse ^E behind the base `*value`, which becomes the power. Powers of 0 and 1 never overflow: one multiplication replaces a large
+ * exponent. */
 static enum lw_parse parse_power(const char **at, int64_t *value)
 {
     int64_t exponent;
@@ -42,7 +43,7 @@ static enum lw_parse parse_power(const char **at, int64_t *value)
     return multiply(value, base, exponent > 62 ? 1 : (int)exponent);
 }
 
-/* The power that a letter of `suffixes` stands for, where `cases` letters share one; 0 if *at is none of them. */
+/* The power that a suffix stands for: 1 for the first `cases` letters of `suffixes`, 2 for the next, ...; 0: *at is no suffix. */
 static int parse_suffix(const char **at, const char *suffixes, int cases)
 {
     const char *const found = **at ? strchr(suffixes, **at) : NULL;
@@ -52,7 +53,7 @@ static int parse_suffix(const char **at, const char *suffixes, int cases)
     return (int)(found - suffixes) / cases + 1;
 }
 
-/* .25 behind `*value`, which becomes the digits of both; `*shift`: minus their number behind the point. */
+/* Parse decimal places: 7 and .25 give `*value` = 725 and `*shift` = -2. */
 static enum lw_parse parse_places(const char **at, int64_t *value, int *shift)
 {
     if (!isdigit((unsigned char)*++*at))
@@ -63,7 +64,7 @@ static enum lw_parse parse_places(const char **at, int64_t *value, int *shift)
     return LW_PARSE_OK;
 }
 
-/* e6 or e-3, added to `*shift`. */
+/* Parse an exponent, e6 or e-3, and add it to `*shift`. */
 static enum lw_parse parse_exponent(const char **at, int *shift)
 {
     ++*at;
@@ -73,13 +74,13 @@ static enum lw_parse parse_exponent(const char **at, int *shift)
     const enum lw_parse found = parse_digits(at, &exponent);
     if (found == LW_PARSE_MALFORMED)
         return found;
-    const int most = 10000;     /* beyond any whole number, and where a sum cannot overflow */
+    const int most = 10000;     /* too large for any int64_t, and small enough that `*shift` cannot overflow */
     const int bounded = found == LW_PARSE_TOO_LARGE || exponent > most ? most : (int)exponent;
     *shift += is_negative ? -bounded : bounded;
     return LW_PARSE_OK;
 }
 
-/* value * 10^shift, which must be whole. */
+/* Multiply `*value` by 10^shift; the product must be whole. */
 static enum lw_parse scale(int64_t *value, int shift)
 {
     for (; shift < 0 && *value != 0; shift++, *value /= 10)
@@ -99,7 +100,7 @@ static enum lw_parse parse_natural(const char **at, int64_t *value)
     if (**at == '.' && (found = parse_places(at, value, &shift)) != LW_PARSE_OK)
         return found;
     if (**at == 'K')
-        return LW_PARSE_MALFORMED;          /* 10K would be read as 10 * 1024 by some */
+        return LW_PARSE_MALFORMED;          /* ambiguous: 10K is 10 * 1024 to some people */
     if (**at == 'e' || **at == 'E')
         found = parse_exponent(at, &shift);
     else
@@ -123,7 +124,7 @@ enum lw_parse lw_parse_int(const char *text, int64_t *value)
     return LW_PARSE_OK;
 }
 
-/* .5 as a part of `unit`, which is a power of 1024; digits beyond what a double holds do not matter. */
+/* Parse the digits behind a point, 5 of .5, as a fraction of `unit` bytes, a power of 1024; a double's precision is enough. */
 static int64_t parse_fraction(const char **at, int64_t unit)
 {
     double fraction = 0, digit = 0.1;
@@ -132,10 +133,10 @@ static int64_t parse_fraction(const char **at, int64_t unit)
     return llround(fraction * (double)unit);
 }
 
-/* B, or iB behind a letter for a power of 1024. */
+/* Skip B or, behind a suffix, iB. */
 static void skip_bytes_unit(const char **at, bool has_power) { *at += has_power && strncmp(*at, "iB", 2) == 0 ? 2 : **at == 'B'; }
 
-/* 1e9 or 1e9 B */
+/* Parse bytes with an exponent: 1e9 or 1e9 B. */
 static enum lw_parse parse_plain_bytes(const char *text, int64_t *value)
 {
     const char *at = text;
@@ -203,8 +204,8 @@ enum lw_parse lw_parse_real(const char *text, double *value)
 
 /* ---- numbers with units ---- */
 
-/* What a unit is: `times` of the base unit, or a `parts`-th of it; one of the two is 1. Multiplied or divided in long double,
- * 1.001 kHz is the double nearest to 1001. */
+/* A unit is times / parts base units; one of the two is 1. Numbers are multiplied or divided in long double, so that 1.001 kHz
+ * becomes the double nearest to 1001. */
 struct unit {
     const char *name;
     long double times, parts;
@@ -219,7 +220,7 @@ static const struct unit frequencies[] = {
     {NULL, 0, 0},
 };
 
-/* @param has_unit  set on success */
+/* Parse a number and one of `units`. @param has_unit  set on success: whether a unit stands behind the number */
 static enum lw_parse parse_quantity(const char *text, const struct unit *units, double *value, bool *has_unit)
 {
     if (!isdigit((unsigned char)*text) && !strchr("+-.", *text))
@@ -227,7 +228,7 @@ static enum lw_parse parse_quantity(const char *text, const struct unit *units, 
     char *end;
     const long double number = strtold(text, &end);
     if (end == text || (size_t)(end - text) > strspn(text, "+-.0123456789eE"))
-        return LW_PARSE_MALFORMED;          /* no number, or one that is not decimal */
+        return LW_PARSE_MALFORMED;          /* no number, or not a decimal one */
     const char *const name = end + strspn(end, " ");
     const struct unit *unit = units;
     while (*end && unit->name && strcmp(unit->name, name) != 0)
@@ -326,7 +327,7 @@ int lw_nearness(const char *text, const char *candidate)
 {
     const size_t length = strlen(text);
     if (length > 1 && strncmp(text, candidate, length) == 0)
-        return 1;                           /* the beginning of it: --seg for --segment */
+        return 1;                           /* an abbreviation: --seg for --segment */
     const int distance = lw_edit_distance(text, candidate);
     return distance <= (int)(1 + length / 4) && distance < (int)length ? distance : -1;
 }

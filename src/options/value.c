@@ -11,14 +11,15 @@
 
 static bool has_limits(const struct lw_option *option) { return option->minimum < option->maximum; }
 
-/* A limit as people read it: whole numbers without a point. */
+/* Text of a limit; whole numbers have no decimal point. */
 static const char *limit_text(double limit, char text[32])
 {
     snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);
     return text;
 }
 
-/* Limits beyond any data set are there to keep arithmetic from overflowing; they would only confuse in a message. */
+/* Fail with the legal range. Maxima above 1e15 only keep arithmetic from overflowing; no message shows them, as no data set is so
+ * large. */
 static int fail_limits(const struct lw_option *option, const char *text, const char *origin, struct lw_error *err)
 {
     char low[32], high[32];
@@ -124,7 +125,7 @@ static int set_real(struct lw_option_value *value, const char *text, const char 
     return LW_OK;
 }
 
-/* The item of "full|same|valid" nearest to `text`, copied; false if none is near. */
+/* Copy the item of "full|same|valid" that is nearest to `text` to `found`; false if none is near. */
 static bool nearest_choice(const char *choices, const char *text, char *found, size_t size)
 {
     int best = -1;

@@ -5,13 +5,13 @@
 
 struct lw_option_value {
     const struct lw_option *option;
-    bool is_typed;              /* on the command line, so that once more is an error */
-    char *text;                 /* as given, owned by lw_options; NULL: not given */
-    int64_t integer;            /* INT, BYTES; FLAG: 0 or 1; CHOICE: index, -1 if not given */
-    double real;                /* REAL, DURATION, FREQUENCY */
+    bool is_typed;              /* given on the command line; a second time is an error */
+    char *text;                 /* the value as given, owned by lw_options; NULL: not given */
+    int64_t integer;            /* INT, BYTES; STRETCH in samples; FLAG: 0 or 1; CHOICE: index, -1 if not given */
+    double real;                /* REAL, DURATION, FREQUENCY; STRETCH in seconds, 0 if it is in samples */
     struct lw_option_range range;
 };
 
-/** Check the text and, if it is legal, set the number that it stands for; else change nothing. `text` is left alone.
- * @param origin  what begins the message, see lw_options_set */
+/** Check the text and, if it is legal, set the number that it stands for; otherwise change nothing. value->text stays as it is.
+ * @param origin  beginning of the message, see lw_options_set */
 int lw_option_value_set(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err);

@@ -57,7 +57,7 @@ const char *lw_words_take(const char *text, char *word, size_t size)
     return at + strspn(at, " ");
 }
 
-/* ---- what stands for something else ---- */
+/* ---- expansion ---- */
 
 enum { MAX_NAME = 200 };
 
@@ -81,7 +81,7 @@ static int append(struct expansion *expansion, const char *text, size_t length)
     return LW_OK;
 }
 
-/* What stands between the braces, [inside, end). */
+/* Append the expansion of ${...}, whose braces enclose the text [inside, end). */
 static int expand_one(struct expansion *expansion, const char *inside, const char *end)
 {
     static const char letters[] = "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -111,7 +111,7 @@ int lw_expand_variables(const char *text, lw_variable_fn *variable, const void *
     out[0] = '\0';
     for (const char *at = text; *at;) {
         const bool is_sign = at[0] == '\\' && (at[1] == '#' || at[1] == ';');
-        const size_t escaped = is_sign ? 1 : strncmp(at, "\\${", 3) == 0 ? 2 : 0;  /* length of what a backslash makes plain */
+        const size_t escaped = is_sign ? 1 : strncmp(at, "\\${", 3) == 0 ? 2 : 0;  /* bytes that a backslash escapes */
         int rc;
         if (escaped == 0 && strncmp(at, "${", 2) == 0) {
             const char *const end = strchr(at, '}');
@@ -155,7 +155,7 @@ int lw_expand_homes(const char *text, const char *home, const char *origin, char
     int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
     for (const char *at = text; rc == LW_OK && *at;) {
         at = lw_words_take(at, word, length);
-        const bool is_list = word[0] == '@';        /* ~ is expanded behind the @ of a list, too */
+        const bool is_list = word[0] == '@';        /* @FILE: a file that lists inputs */
         char *expanded;
         if ((rc = lw_expand_home(word + is_list, home, origin, &expanded, err)))
             break;

@@ -34,7 +34,7 @@ struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int
     const int64_t last = has_some ? lw_min64(all, unwanted + whole->margin) : unwanted;
     const int64_t oldest = first + whole->look_ahead - (whole->n_taps - 1), behind = last + whole->look_ahead;
     const bool has_copies = whole->boundary == LW_BOUNDARY_WRAP || whole->boundary == LW_BOUNDARY_REFLECT;
-    const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* copies of samples that may lie anywhere */
+    const bool is_whole = has_copies && (oldest < 0 || behind > n);     /* the boundary may copy any sample of the data */
     struct lw_excerpt excerpt = {.first = first,
                                  .n_outputs = last - first,
                                  .lead = wanted - first,

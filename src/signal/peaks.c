@@ -14,7 +14,7 @@ double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *
 
 static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Those that are compared with each other lie together, in the order of the axis. */
+/* Orders that bring crossings of one run together, in the order of the axis. A run has one filter, or all (compare_by_index). */
 static int compare_by_filter(const void *left, const void *right)
 {
     const struct lw_crossing *const a = left, *const b = right;
@@ -36,15 +36,15 @@ int lw_peaks_compare(const void *left, const void *right)
     return index ? index : channel ? channel : filter ? filter : sign(a->column, b->column);
 }
 
-/* ---- one run of crossings that are compared with each other ----------------------------------------------------------- */
+/* ---- a run: crossings that are compared with each other --------------------------------------------------------------- */
 
-/* What is known of crossing number i stands in row i of the table that is to become the peaks: its SNR, and how many lie within
- * reach if it is a peak, else 0. The queue of the window's candidates for the strongest, each weaker than the one before it, takes
- * the rows' places of channels: it never holds more crossings than there are. */
+/* The crossings of a run and what is known of them. No memory is allocated: the table that later holds the peaks serves until
+ * then. Row i keeps the SNR of crossing i, and in cluster_size its cluster if it is a peak, else 0. The rows' `channel` fields
+ * hold a queue of crossing numbers, each weaker than the one before: they may be the strongest of this or a later window. */
 struct run {
     const struct lw_crossing *crossings;
     struct lw_peak *rows;
-    int64_t n, head, tail;              /* of the queue: [head, tail) */
+    int64_t n, head, tail;              /* crossings; the queue is rows[head .. tail).channel */
 };
 
 static bool is_stronger(const struct run *run, int64_t a, int64_t b)
@@ -56,11 +56,12 @@ static bool is_stronger(const struct run *run, int64_t a, int64_t b)
     return c->filter != d->filter ? c->filter < d->filter : c->index < d->index;
 }
 
-/* A window of +- cluster moves over the run: its strongest is a peak when the window is around it. */
+/* Mark the peaks of a run. A window of +- cluster outputs moves from crossing to crossing; a crossing is a peak if it is the
+ * strongest of the window around it. The head of the queue is the window's strongest. */
 static void mark_run(struct run *run, int64_t cluster)
 {
     const struct lw_crossing *const c = run->crossings;
-    int64_t begin = 0, end = 0;         /* crossings of the window */
+    int64_t begin = 0, end = 0;         /* the window holds the crossings [begin, end) */
     for (int64_t i = 0; i < run->n; i++) {
         for (; end < run->n && c[end].index - c[i].index <= cluster; end++) {
             while (run->tail > run->head && is_stronger(run, end, run->rows[run->tail - 1].channel))
@@ -77,12 +78,12 @@ static void mark_run(struct run *run, int64_t cluster)
 
 /* ---- images -----------------------------------------------------------------------------------------------------------
  *
- * An image is divided into cells of cluster + 1 rows and columns. Pixels of a cell are neighbours, so that the strongest of them
- * alone can be a peak; all its neighbours lie in its cell and the eight around it. So each crossing is looked at nine times at
- * most.
+ * An image is divided into cells of cluster + 1 rows and columns. All pixels of a cell are neighbours, so that only its strongest
+ * can be a peak. The neighbours of this pixel lie in its cell and the eight cells around it. So each crossing is visited at most
+ * nine times.
  *
- * Crossings stand as rows in the table that is to become the peaks, sorted by cells. Meanwhile a row's filter and cluster_size, of
- * which the one is 0 and the other not known yet, hold the row and the column of its cell. */
+ * The table that later holds the peaks first holds the crossings, sorted by cell. Meanwhile the fields `filter` and `cluster_size`
+ * of a row hold the row and the column of its cell: the filter of images is always 0, and the cluster is not known yet. */
 
 static int compare_cells(const void *left, const void *right)
 {
@@ -98,7 +99,7 @@ static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
     return a->index != b->index ? a->index < b->index : a->column < b->column;
 }
 
-/* The first of n rows whose cell does not come before that one. */
+/* The number of the first of n sorted rows whose cell is (channel, row, column) or a later one. */
 static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel, int64_t row, int64_t column)
 {
     const struct lw_peak wanted = {.channel = channel, .filter = row, .cluster_size = column};
@@ -112,7 +113,7 @@ static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel,
     return begin;
 }
 
-/* @return  how many neighbours a pixel has, itself among them; 0: it is no peak */
+/* The number of crossings around a pixel, itself included; 0 if one of them is stronger, so that the pixel is no peak. */
 static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t cluster, const struct lw_peak *pixel)
 {
     int64_t count = 0;
@@ -130,7 +131,8 @@ static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t clus
     return count;
 }
 
-/* The crossings are in the table: their places take the list of peaks, a row's number as `index` and its cluster as `column`. */
+/* Once the crossings stand in the table of peaks, their own array is free. It takes the list of the peaks found: the row in the
+ * table as `index` and the size of the cluster as `column`. */
 static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     const int64_t side = spec->search->cluster + 1;
@@ -159,9 +161,9 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
     return found;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- series, and the choice between both --------------------------------------------------------------------------- */
 
-/* Crossings of one channel, and of one filter unless those of all are compared with each other, are a run. */
+/* A run holds the crossings of one channel and one filter, or of one channel and all filters if `clusters_filters`. */
 static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     const struct lw_search *const search = spec->search;
@@ -189,7 +191,7 @@ static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossi
 
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
-    int64_t kept = 0;       /* those that only seemed to cross, in an engine's own precision, go, and those of the other sign */
+    int64_t kept = 0;       /* an engine's rounding may let outputs just below the threshold pass; these and the other sign go */
     for (int64_t i = 0; i < n; i++)
         if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
             crossings[kept++] = crossings[i];

@@ -1,4 +1,4 @@
-/* peaks.h - which crossings are peaks: see signal/search.h. */
+/* peaks.h - which crossings of the threshold are peaks, by the definition in signal/search.h. */
 #pragma once
 
 #include "base/linkage.h"
@@ -11,30 +11,30 @@ struct lw_peak {
     int64_t channel, filter, column;    /* as in struct lw_crossing */
     double re, im;
     double snr;
-    int64_t cluster_size;       /* crossings within reach, itself among them */
+    int64_t cluster_size;       /* number of crossings within +- cluster, the peak included */
 };
 
-/* The crossings of a piece of the axis, of some channels and filters. */
+/* How peaks are chosen among the crossings of a piece of the axis. */
 struct lw_peaks_spec {
     const struct lw_search *search;     /* with its noise; borrowed during the call */
-    int64_t n_channels;                 /* of the whole data set, where the noise has stretches */
+    int64_t n_channels;                 /* of the whole data set; used only if the noise has stretches */
     int n_filters;                      /* of the whole data set */
-    int64_t first, end;                 /* of the piece: crossings up to `cluster` outputs before and after it are there, too */
-    bool is_image;                      /* an output is a pixel, `index` its row: neighbours lie within +- cluster rows and columns
-                                           of the same channel; there is one filter */
+    int64_t first, end;                 /* the piece, in outputs; the crossings also cover `cluster` outputs before and after it */
+    bool is_image;                      /* outputs are pixels and `index` is the row: neighbours lie within +- cluster rows and
+                                           columns of the same channel; there is one filter */
 };
 
-/** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. What is chosen does not depend
- * on the order of the crossings nor on how the axis is cut into pieces.
+/** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. The choice depends neither on
+ * the order of the crossings nor on how the axis is cut into pieces.
  * @param crossings  [n] overwritten (sorted)
- * @param peaks      [n]
- * @return           how many peaks there are */
+ * @param peaks      set; [n]
+ * @return           the number of peaks */
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
 
-/** The SNR of a crossing; 0 where the noise is. */
+/** Return the SNR of a crossing; 0 if its noise is 0. */
 double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *crossing);
 
-/** The order of a table of peaks, for qsort: index, channel, filter, column. */
+/** Compare two struct lw_peak for qsort: by index, channel, filter, column. */
 int lw_peaks_compare(const void *a, const void *b);
 
 LW_C_END

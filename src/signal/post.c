@@ -51,7 +51,7 @@ struct lw_reach lw_post_reach(struct lw_post post)
     const bool differs = lw_post_has(post, LW_POST_DIFFERS);
     if (lw_post_rate(post) == 1)
         return (struct lw_reach){differs ? lw_post_every(post) : 0, differs ? lw_post_every(post) : 0};
-    /* the last interval's cubic begins two samples before it, the first one's ends three behind its begin */
+    /* The last interval's cubic begins two samples before the interval; the first one's ends three samples behind sample 0. */
     return (struct lw_reach){differs ? 3 : 2, 3};
 }
 
@@ -111,7 +111,7 @@ void lw_post_fold_end(struct lw_post post, const double *taps, int64_t n_taps, i
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
-/* Samples [begin, end) of y, and their weights. */
+/* A weighted sum of the samples [begin, end) of y. */
 struct sum {
     int64_t begin, end;
     double weights[2 * LW_POST_SPAN];

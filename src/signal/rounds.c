@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Units in the shortest slice while more than one rank has work. */
+/* Units of the shortest slice that ranks get when they share the axis: at least a halo. */
 static int64_t least_units(const struct lw_grid *grid)
 {
     return lw_max64(1, lw_divide_up(grid->halo, grid->unit));
@@ -13,7 +13,7 @@ static int64_t least_units(const struct lw_grid *grid)
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split)
 {
     const bool alone = n_ranks == 1 || split == LW_SPLIT_CHANNELS;
-    /* A rest too short for w + 1 least slices goes to w ranks, so the longest slice has up to 2 least - 1 units. */
+    /* The largest slice is a rest just too short for two least slices, which one rank takes whole: 2 least - 1 units. */
     return (alone ? 1 : 2 * least_units(grid) - 1) * grid->unit;
 }
 
@@ -26,7 +26,7 @@ enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, e
     return slices < n_ranks && shares > slices ? LW_SPLIT_CHANNELS : LW_SPLIT_AXIS;
 }
 
-/* Outputs on the axis, and channels, that all ranks together take in a full round. */
+/* Outputs on the axis that all ranks together take in a full round; group_span: the same for channels. */
 static int64_t round_span(const struct lw_rounds *rounds)
 {
     return rounds->slice * (rounds->split == LW_SPLIT_AXIS ? rounds->n_ranks : 1);
@@ -44,7 +44,7 @@ static struct lw_stripe stripe_of(const struct lw_rounds *rounds, int64_t number
 
 static int64_t count_stripes(const struct lw_rounds *rounds) { return rounds->stripes ? rounds->n_stripes : 1; }
 
-/* Rounds of one group of channels, and of all of them. */
+/* Rounds that one group of channels takes in a stripe; stripe_rounds: those that all its groups take. */
 static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
 {
     return lw_divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
@@ -55,7 +55,7 @@ static int64_t stripe_rounds(const struct lw_rounds *rounds, const struct lw_str
     return axis_rounds(rounds, stripe) * lw_divide_up(stripe->n_channels, group_span(rounds));
 }
 
-/* What all ranks together do in a round: outputs [first, first + count) of some channels. */
+/* The work of all ranks together in one round: outputs [first, first + count) of some channels. */
 struct span {
     int64_t first, count;
     int64_t channel, n_channels;
@@ -122,7 +122,7 @@ int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw
         const int64_t n_its = lw_min64(n_done, stripe_rounds(rounds, &stripe)), along = axis_rounds(rounds, &stripe);
         const int64_t done = n_its / along * group_span(rounds), steps = n_its % along;
         const int64_t begun = steps > 0 ? lw_min64(group_span(rounds), stripe.n_channels - done) : 0;
-        if (begun > 0)          /* the rest of the group of channels that has been begun, and those behind it */
+        if (begun > 0)          /* a group of channels is done in part: its rest and the groups behind it are two stripes */
             left[n++] = (struct lw_stripe){stripe.first + steps * round_span(rounds), stripe.channel + done, begun};
         if (done + begun < stripe.n_channels)
             left[n++] = (struct lw_stripe){stripe.first, stripe.channel + done + begun, stripe.n_channels - done - begun};
@@ -161,7 +161,7 @@ int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
     return count_workers(rounds, &span);
 }
 
-/* A worker's part of `length`, which is cut at multiples of `unit`: as even as can be, the longer ones first. */
+/* The part of `length` that worker `rank` gets. Cuts lie at multiples of `unit`; parts are as even as that allows, longer first. */
 static void cut(int64_t length, int64_t unit, int workers, int rank, int64_t *first, int64_t *count)
 {
     const int64_t units = lw_divide_up(length, unit), base = units / workers, longer = units % workers;

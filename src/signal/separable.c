@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* For a matrix of rank 1 one is enough; the others take the rounding of single elements out of the factors. */
+/* One iteration is enough for a matrix of rank 1; the others average the rounding of single elements out of the factors. */
 enum { ITERATIONS = 3 };
 
 struct matrix {
@@ -28,7 +28,7 @@ static double energy(const double *values, int64_t n)
     return sum;
 }
 
-/* The row of the largest norm: the factor to begin with. */
+/* The row of the matrix with the largest norm: the first estimate of the row factor. */
 static void largest_row(const struct matrix *h, double *row)
 {
     const int64_t n = h->columns * h->parts;
@@ -44,7 +44,7 @@ static void largest_row(const struct matrix *h, double *row)
     memcpy(row, h->values + best * n, (size_t)n * sizeof *row);
 }
 
-/* A factor for the other one: out[i] = sum over j of h[i step + j other_step] conj(other[j]) / |other|^2 */
+/* The least-squares factor for a given other one: out[i] = sum over j of h[i step + j other_step] conj(other[j]) / |other|^2 */
 static void fit(const struct matrix *h, int64_t n, int64_t step, const double *other, int64_t n_other, int64_t other_step,
                 double *out)
 {

@@ -4,9 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The best column and row for matrix[m][n] = column[m] * row[n], by alternating least squares (power iteration).
+/** Find the column and row whose product column[m] * row[n] is nearest to matrix[m][n], by alternating least squares (power
+ * iteration).
  * @param matrix  [rows x columns], or [rows x columns x 2] (re, im) if complex
  * @param column  set; [rows] or [rows x 2]
  * @param row     set; [columns] or [columns x 2]
- * @return  norm of what is left, relative to the matrix's (both Frobenius); 0 for a matrix of zeros */
+ * @return  Frobenius norm of matrix - column * row, divided by that of the matrix; 0 for a matrix of zeros */
 double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_complex, double *column, double *row);

@@ -5,17 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Bits of a number below those that its bin is made of, and the exponent of what is not finite. */
+/* SHIFT: mantissa bits that a bin drops. END: exponent of numbers that are not finite. */
 enum { SINGLE_SHIFT = 23 - LW_SPREAD_BITS, DOUBLE_SHIFT = 52 - LW_SPREAD_BITS, SINGLE_END = 255, DOUBLE_END = 2047 };
 
-/* Sigma stands when it moves less than this; it does so within some ten steps. */
+/* Sigma has converged when a step changes it by less than this part; some ten steps do. */
 #define STANDS 1e-6
 enum { MOST_STEPS = 100 };
 
-/* Bins beyond so many medians are never reached, and their squares need not be numbers. */
+/* The clipping never reaches bins beyond this many medians; their squares might overflow and are left out. */
 #define FAR 1e100
 
-/* Values of series side by side are far from each other, and are asked for so many places before they are counted. */
+/* Prefetch distance: values of interleaved series lie far apart, so they are requested this many steps before they are counted. */
 enum { AHEAD = 32 };
 
 /* ---- counts -------------------------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int64_t bin_of_double(double y)
     return (int64_t)(((bits & INT64_MAX) + ((uint64_t)1 << (DOUBLE_SHIFT - 1))) >> DOUBLE_SHIFT);
 }
 
-/* Its square need not be a number. */
+/* |y|, also where its square would overflow. */
 static double modulus_of_double(const double y[2])
 {
     const double a = fabs(y[0]), b = fabs(y[1]), larger = fmax(a, b), ratio = larger > 0 ? fmin(a, b) / larger : 0;
@@ -51,7 +51,7 @@ static float modulus_of_single(const float y[2])
     return (float)sqrt((double)y[0] * (double)y[0] + (double)y[1] * (double)y[1]);
 }
 
-/* The bins of up to LW_SPREAD_SERIES values beside each other. */
+/* The bins of n <= LW_SPREAD_SERIES consecutive values. */
 static inline void find_bins(enum lw_precision precision, bool is_complex, const void *values, int n, uint32_t *bins)
 {
     const float *const singles = values;
@@ -63,7 +63,8 @@ static inline void find_bins(enum lw_precision precision, bool is_complex, const
             bins[j] = (uint32_t)bin_of_double(is_complex ? modulus_of_double(doubles + 2 * j) : doubles[j]);
 }
 
-/* Each kind of its own, which the compiler then knows. @param skip_stride  from the mark of i to that of i + 1 */
+/* Count values of one kind. The callers pass constants for precision and is_complex, so that the compiler makes a loop for each
+ * kind. @param skip_stride  places from the skip mark of value i to that of value i + 1 */
 static inline void count_of(enum lw_precision precision, bool is_complex, const struct lw_spread_values *v, int64_t skip_stride,
                             uint32_t *counts, int64_t pitch)
 {
@@ -93,7 +94,8 @@ static void count(const struct lw_spread_values *v, int64_t skip_stride, uint32_
         count_of(LW_DOUBLE, false, v, skip_stride, counts, pitch);
 }
 
-/* Values that follow each other are rows of a series each, all of the same counts, and a shorter row. */
+/* A single contiguous series is counted in rows of LW_SPREAD_SERIES values, as if each column were a series, all with the same
+ * histogram; a shorter row follows. */
 void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, int64_t pitch)
 {
     const int64_t row = LW_SPREAD_SERIES, whole = values->n / row * row;
@@ -115,7 +117,7 @@ void lw_spread_count(const struct lw_spread_values *values, uint32_t *counts, in
     count(&rows, row, counts, 0);
 }
 
-/* Whether LW_SPREAD_SERIES bins are. */
+/* Whether LW_SPREAD_SERIES bins are empty. */
 static bool are_empty(const uint32_t *counts)
 {
     uint32_t any = 0;
@@ -141,7 +143,7 @@ void lw_spread_range(const uint32_t *counts, int64_t n, int64_t *first, int64_t 
 
 /* ---- sigma --------------------------------------------------------------------------------------------------------- */
 
-/* Values below the lower edge of each bin: how many there are, and the sum of their squares, in medians. */
+/* Sums over all bins below bin first + i, for 0 <= i <= n: values, and their squares in units of the median squared. */
 struct sums {
     enum lw_precision precision;
     int64_t first, n;
@@ -149,7 +151,7 @@ struct sums {
     double median;
 };
 
-/* The least number of a bin. */
+/* The lower edge of a bin. */
 static double edge_of(enum lw_precision precision, int64_t bin)
 {
     if (bin <= 0)
@@ -166,7 +168,7 @@ static double edge_of(enum lw_precision precision, int64_t bin)
     return edge;
 }
 
-/* The value below which half of them lie; 0 where more than half of them are 0. */
+/* The median of the values; 0 if more than half of them are 0. */
 static double median_of(const struct sums *sums)
 {
     const double half = sums->counts[sums->n] / 2;
@@ -178,7 +180,7 @@ static double median_of(const struct sums *sums)
     return sums->first + i == 0 ? 0 : low + part * (high - low);
 }
 
-/* The root mean square of values below `most`, in medians; 0: there are none. */
+/* The root mean square of the values below `most`, both in units of the median; 0 if there are none. */
 static double clipped(const struct sums *sums, double most)
 {
     const double value = most * sums->median;
@@ -194,7 +196,7 @@ static double clipped(const struct sums *sums, double most)
 
 static double find_sigma(const struct sums *sums, bool is_complex)
 {
-    /* of noise of 1: the root mean square of |y| below LW_SPREAD_CLIP, and the median of |y| */
+    /* `unit` is the root mean square of |y| below LW_SPREAD_CLIP in unit noise. The first sigma is 1 / (median of |y| there). */
     static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
     const double unit = is_complex ? sqrt(1 - c * c / (exp(c * c) - 1))
                                    : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
@@ -211,7 +213,7 @@ static double find_sigma(const struct sums *sums, bool is_complex)
     return sigma * sums->median;
 }
 
-/* Counts and what is added to them become sums over the bins before. @return  the sum of all */
+/* Replace each value by the sum of the values before it. @return  the sum of all */
 static double add_up(double *values, int64_t n)
 {
     double sum = 0;
@@ -227,7 +229,7 @@ double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t fir
                        double *n_finite)
 {
     const int64_t end = (int64_t)(precision == LW_SINGLE ? SINGLE_END : DOUBLE_END) << LW_SPREAD_BITS;
-    n = lw_min64(n, end + 1 - first);      /* with a bin behind the last that is finite, which holds the sums */
+    n = lw_min64(n, end + 1 - first);      /* drops non-finite values; entry n - 1 becomes the sum of all finite bins */
     *n_finite = 0;
     if (n < 2)
         return 0;
