@@ -19,7 +19,7 @@ double lw_response_at(const double *taps, int64_t n, int parts, double frequency
     return hypot(re, im);
 }
 
-/* ---- all frequencies of a grid: a plain transform of radix 2, since the engines' are not to be seen from here ---- */
+/* ---- all frequencies of a grid, by a plain transform of radix 2: this layer lies below the engines and their transforms ---- */
 
 int64_t lw_response_points(int64_t n)
 {
@@ -29,13 +29,13 @@ int64_t lw_response_points(int64_t n)
     return points;
 }
 
-/* Complex points, and half as many complex turns. */
+/* `points` complex numbers, and half as many complex factors. */
 int64_t lw_response_work(int64_t points) { return 3 * points; }
 
 static void load(const double *taps, int64_t n, int parts, int64_t points, double *grid)
 {
     memset(grid, 0, (size_t)points * 2 * sizeof *grid);
-    int64_t reversed = 0;       /* the bits of m from the other end */
+    int64_t reversed = 0;       /* the bits of m in reverse order */
     for (int64_t m = 0; m < n; m++) {
         grid[2 * reversed] = taps[m * parts];
         grid[2 * reversed + 1] = parts == 2 ? taps[m * parts + 1] : 0;
@@ -46,7 +46,7 @@ static void load(const double *taps, int64_t n, int parts, int64_t points, doubl
     }
 }
 
-/* Two transforms of `half` points, one behind the other, become one of twice as many. */
+/* Make one transform of 2 `half` points of two transforms of `half` points that lie one behind the other, in place. */
 static void merge(double *low, int64_t half, const double *turns, int64_t step)
 {
     double *const high = low + 2 * half;
@@ -81,14 +81,14 @@ void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t po
 
 static double decibels(double ratio) { return 20 * log10(ratio); }
 
-/* The filter whose bands are measured: the ends of a band belong to it, though they are not on the grid. */
+/* The filter whose bands are measured. Its taps serve for the ends of the bands, which need not lie on the grid. */
 struct measured {
     const double *taps, *magnitudes;
     int64_t n, points;
 };
 
-/* Least and largest magnitude from low to high. A side lobe's top lies between points: a local extremum is the vertex of the
- * parabola through its point and the neighbours. */
+/* Widen *least and *most to the magnitudes from low to high. The top of a side lobe lies between points of the grid: the vertex of
+ * the parabola through the highest point and its neighbours stands for it. */
 static void band_range(const struct measured *filter, double low, double high, double *least, double *most)
 {
     const int64_t points = filter->points, end = (int64_t)floor(high * (double)points);
@@ -123,14 +123,14 @@ static double attenuation(const struct measured *filter, const struct lw_filter_
     return most < 0 ? NAN : -decibels(most / gain);
 }
 
-/* Point k of the grid, whose negative frequencies stand behind the positive ones. */
+/* The magnitude at frequency k / points; negative frequencies lie behind the positive ones in the grid. */
 static double magnitude_at(const double *magnitudes, int64_t points, int64_t k)
 {
     return magnitudes[k < 0 ? k + points : k];
 }
 
-/* From `begin` on in steps of +1 or -1, the first frequency at which the magnitude reaches `level`: between two points of the
- * grid by a straight line. */
+/* The first frequency, from point `begin` on in steps of +1 or -1, at which the magnitude reaches `level`, interpolated linearly
+ * between two points. */
 static double find_edge(const double *magnitudes, int64_t points, int64_t begin, int step, double level)
 {
     int64_t k = begin;

@@ -1,38 +1,39 @@
-/* response.h - what a filter does at each frequency, measured on its taps: magnitudes on a fine grid, and the figures that
- * people choose filters by. Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2.
- * Pure: the caller brings the memory. */
+/* response.h - the frequency response of a filter, computed from its taps: magnitudes on a fine grid of frequencies, and figures by
+ * which people choose filters. Frequencies are fractions of the sampling rate. Taps are [n], or [n x 2] if `parts` is 2.
+ * Pure: the caller allocates the memory. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a filter is to pass and where it is to stop: what lies between is its transition. */
+/* The bands that a filter is designed to pass and to stop; between them lie its transitions. */
 struct lw_filter_bands {
-    double pass_low, pass_high;     /* low >= high: it passes nothing flatly */
-    double stop_low;                /* it stops from 0 up to here; below 0: nowhere */
-    double stop_high;               /* and from here up to 0.5; above 0.5: nowhere */
+    double pass_low, pass_high;     /* the pass band; low >= high: there is none */
+    double stop_low;                /* end of the lower stop band, which begins at 0; below 0: there is none */
+    double stop_high;               /* begin of the upper stop band, which ends at 0.5; above 0.5: there is none */
 };
 
 struct lw_filter_figures {
     double gain;                    /* magnitude of the response at the reference frequency */
     double energy;                  /* sum of |h|^2 */
-    double ripple_db;               /* largest deviation from that gain in the pass band; NaN: there is none */
-    double attenuation_db;          /* least attenuation from that gain in the stop bands; NaN: there are none */
-    double edge_low, edge_high;     /* outermost frequencies at which the power is half of its maximum, or the end of the axis */
+    double ripple_db;               /* largest deviation from `gain` in the pass band; NaN: no pass band */
+    double attenuation_db;          /* least attenuation relative to `gain` in the stop bands; NaN: no stop band */
+    double edge_low, edge_high;     /* outermost frequencies at which the power is half of its maximum, or the ends of the axis */
 };
 
-/** Magnitude of the response at one frequency, by the definition. */
+/** Return the magnitude of the response at one frequency, summed by the definition. */
 double lw_response_at(const double *taps, int64_t n, int parts, double frequency);
 
-/** Points of the grid for filters of n taps: a power of two, at least 16 n. */
+/** Return the points of the grid for filters of n taps: a power of two, at least 16 n. */
 int64_t lw_response_points(int64_t n);
 
-/** Numbers of work space that measuring takes with so many points. */
+/** Return the doubles of work space for a grid of `points`. */
 int64_t lw_response_work(int64_t points);
 
-/** Magnitudes at k / points, k < points, in work[0..points). @param work  [lw_response_work(points)] */
+/** Set work[k] to the magnitude at frequency k / points, 0 <= k < points. @param work  [lw_response_work(points)] */
 void lw_response_magnitudes(const double *taps, int64_t n, int parts, int64_t points, double *work);
 
-/** Figures of one filter. @param bands  NULL: no ripple and no attenuation; of real taps otherwise */
+/** Find the figures of one filter. @param bands  of a filter with real taps; NULL: ripple and attenuation become NaN
+ * @param reference  the frequency of `gain` @param work  [lw_response_work(lw_response_points(n))] */
 void lw_response_measure(const double *taps, int64_t n, int parts, double reference, const struct lw_filter_bands *bands,
                          double *work, struct lw_filter_figures *figures);

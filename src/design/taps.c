@@ -6,10 +6,10 @@
 /* Time of tap m, 0 in the middle. */
 static double middle_time(int64_t m, int64_t n) { return (double)m - (double)(n - 1) / 2; }
 
-/* The ideal low-pass of that cut-off at time t. */
+/* The ideal low-pass with the cut-off frequency `cut`, at time t. */
 static double low_pass(double cut, double t) { return t == 0 ? 2 * cut : sin(2 * M_PI * cut * t) / (M_PI * t); }
 
-/* The ideal filter that passes everything, exactly: a sine of a multiple of pi would leave rounding errors. */
+/* The ideal filter that passes everything. It is exactly 0 at whole t, where the sine of a multiple of pi would not be. */
 static double all_pass(double t) { return t == 0 ? 1 : t == floor(t) ? 0 : sin(M_PI * t) / (M_PI * t); }
 
 void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
@@ -68,7 +68,7 @@ void lw_taps_ricker(double peak, int64_t n, double *taps)
     }
 }
 
-/* Turns are reduced before they become radians, so that a long chirp keeps its phase. */
+/* The phase is reduced to less than a turn before it becomes radians, so that long chirps do not lose its digits. */
 void lw_taps_chirp(double from, double to, enum lw_window window, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {
@@ -88,7 +88,7 @@ double lw_inspiral_time_left(double chirp_mass, double frequency)
 
 double lw_inspiral_last_frequency(double total_mass) { return 1 / (6 * sqrt(6) * M_PI * total_mass); }
 
-/* At tau = 0 the amplitude is infinite: what is used ends before. */
+/* The amplitude is infinite at tau = 0, which is left out. */
 void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)
 {
     const int64_t middle = (n - 1) / 2;

@@ -1,6 +1,6 @@
-/* transform.h - discrete Fourier transforms of any length in double precision, by FFTW with one thread each: for power spectra and
- * for what is made of filters before a run. Threads may run one transform side by side, each on memory of its own; the bits depend
- * on neither. */
+/* transform.h - discrete Fourier transforms of any length in double precision, by single-threaded FFTW, for power spectra and for
+ * filters that are prepared before a run. Several threads may run the same transform at a time, each on its own data; the bits do
+ * not depend on the thread or the memory. */
 #pragma once
 
 #include "base/error.h"
@@ -8,19 +8,20 @@
 #include <stdint.h>
 
 enum lw_transform_kind {
-    LW_TRANSFORM_REAL,          /* n reals to n / 2 + 1 complex numbers, of sum_m x[m] exp(-2 pi i k m / n) */
-    LW_TRANSFORM_FORWARD,       /* n complex numbers to the same sums */
-    LW_TRANSFORM_BACKWARD,      /* with exp(+2 pi i k m / n), and not divided by n */
+    LW_TRANSFORM_REAL,          /* n reals x to n / 2 + 1 complex sums X[k] = sum_m x[m] exp(-2 pi i k m / n) */
+    LW_TRANSFORM_FORWARD,       /* n complex numbers to n of the same sums */
+    LW_TRANSFORM_BACKWARD,      /* n complex numbers to n sums with exp(+2 pi i k m / n), not divided by n */
 };
 
 struct lw_transform;
 
-/** LW_ESYSTEM. */
+/** Plan a transform of n numbers. LW_ESYSTEM: no memory, or FFTW has no plan for n. */
 int lw_transform_create(enum lw_transform_kind kind, int64_t n, struct lw_transform **out, struct lw_error *err);
 void lw_transform_destroy(struct lw_transform *transform);      /* NULL is legal */
 
-/** Doubles of the memory of one transform, a multiple of LW_ALIGNMENT bytes, so that several can lie side by side. */
+/** Return the doubles that a transform's data takes. They fill a multiple of LW_ALIGNMENT bytes, so that data of several transforms
+ * may follow each other. */
 int64_t lw_transform_doubles(enum lw_transform_kind kind, int64_t n);
 
-/** In place. @param data  [lw_transform_doubles], aligned as lw_alloc does; complex numbers as (re, im) pairs */
+/** Transform in place. @param data  [lw_transform_doubles], aligned as by lw_alloc; complex numbers are (re, im) pairs */
 void lw_transform_run(const struct lw_transform *transform, double *data);

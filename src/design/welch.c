@@ -12,7 +12,7 @@
 struct lw_welch {
     int64_t n;
     int n_threads;
-    double scale;                       /* of |X|^2 at frequencies that stand for two */
+    double scale;                       /* c[k] / (rate sum_m w[m]^2) for 0 < k < n / 2 */
     double *window;                     /* [n] */
     double *work;                       /* [n_threads][doubles] */
     int64_t doubles;
@@ -22,7 +22,7 @@ struct lw_welch {
 int64_t lw_welch_bytes(int64_t n, int n_threads)
 {
     const int64_t of_thread = lw_transform_doubles(LW_TRANSFORM_REAL, n);
-    return (n + (n_threads + 2) * of_thread) * (int64_t)sizeof(double);         /* FFTW takes as much as a transform */
+    return (n + (n_threads + 2) * of_thread) * (int64_t)sizeof(double);     /* + 2: the planning's data, and FFTW's own memory */
 }
 
 int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **out, struct lw_error *err)

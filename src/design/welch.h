@@ -1,8 +1,8 @@
 /* welch.h - power spectra of segments of a real signal, and their median: P. D. Welch, IEEE Trans. Audio Electroacoust. 15 (1967)
- * 70, with the median for the mean, as in B. Allen et al., Phys. Rev. D 85 (2012) 122006 (FINDCHIRP), section VI.
+ * 70, with the median in place of the mean, as in B. Allen et al., Phys. Rev. D 85 (2012) 122006 (FINDCHIRP), section VI.
  *
- * Segments of n samples, n even, overlap by half, so that segment s begins at sample s n / 2. Each is multiplied with a Hann
- * window, sin^2(pi m / n), and its mean is not taken off. The spectrum is one-sided, in the samples' unit squared per Hz:
+ * A segment has n samples, n even. Segments overlap by half: segment s begins at sample s n / 2. Each is multiplied by the Hann
+ * window sin^2(pi m / n); its mean is not subtracted. The spectrum is one-sided, in the samples' unit squared per Hz:
  *
  *     P[k] = c[k] |sum_m w[m] x[m] exp(-2 pi i k m / n)|^2 / (rate sum_m w[m]^2),     c = 2, but 1 for k = 0 and k = n / 2
  *
@@ -15,25 +15,26 @@
 
 struct lw_welch;
 
-/** @param n  samples of a segment, even, at least 4 */
+/** Prepare spectra of segments. LW_ESYSTEM: no memory. @param n  samples of a segment, even, at least 4 */
 int lw_welch_create(int64_t n, double rate_hz, int n_threads, struct lw_welch **out, struct lw_error *err);
 void lw_welch_destroy(struct lw_welch *welch);                  /* NULL is legal */
 
-/** Host bytes that create takes. */
+/** Return the host bytes that lw_welch_create takes. */
 int64_t lw_welch_bytes(int64_t n, int n_threads);
 
-/** Frequencies of a spectrum: n / 2 + 1, k rate / n each. */
+/** Return the number of frequencies of a spectrum, n / 2 + 1; number k is k rate / n. */
 static inline int64_t lw_welch_frequencies(int64_t n) { return n / 2 + 1; }
 
-/** Spectra of the segments that begin at samples 0, n / 2, n, ... of x. One with samples that are not finite gets -1 in its first
- * place.
+/** Find the spectra of the segments that begin at samples 0, n / 2, n, ... of x. The spectrum of a segment with a non-finite sample
+ * has -1 at frequency 0.
  * @param x        [(n_segments + 1) n / 2]
- * @param spectra  [n_segments][n / 2 + 1] */
+ * @param spectra  set; [n_segments][n / 2 + 1] */
 void lw_welch_spectra(struct lw_welch *welch, const double *x, int64_t n_segments, double *spectra);
 
-/** Medians of `n` > 0 numbers in each of `count` columns, divided by lw_welch_bias(n).
- * @param columns  [count][n]; sorted in part when it returns */
+/** Find the median of `n` > 0 numbers in each of `count` columns, divided by lw_welch_bias(n).
+ * @param columns  [count][n]; overwritten: partly sorted */
 void lw_welch_medians(double *columns, int64_t n, int64_t count, int n_threads, double *medians);
 
-/** The median of n numbers of an exponential distribution of mean 1, expected: 1 - 1/2 + 1/3 - ... +- 1/n up to an odd n. */
+/** Return the expected median of n numbers from an exponential distribution of mean 1: 1 - 1/2 + 1/3 - ..., whose last term is 1/n,
+ * or 1/(n - 1) for an even n. */
 double lw_welch_bias(int64_t n);

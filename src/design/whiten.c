@@ -11,15 +11,15 @@
 
 int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4; }
 
-/* Everything that filters share. */
+/* Everything that the filters share. */
 struct whitener {
     const struct lw_whiten_spec *spec;
-    int64_t points;                     /* of the transforms that convolve: no less than the whitened taps */
-    struct lw_transform *forward, *backward;    /* of `points` */
-    struct lw_transform *of_segment, *from_segment;     /* of n */
+    int64_t points;                     /* length of the transforms that convolve: a power of two, >= the whitened taps */
+    struct lw_transform *forward, *backward;            /* of length `points` */
+    struct lw_transform *of_segment, *from_segment;     /* forward and backward, of length n */
     double *weight;                     /* [points]: the transform of w, divided by `points` */
-    double *work;                       /* [n_threads][doubles], and once more */
-    int64_t doubles;
+    double *work;                       /* [n_threads + 1][doubles] */
+    int64_t doubles;                    /* for the data of one transform of either length */
 };
 
 static int64_t points_for(int64_t n_taps, int64_t n)
@@ -30,7 +30,7 @@ static int64_t points_for(int64_t n_taps, int64_t n)
     return points;
 }
 
-/* FFTW takes as much as a transform. */
+/* Each thread has the data of a transform, find_weight one more; FFTW takes about as much as another one. */
 int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads)
 {
     const int64_t points = points_for(n_taps, n);
@@ -55,7 +55,7 @@ static int open_whitener(const struct lw_whiten_spec *spec, struct whitener *w, 
 
 /* ---- the inverse spectrum -------------------------------------------------------------------------------------------- */
 
-/* 1 / sqrt(S) at frequencies of both signs. */
+/* Set `numbers` to 1 / sqrt(S) at all n frequencies, negative ones behind the positive ones. */
 static int invert(const struct lw_whiten_spec *spec, double *numbers, struct lw_error *err)
 {
     const int64_t n = spec->n;
@@ -80,7 +80,7 @@ static int find_weight(struct whitener *w, struct lw_error *err)
     if (rc)
         return rc;
     lw_transform_run(w->from_segment, q);
-    /* q, windowed, from n samples about 0 to `points` samples about 0 */
+    /* the windowed q: n samples about 0 are padded to `points` samples about 0, negative times at the end */
     memset(numbers, 0, (size_t)(2 * points) * sizeof *numbers);
     for (int64_t t = 1 - n / 2; t < n / 2; t++) {
         const double c = cos(M_PI * (double)t / (double)n);
@@ -94,7 +94,7 @@ static int find_weight(struct whitener *w, struct lw_error *err)
 
 /* ---- one filter ------------------------------------------------------------------------------------------------------ */
 
-/* h convolved with w, of which sample 0 comes to stand in the middle. */
+/* Set `taps` to h convolved with w; sample 0 of w meets the middle. */
 static void convolve(const struct whitener *w, const double *filter, double *work, double *taps)
 {
     const struct lw_whiten_spec *const spec = w->spec;
@@ -114,7 +114,7 @@ static void convolve(const struct whitener *w, const double *filter, double *wor
             taps[m * spec->parts + p] = work[2 * (m < before ? m - before + points : m - before) + p];
 }
 
-/* The response at n frequencies is that of the taps folded to n. */
+/* The power of the noise behind a filter. Folding the taps to n samples gives the response at just the n frequencies needed. */
 static double output_power(const struct whitener *w, const double *taps, double *work)
 {
     const struct lw_whiten_spec *const spec = w->spec;
@@ -128,7 +128,7 @@ static double output_power(const struct whitener *w, const double *taps, double 
     for (int64_t k = 0; k < n; k++) {
         const int64_t folded = k <= n / 2 ? k : n - k;
         const double two_sided = spec->spectrum[folded] / (folded == 0 || folded == n / 2 ? 1 : 2);
-        const double noise = two_sided * spec->rate_hz / (double)n;     /* times what a frequency stands for */
+        const double noise = two_sided * spec->rate_hz / (double)n;     /* density times the distance of two frequencies */
         power += noise * (work[2 * k] * work[2 * k] + work[2 * k + 1] * work[2 * k + 1]);
     }
     return power;

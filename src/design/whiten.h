@@ -1,14 +1,14 @@
-/* whiten.h - filters divided by a power spectrum: what filters are for in noise of that spectrum (matched filters), scaled so that
- * their outputs are signal-to-noise ratios.
+/* whiten.h - filters divided by the power spectrum of the noise: matched filters for this noise, scaled so that their outputs are
+ * signal-to-noise ratios.
  *
- *     q      the inverse transform of 1 / sqrt(S), of n samples, even about sample 0, where S is the one-sided spectrum of n / 2
- *            + 1 frequencies; 0 for the first and the last of them, and for those outside of low_hz .. high_hz
- *     w      q times cos^2(pi t / n), a Hann window of n samples about 0, convolved with itself: 2 n - 3 samples about 0, whose
- *            transform is not negative, 1 / S smoothed (the inverse spectrum is truncated, as in Allen et al. 2012, section VII B)
- *     h'     h convolved with w: M + 2 n - 4 taps. w is even, so that outputs keep their times where the group delay of the middle
- *            is taken off (mode `same`)
- *     scale  the noise behind h', whose power is the sum over all frequencies k rate / n, negative ones included, of
- *            S2 |H'|^2 rate / n with the two-sided spectrum S2, becomes 1; 2 behind complex taps, 1 for each part */
+ *     S      the one-sided power spectrum of the noise at n / 2 + 1 frequencies
+ *     q      the inverse transform of 1 / sqrt(S): n samples, symmetric about sample 0. 1 / sqrt(S) is taken as 0 at the first and
+ *            last frequency and outside of low_hz .. high_hz
+ *     w      q times cos^2(pi t / n), a Hann window of n samples about 0, convolved with itself: 2 n - 3 samples about 0. Its
+ *            transform is 1 / S smoothed, and never negative (the inverse spectrum is truncated, as in Allen et al. 2012, VII B)
+ *     h'     h convolved with w: M + 2 n - 4 taps. w is symmetric, so that mode `same` keeps the times of the outputs
+ *     scale  h' is scaled so that the power of the noise behind it is 1, or 2 with complex taps, 1 for each part. This power is the
+ *            sum of S2 |H'|^2 rate / n over all frequencies k rate / n, negative ones included, with the two-sided spectrum S2 */
 #pragma once
 
 #include "base/error.h"
@@ -26,12 +26,13 @@ struct lw_whiten_spec {
     int n_threads;
 };
 
-/** M + 2 n - 4 */
+/** Return M + 2 n - 4, the taps of a whitened filter of M taps. */
 int64_t lw_whitened_taps(int64_t n_taps, int64_t n);
 
-/** Host bytes that lw_whiten takes for a while. */
+/** Return the host bytes that lw_whiten allocates and frees again. */
 int64_t lw_whiten_bytes(int64_t n_taps, int64_t n, int n_threads);
 
-/** LW_EDATA: the spectrum is 0 where it is to divide, or a filter passes nothing of it; LW_ESYSTEM.
- * @param taps  [n_filters][lw_whitened_taps] of `parts` doubles; the bits do not depend on the threads */
+/** Whiten filters. LW_EDATA: the spectrum is 0 or NaN within low_hz .. high_hz, or a filter passes nothing of it. LW_ESYSTEM: no
+ * memory.
+ * @param taps  set; [n_filters][lw_whitened_taps] taps of `parts` doubles; the bits do not depend on the number of threads */
 int lw_whiten(const struct lw_whiten_spec *spec, double *taps, struct lw_error *err);

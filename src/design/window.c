@@ -35,7 +35,7 @@ double lw_kaiser_beta(double attenuation_db)
     return 0;
 }
 
-/* A transition of one sampling rate takes so many taps: (A - 7.95) / (2.285 x 2 pi), Kaiser's estimate. */
+/* Kaiser's estimate of the taps for a transition of a whole sampling rate: (A - 7.95) / (2.285 x 2 pi). */
 static double taps_per_rate(double attenuation_db) { return (attenuation_db - 7.95) / (2.285 * 2 * M_PI); }
 
 double lw_kaiser_transition(double attenuation_db, int64_t n_taps)
