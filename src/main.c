@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Whether mpirun or srun started this process: then only MPI knows which of the ranks is to speak. */
+/* Whether mpirun or srun started this process: then it is one of several ranks, and only MPI knows which of them prints. */
 static bool has_launcher(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"};
@@ -25,7 +25,7 @@ static bool has_launcher(void)
     return false;
 }
 
-/* Help, version and a misspelt command line come at once, and also where MPI cannot start. */
+/* Print help, version or the error of a command line without MPI: at once, and even where MPI cannot start. */
 static int finish_alone(const struct lw_cli *cli, int code, struct lw_error *err)
 {
     if (code == LW_OK)
@@ -35,7 +35,8 @@ static int finish_alone(const struct lw_cli *cli, int code, struct lw_error *err
     return code;
 }
 
-/* From here on no rank goes its own way: a launcher may have started some of them with other words, or another build. */
+/* Execute the command line on all ranks, once they agree on it: a launcher may have started some with other arguments or another
+ * build of lapwing. */
 static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, struct lw_error *err)
 {
     int rank;
@@ -50,10 +51,10 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
     return code;
 }
 
-/* With MPI. @param code  whether the command line was understood, the error if not */
+/* Start MPI, execute the command line, end MPI. @param code  of parsing the command line; if that failed, *err holds the error */
 static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
 {
-    /* Whether archive files may be looked at: then in copies of this process as it is now. */
+    /* Commands that read archive files do so in copies of this process (io/shield.h), made before MPI starts. */
     if (code == LW_OK && (!lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
                           (cli->action != LW_ACTION_INFO || cli->file)))
         code = lw_shield_start(err);
@@ -65,9 +66,9 @@ static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, stru
     return code;
 }
 
-/* OpenMP's idle threads spin and take the cores from the main thread, which reads and writes meanwhile: measured, a run from
- * file to file takes a quarter longer. The OpenMP library looks at OMP_WAIT_POLICY before main begins, so the program starts
- * itself once more where nobody has set it. If that fails, the run is only slower. */
+/* Make OpenMP's idle threads sleep. Spinning ones would take the cores from the main thread, which reads and writes meanwhile:
+ * measured, a run from file to file then takes a quarter longer. The OpenMP library reads OMP_WAIT_POLICY before main begins:
+ * unless the user has set it, the program sets it and executes itself again. If that fails, the run is only slower. */
 static void let_idle_threads_sleep(char **argv)
 {
     char path[PATH_MAX];
@@ -90,7 +91,7 @@ int main(int argc, char **argv)
     }
     let_idle_threads_sleep(argv);
     lw_timeline_begin();
-    signal(SIGXFSZ, SIG_IGN);       /* a file beyond the size limit is an error of the write, not the end */
+    signal(SIGXFSZ, SIG_IGN);       /* writing beyond the limit of file sizes then is an error and does not kill the process */
     int code = lw_cli_parse(argc, argv, &cli, &err);
     if (cli.action == LW_ACTION_RUN || cli.action == LW_ACTION_RUN_FILE)
         lw_stop_listen();

@@ -12,15 +12,15 @@
 
 struct lw_comm {
     MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
-    MPI_Comm notices;           /* another one: for messages out of turn */
-    bool has_told;              /* the other ranks to leave what they do */
+    MPI_Comm notices;           /* a second duplicate, for messages that may come at any time */
+    bool has_told;              /* this rank has asked the others to leave their work */
     int rank, size;
     int node_rank, node_size;
     char host[64];
     char library[128];
 };
 
-/* "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4" */
+/* Shorten "Open MPI v4.1.4, package: ..." to "Open MPI 4.1.4". */
 static void library_name(char *text, size_t size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -33,10 +33,10 @@ static void library_name(char *text, size_t size)
     snprintf(text, size, "%.*s", (int)size - 1, version);
 }
 
-/* Without a launcher there is a single rank. */
+/* Whether no launcher started this process: it then is the only rank. */
 static bool is_alone(void) { return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK"); }
 
-/* Whether all ranks are on this node, as far as launchers tell before MPI starts. */
+/* Whether all ranks are on this node, according to the launcher's variables: MPI has not started yet. */
 static bool is_one_node(void)
 {
     const char *const all = getenv("OMPI_COMM_WORLD_SIZE"), *const here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -46,39 +46,39 @@ static bool is_one_node(void)
     return is_alone() || (nodes && strcmp(nodes, "1") == 0);
 }
 
-/* Environment variables that are set already win. The names that an Open MPI does not know mean nothing to it. */
+/* Set the MPI library up. Variables that the user has set stay. Open MPI ignores names that its version does not know. */
 static void set_up_library(void)
 {
-    /* File access by ROMIO (as Open MPI 4 and 5 call it), whose collective open fails on all ranks if it fails on one. Open
-     * MPI's own, OMPIO, then waits for ever. The settings below are for where there is no ROMIO. */
+    /* Files are accessed by ROMIO (its names in Open MPI 4 and 5): if its collective open fails on one rank, it fails on all. Open
+     * MPI's own OMPIO would wait for ever. The next three settings matter only where there is no ROMIO. */
     setenv("OMPI_MCA_io_romio321_priority", "100", 0);
     setenv("OMPI_MCA_io_romio341_priority", "100", 0);
     /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
     setenv("OMPI_MCA_fbtl_posix_read_datasieving", "0", 0);
-    /* In collective file calls each rank transfers its own part: ranks have large parts, so that passing them through
-     * aggregators, Open MPI's choice from 3 ranks on, costs 40 to 90 MiB a rank and half the speed. */
+    /* Each rank transfers its own part in collective file calls. From 3 ranks on, Open MPI would pass the parts through
+     * aggregators; parts are large here, so that this costs 40 to 90 MiB a rank and half the speed. */
     setenv("OMPI_MCA_fcoll", "individual", 0);
-    /* Nobody uses shared file pointers. Other components than this keep them behind a semaphore that bears the file's name,
-     * one for the whole machine: left by a killed run, it makes every later run with that name hang. */
+    /* lapwing uses no shared file pointers. Other components keep them behind a semaphore with the file's name, valid for the
+     * whole machine: if a killed run leaves it behind, every later run with that file name hangs. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
-    /* Ranks of one node meet in shared memory, for which this is the component. Looking for the libraries and devices of fast
-     * networks takes the others most of MPI's start: measured, 0.2 of 0.23 s. */
+    /* The component ob1 connects ranks of one node by shared memory. The other components first search for libraries and devices
+     * of fast networks, which takes most of MPI's start: measured, 0.2 of 0.23 s. */
     if (is_one_node())
         setenv("OMPI_MCA_pml", "ob1", 0);
-    /* Looking at the node, Open MPI's library would start the drivers of its GPUs, for their names: 0.15 s of MPI's start, of
-     * which our own start of the driver needs most again. */
+    /* hwloc, which Open MPI uses, would start the drivers of all GPUs only to learn their names. That takes 0.15 s of MPI's start,
+     * and most of it again when lapwing starts the driver itself. */
     setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero", 0);
-    /* Without mpirun, Open MPI starts a daemon for processes that the program might start later: another 0.07 s. */
+    /* Without mpirun, Open MPI would start a daemon for processes that the program might start later: another 0.07 s. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    /* All processes that start so share one folder in /tmp, and the first that ends deletes it, at times while another one is just
-     * about to make its own in it, and then fails. A rank alone needs none. */
+    /* All processes without a launcher share one folder in /tmp, and the first to end deletes it. Another one that is just making
+     * its own folder in it then fails. A single rank needs no such folder. */
     if (is_alone())
         setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 static bool is_starting;
 
-/* Open MPI leaves the process with a code of its own where it cannot start. */
+/* Exit handler: if Open MPI cannot start, it ends the process with its own code, which this replaces by ours. */
 static void exit_with_our_code(int status, void *context)
 {
     (void)context;
@@ -86,7 +86,7 @@ static void exit_with_our_code(int status, void *context)
         _exit(LW_ESYSTEM);
 }
 
-/* An error of MPI itself ends all ranks, with the documented code instead of MPI's own. */
+/* MPI's error handler: end all ranks with lapwing's documented code instead of MPI's own. */
 static void end_all(MPI_Comm *mpi_comm, int *code, ...)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -98,7 +98,7 @@ static void end_all(MPI_Comm *mpi_comm, int *code, ...)
     MPI_Abort(*mpi_comm, LW_ESYSTEM);
 }
 
-/* The leak sanitizer's, in programs that are built with it. */
+/* Functions of the leak sanitizer; NULL in programs that are built without it. */
 __attribute__((weak)) void __lsan_disable(void);
 __attribute__((weak)) void __lsan_enable(void);
 __attribute__((weak)) void __lsan_do_leak_check(void);
@@ -109,7 +109,7 @@ static void start_library(int *argc, char ***argv)
     set_up_library();
     on_exit(exit_with_our_code, NULL);
     is_starting = true;
-    if (__lsan_disable)     /* what MPI leaves behind of its start is none of ours */
+    if (__lsan_disable)     /* memory that MPI never releases is no leak of lapwing */
         __lsan_disable();
     const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     if (__lsan_enable)
@@ -125,13 +125,13 @@ static void start_library(int *argc, char ***argv)
     MPI_Errhandler_free(&handler);
 }
 
-/* ---- leaving what is under way ------------------------------------------------------------------------------------- */
+/* ---- leaving the work when the run is interrupted ------------------------------------------------------------------- */
 
 enum { LEAVE_TAG = 1, AGREE_TAG = 2, LEAVE_BYTES = 64 };
 
-static MPI_Comm notices = MPI_COMM_NULL;        /* of the one struct lw_comm, for a function without argument */
+static MPI_Comm notices = MPI_COMM_NULL;        /* that of the single struct lw_comm, for look_for_notices */
 
-/* Messages that come when it is too late mean nothing any more, and are never taken. */
+/* Take a request of another rank to leave the work. Later requests are left unreceived: they change nothing. */
 static void look_for_notices(void)
 {
     static char why[LEAVE_BYTES];
@@ -143,15 +143,16 @@ static void look_for_notices(void)
     lw_leave_ask(why);
 }
 
-/* A rank that is told to leave while it waits for others tells them. MPI gives the core to others where it is told to
- * (mpi_yield_when_idle): doing so here as well would take twice as long where ranks share cores. */
+/* Wait for two requests. If this rank is interrupted meanwhile, it asks the ranks that it waits for to leave their work,
+ * too. The loop does not yield the core: MPI does so itself if it is set up to (mpi_yield_when_idle), and yielding twice would take
+ * twice as long where ranks share cores. */
 static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
 {
     int is_done;
     MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
     while (!is_done) {
         if (lw_leave_is_asked() && !comm->has_told) {
-            char why[LEAVE_BYTES];      /* so short that it is on its way when the sending returns */
+            char why[LEAVE_BYTES];      /* short enough for MPI_Send to return before it is received */
             snprintf(why, sizeof why, "%s", lw_leave_reason());
             for (int rank = 0; rank < comm->size; rank++)
                 if (rank != comm->rank)
@@ -162,8 +163,8 @@ static void wait_for_both(struct lw_comm *comm, MPI_Request requests[2])
     }
 }
 
-/* The least number of all ranks. Each exchange doubles the ranks that a rank knows it of, so that half as many follow one another
- * as in MPI_Iallreduce, which matters where ranks share cores. */
+/* The least number of all ranks. Each exchange doubles the number of ranks whose numbers a rank has taken into account. That is
+ * half the successive exchanges of MPI_Iallreduce, which matters where ranks share cores. */
 static int least_of_all(struct lw_comm *comm, int least)
 {
     const int size = comm->size;
@@ -213,14 +214,14 @@ static int number_of(const char *variable)
     return text ? atoi(text) : 0;
 }
 
-/* The variables of a launcher are also there for what it did not start itself: for a shell in a step of Slurm and what that
- * starts, say. So ranks that as many others have found as one launcher says are complete, whatever an outer one says. */
+/* A launcher's variables are inherited by processes that it did not start itself: by an mpirun within a step of Slurm, say. So the
+ * ranks are complete if their number is that of any launcher, even if an outer one started more. */
 int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
 {
     static const struct launcher {
         const char *size, *rank;
     } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"PMI_SIZE", "PMI_RANK"},
-                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};      /* the inner ones first */
+                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};      /* inner launchers first */
     const struct launcher *its = NULL;
     *rank = comm->rank;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
@@ -243,7 +244,7 @@ void lw_comm_stop(struct lw_comm *comm)
     MPI_Comm_free(&comm->notices);
     MPI_Comm_free(&comm->world);
     lw_free(comm);
-    if (__lsan_do_leak_check)       /* afterwards MPI's libraries are unloaded, and what they leave could not be told from ours */
+    if (__lsan_do_leak_check)       /* before MPI's libraries are unloaded: their leaks then look like ours */
         __lsan_do_leak_check();
     MPI_Finalize();
 }
@@ -263,7 +264,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
         return LW_OK;
     if (first == comm->rank)
         err->code = code;
-    if (first == comm->rank && err->rank < 0) {     /* an error that ranks have agreed on before keeps whose it is */
+    if (first == comm->rank && err->rank < 0) {     /* an error that was agreed on before keeps its rank and host */
         err->rank = comm->rank;
         memcpy(err->host, comm->host, sizeof err->host);
     }
@@ -271,7 +272,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
     return err->code;
 }
 
-/* Texts that fit are shown whole, longer ones from the word on in which they begin to differ. */
+/* Show two texts that differ: whole if they fit, else from the first word that differs. */
 static int fail_differing(const struct lw_comm *comm, const char *what, const char *theirs, const char *mine, bool is_whole,
                           struct lw_error *err)
 {
@@ -288,7 +289,7 @@ int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struc
 {
     enum { PART = 256 };
     const int64_t length = (int64_t)strlen(text);
-    int64_t end = length + 1;       /* of rank 0's text, with the final zero */
+    int64_t end = length + 1;       /* becomes the bytes of rank 0's text, final zero included */
     lw_comm_broadcast(comm, &end, sizeof end);
     int rc = LW_OK;
     for (int64_t first = 0; first < end; first += PART) {

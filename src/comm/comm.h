@@ -1,8 +1,11 @@
-/* comm.h - the ranks of this run: a duplicate of MPI_COMM_WORLD and the few collective steps the program needs.
+/* comm.h - the ranks of this run: a duplicate of MPI_COMM_WORLD and the few collective steps that the program needs.
  *
- * mpi.h stays behind this header (comm/raw.h gives the raw communicator to the files that may use it). All functions
- * marked Collective are called by every rank, in the same order, with the same counts. An error of MPI itself ends all ranks
- * with LW_ESYSTEM. */
+ *     comm.h  start and end of MPI; agreement on errors and texts; broadcast, sums, gathers
+ *     halo.h  each round: the last samples of a rank's slice go to the next rank, whose filters need them
+ *     raw.h   the MPI communicator itself, for the few files that may include mpi.h
+ *
+ * Every rank calls the functions marked Collective, in the same order and with the same counts. An error of MPI itself ends all
+ * ranks with LW_ESYSTEM. */
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +15,7 @@
 
 struct lw_comm;
 
-/** MPI_Init_thread (MPI_THREAD_FUNNELED) with the settings the known traps ask for, then duplicate the world.
+/** Call MPI_Init_thread (MPI_THREAD_FUNNELED), with settings that avoid known faults of MPI libraries, and duplicate the world.
  * Collective. Ends the process with LW_ESYSTEM if MPI is unusable. */
 struct lw_comm *lw_comm_start(int *argc, char ***argv);
 
@@ -26,17 +29,18 @@ int lw_comm_node_size(const struct lw_comm *comm);          /* ranks on this nod
 const char *lw_comm_host(const struct lw_comm *comm);
 const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" */
 
-/** Whether MPI has joined all the processes that a launcher started, as far as its variables tell. LW_ESYSTEM: fewer. Each group
- * of ranks would do all of the work then. @param rank  this rank's number; where they are fewer, the launcher's number for it */
+/** Check that MPI has joined all processes that a launcher started, according to the launcher's environment variables.
+ * LW_ESYSTEM: MPI has joined fewer, so that each group of them would do the whole work.
+ * @param rank  set: this rank's number; on LW_ESYSTEM its number in the launcher's variables */
 int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err);
 
-/** Agree on failure: every rank passes its own code and gets the lowest failing rank's code and message (with its rank
- * and host filled in), or LW_OK if no rank failed. A rank that is to leave what it does (base/leave.h) tells those that it waits
- * for, which leave it, too. Collective.
+/** Agree on failure. Every rank passes its own code and gets the code and message of the lowest failing rank (with its rank and
+ * host), or LW_OK if no rank failed. A rank that is interrupted while it waits here makes the others leave their work, too
+ * (base/leave.h). Collective.
  * @param err  in: this rank's error if code != LW_OK; out: the agreed error */
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
 
-/** Refuse if `text`, of any length, is not the same on all ranks: LW_ECONFIG, "`what` differs: rank 0 has ..., rank 3 has ...".
+/** Check that a text of any length is the same on all ranks. LW_ECONFIG: "`what` differs: rank 0 has ..., rank 3 has ...".
  * Collective. */
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err);
 
@@ -44,31 +48,31 @@ void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value);                       /* Collective. */
-int64_t lw_comm_or(struct lw_comm *comm, int64_t bits);                         /* those that any rank has. Collective. */
+int64_t lw_comm_or(struct lw_comm *comm, int64_t bits);                         /* bitwise or. Collective. */
 void lw_comm_barrier(struct lw_comm *comm);                                     /* Collective. */
 
-/** Everybody's `count` doubles on rank 0, as [size][count]; `all` may be NULL elsewhere. Collective. */
+/** Gather `count` doubles of every rank on rank 0, as [size][count]; `all` may be NULL on other ranks. Collective. */
 void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all);
 
-/** Everybody's `bytes` on every rank, as [size][bytes]. Collective. */
+/** Gather `bytes` bytes of every rank on every rank, as [size][bytes]. Collective. */
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all);
 
-/* lw_comm_collect sends so much at a time: MPI keeps one or two such parts on ranks that pass sums on. */
+/* Bytes that lw_comm_collect sends at a time. MPI buffers one or two parts of this size on ranks that pass sums on. */
 #define LW_COLLECT_BYTES ((int64_t)8 << 20)
 
-/** Add up everybody's `count` doubles on rank `root`, in place there; the others' are unchanged. Exact where no two ranks
- * have a value other than zero in one place. Any count. Collective. */
+/** Add up `count` doubles of every rank on rank `root`, in place; other ranks' values stay. The sums are exact if in each place at
+ * most one rank has a value other than zero. Any count. Collective. */
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root);
 
-/* Takes a piece of what a rank has brought. @return  LW_OK or an error */
+/* Takes a piece of a rank's bytes. @return  LW_OK or an error */
 typedef int lw_comm_take_fn(void *context, const void *data, int64_t bytes, struct lw_error *err);
 
-/** Bring everybody's bytes, any number of them, to rank 0, which hands them to `take` in the order of the ranks, piece by piece.
- * Collective; what `take` returns first that is not LW_OK is returned by rank 0 alone, when all has come.
- * @param buffer  on rank 0: a piece's, of `buffer_bytes` */
+/** Send every rank's bytes, any number of them, to rank 0, which passes them to `take` piece by piece, in the order of the ranks.
+ * Collective. Rank 0 returns the first error of `take` after all bytes have come; the other ranks return LW_OK.
+ * @param buffer  [buffer_bytes] on rank 0: room for a piece; buffer_bytes is the same on all ranks */
 int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
                   void *context, struct lw_error *err);
 
-/** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside
- * a collective file call, where the other ranks cannot be told in any other way. Does not return. */
+/** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). It is for failures inside a
+ * collective file call, which the other ranks cannot learn of in any other way. Does not return. */
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err) __attribute__((noreturn));

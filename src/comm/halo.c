@@ -13,10 +13,10 @@ struct lw_halo {
     const struct lw_rounds *rounds;
     enum lw_layout layout;
     int64_t sample_bytes;
-    int64_t length;             /* samples of halo */
+    int64_t length;             /* of the halo, in samples */
 
     char *carry;                /* packed: [n_channels][halo] or [halo][n_channels] */
-    char *outgoing, *incoming;  /* packed messages where the slot's rows are not contiguous, else NULL */
+    char *outgoing, *incoming;  /* packed messages; NULL if the halo is contiguous in a slot, so that no packing is needed */
 
     MPI_Request *requests;
     int n_requests, max_requests;
@@ -24,7 +24,7 @@ struct lw_halo {
     /* between begin and end */
     struct lw_block block;
     char *samples;
-    int source;                 /* rank that sends this rank's halo, or FROM_CARRY or NOWHERE */
+    int source;                 /* the rank that sends this rank's halo, or FROM_CARRY, or NOWHERE: it needs none */
     bool keeps_carry;
 };
 
@@ -42,7 +42,7 @@ static bool needs_packing(const struct lw_halo_spec *spec)
     return sends_messages(spec->rounds) && spec->layout == LW_TIME_FAST && spec->rounds->group > 1;
 }
 
-/* A tail to the next rank, the carry to rank 0, and a halo from the rank before. */
+/* Most requests of a round: a tail to the next rank, the carry to rank 0, a halo from the rank before, each in parts. */
 static int request_count(const struct lw_halo_spec *spec) { return 3 * (int)(packed_bytes(spec) / LW_MESSAGE_BYTES + 1); }
 
 int64_t lw_halo_bytes(const struct lw_halo_spec *spec)
@@ -88,7 +88,7 @@ void lw_halo_destroy(struct lw_halo *halo)
 
 void *lw_halo_carry(struct lw_halo *halo) { return halo->carry; }
 
-/* The rank that had the last slice of a round, and so has its tail. */
+/* The rank with the last slice of a round, which keeps the tail as the carry. */
 static int last_worker(const struct lw_halo *halo, int64_t round) { return lw_rounds_workers(halo->rounds, round) - 1; }
 
 static int find_source(const struct lw_halo *halo, int64_t round, int rank)
@@ -110,7 +110,7 @@ bool lw_halo_needs_prologue(const struct lw_halo *halo, int64_t round)
     return lw_rounds_starts_axis(halo->rounds, round) && find_source(halo, round, lw_comm_rank(halo->comm)) == FROM_CARRY;
 }
 
-/* Rows of the slot's buffer that are contiguous: one per channel (time fast), or one in all (time slow). */
+/* The contiguous rows of the slot's buffer: one per channel (time fast), or a single one (time slow). */
 struct rows {
     int64_t n;
     int64_t pitch;              /* bytes between rows in the slot */
@@ -179,7 +179,7 @@ void lw_halo_begin(struct lw_halo *halo, int64_t round, void *samples)
         post(halo, halo->outgoing ? halo->outgoing : halo->samples + rows.pitch - rows.bytes, rows.n * rows.bytes, rank + 1, true);
     }
     if (!lw_rounds_starts_axis(halo->rounds, round) && rank > 0 && rank == last_worker(halo, round - 1)) {
-        /* every block of a group has the same channels, so rank 0's say how much the carry holds */
+        /* all blocks of a group have the same channels, so that rank 0's block gives the size of the carry */
         const int64_t n_channels = lw_rounds_block(halo->rounds, round, 0).n_channels;
         post(halo, halo->carry, halo->length * n_channels * halo->sample_bytes, 0, true);
     }

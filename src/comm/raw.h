@@ -1,12 +1,12 @@
-/* raw.h - the raw communicator, for the files that may include mpi.h (the layering test names them). */
+/* raw.h - the MPI communicator, for the files that may include mpi.h (listed in tests/layering). */
 #pragma once
 
 #include "comm/comm.h"
 
 #include <mpi.h>
 
-/** The program's duplicate of MPI_COMM_WORLD: never a Cartesian one (open-mpi/ompi#12718). Borrowed. */
+/** Return the program's duplicate of MPI_COMM_WORLD; borrowed. It must never be a Cartesian one (open-mpi/ompi#12718). */
 MPI_Comm lw_comm_mpi(const struct lw_comm *comm);
 
-/* One MPI message or file call carries at most this much (counts are int; ROMIO fails above 2 GiB). */
+/* Most bytes of an MPI message or file call (counts are int; ROMIO fails above 2 GiB). */
 #define LW_MESSAGE_BYTES ((int64_t)1 << 30)

@@ -19,15 +19,15 @@ static void add(struct lw_op_plan *plan, struct lw_op_product product)
     plan->products[plan->n_products++] = product;
 }
 
-/* An array of numbers that are stored as they are computed, or as whole numbers. */
+/* An array product with one value per output and per sample of the axis. */
 static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar scalar, bool is_complex, int64_t n_planes)
 {
     return (struct lw_op_product){.kind = kind, .type = {.scalar = scalar, .is_complex = is_complex}, .n_planes = n_planes,
                                   .width = 1, .rate = 1, .every = 1};
 }
 
-/* The least part of a block fits whatever is found in it, up to a limit.
- * @param sample_rows  outputs of a sample of the axis in a whole block, and in the least part of it */
+/* The table of crossings. It has room for all outputs of the smallest part that a block can be cut into, up to a limit.
+ * @param sample_rows  outputs per sample of the axis in a block @param part_rows  the same in the smallest part */
 static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t n_outputs,
                                       int64_t sample_rows, int64_t part_rows)
 {
@@ -39,7 +39,7 @@ static struct lw_op_product crossings(const struct lw_search *search, const stru
                                   .least_rows = lw_max64(LEAST, lw_min64(part, MOST))};
 }
 
-/* What a search computes beyond a block's own outputs. */
+/* Set the outputs that a search needs before and after a block's own. */
 static void reach_beyond(const struct lw_search *search, int64_t n_outputs, struct lw_op_plan *plan)
 {
     plan->before = lw_search_before(search, n_outputs, plan->unit);
@@ -135,7 +135,7 @@ int lw_op_conv2d_separable(const struct lw_op_spec *spec, bool *is_product, stru
 
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
 
-/* ---- of either ------------------------------------------------------------------------------------------------------- */
+/* ---- filtering of either kind ---------------------------------------------------------------------------------------- */
 
 struct filtering {
     const struct lw_search *search;
@@ -172,7 +172,7 @@ bool lw_op_has_pixels(const struct lw_op_spec *spec) { return filtering_of(spec)
 
 bool lw_op_is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || filtering_of(spec).is_complex; }
 
-/* ---- one of them ----------------------------------------------------------------------------------------------------- */
+/* ---- one product ----------------------------------------------------------------------------------------------------- */
 
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)
 {
@@ -180,7 +180,7 @@ int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const str
     return lw_divide_up(block->first, p->every) * p->rate;
 }
 
-/* Of the last sample of an interpolated axis there is one output only. */
+/* The last sample of an interpolated axis has one output only. */
 int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &plan->products[product];

@@ -1,10 +1,10 @@
-/* registry.h - the engines that there are. A further one is its folder, one line here, and one line of CMakeLists.txt. */
+/* registry.h - the list of engines. A new engine is its folder, a line here, and a line of CMakeLists.txt. */
 #pragma once
 
 #include "engine/engine.h"
 
-/* --engine auto takes the last one that is usable on every rank; the first is usable everywhere. NAME is the choice of
- * --engine, lw_NAME_engine the engine's type. Without CUDA, gpu/host/none.c stands in for the cuda engine. */
+/* --engine auto takes the last engine of this list that is usable on every rank; the first is usable everywhere. NAME is the choice
+ * of --engine, lw_NAME_engine the engine's type. Builds without CUDA have gpu/host/none.c as the cuda engine. */
 #define LW_ENGINES(X) \
     X(cpu)            \
     X(cuda)
@@ -13,5 +13,5 @@
 LW_ENGINES(X)
 #undef X
 
-/** The engines in that order, NULL-ended. */
+/** The engines in the order of the list, NULL-ended. */
 extern const struct lw_engine_type *const lw_engines[];

@@ -1,10 +1,10 @@
-/* sparse.h - who turns the samples of a sparse transform into lines: each engine has a solver of its own
- * (struct lw_sparse_ops makes one).
+/* sparse.h - solvers, which find the lines of a sparse transform in its samples. Each engine has its own, made by struct
+ * lw_sparse_ops.
  *
- *     for each channel:  load the samples of attempt 0's stages, recover; not explained: those of attempt 1, recover; ...
+ *     for each channel and attempt 0, 1, ...:  load the samples of the attempt's stages, recover; if explained, end
  *
- * A solver serves one channel at a time, and everything is called by the main thread. Its results are a function of the
- * layout and the samples: a channel gives the same bits on every rank that has such an engine. */
+ * A solver works on one channel at a time; the main thread makes all calls. Its results depend on the layout and the samples only:
+ * a channel gives the same bits on every rank with this kind of engine. */
 #pragma once
 
 #include "base/linkage.h"
@@ -15,36 +15,36 @@ LW_C_BEGIN
 
 struct lw_sfft_solver;
 
-/* What an engine has for the sparse transform. */
+/* An engine's functions for the sparse transform. */
 struct lw_sparse_ops {
-    /** Bytes of a solver, without the samples that the caller brings. */
+    /** Return the bytes of a solver, without the samples that the caller allocates. */
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_plan *plan);
 
-    /** A solver by a layout, which is borrowed for its life. */
+    /** Make a solver for a layout, which is borrowed for the solver's life. */
     int (*create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out, struct lw_error *err);
 };
 
-/* What an engine has for the transform of all samples. */
+/* An engine's functions for the dense transform, of all samples. */
 struct lw_dense_ops {
-    /** Bytes of a transform, with the samples. */
+    /** Return the bytes of a transform, samples included. */
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
 
-    /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real
-     * signal only those at 0 .. n/2. Bit by bit the same whatever the number of threads.
-     * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes; overwritten, if
-     *                 spec->wants_spectrum by [lw_sfft_n_frequencies] (re, im); aligned as lw_alloc does
-     * @param lines    [spec->sparsity]
-     * @param result   lines, n_lines, n_found, is_explained and residual are set; the rest is zero */
+    /** Find the largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude. Real signals:
+     * only those at 0 .. n/2. The bits do not depend on the number of threads.
+     * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes, aligned as by lw_alloc.
+     *                 Overwritten, if spec->wants_spectrum by the spectrum, [lw_sfft_n_frequencies] (re, im)
+     * @param lines    set; [spec->sparsity]
+     * @param result   lines, n_lines, n_found, is_explained and residual are set, the rest becomes zero */
     int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                      struct lw_sfft_result *result, struct lw_error *err);
 };
 
 struct lw_sfft_solver_ops {
     /** Take the samples of a stage.
-     * @param samples  [D][2 h + 1] (re, im) pairs in the order of lw_sfft_stage_sample, all finite; done with at return */
+     * @param samples  [D][2 h + 1] (re, im) pairs in the order of lw_sfft_stage_sample, all finite; not used after return */
     int (*load)(struct lw_sfft_solver *solver, int stage, const double *samples, struct lw_error *err);
 
-    /** lw_sfft_recover. */
+    /** Find the lines with the stages of an attempt, as lw_sfft_recover does. */
     int (*recover)(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_result *result, struct lw_error *err);
 
     void (*destroy)(struct lw_sfft_solver *solver);

@@ -1,15 +1,14 @@
-/* warm_up.h - an engine gets ready in a thread of its own while the main thread does other things: a GPU's driver and context
- * take longer to start than everything else before the first block together.
+/* warm_up.h - start an engine's device in a second thread while the main thread prepares the run. A GPU's driver and context take
+ * longer to start than everything else before the first block.
  *
- * It is a head start and nothing more: what fails here fails again in lw_engine_type.create, which reports it, and without it
- * create takes longer. It must not begin before MPI has started, which sets environment variables: a driver reads them, and
- * the C library lets no thread do that meanwhile. */
+ * The warm-up only saves time. Anything that fails here fails again in lw_engine_type.create, which reports it. It must not begin
+ * before MPI has started: MPI sets environment variables and the driver reads them; the C library forbids both at a time. */
 #pragma once
 
 #include "base/pool.h"
 #include "engine/engine.h"
 
-/* All zero: none is under way. */
+/* A warm-up; all zero: none is running. */
 struct lw_warm_up {
     struct lw_pool *pool;
     struct lw_batch batch;
@@ -17,9 +16,9 @@ struct lw_warm_up {
     struct lw_engine_spec spec;
 };
 
-/** Begin and return; nothing is begun where the engine does not need it. Not to be moved, and the environment not to be changed,
- * until the end. @param spec  as for create */
+/** Start a warm-up and return; do nothing if the type has none. Until lw_warm_up_end *warm_up must not move, and the environment
+ * must not change. @param spec  as for create */
 void lw_warm_up_begin(struct lw_warm_up *warm_up, const struct lw_engine_type *type, const struct lw_engine_spec *spec);
 
-/** Wait for it; legal where nothing was begun. */
+/** Wait until the warm-up has ended; legal if none was begun. */
 void lw_warm_up_end(struct lw_warm_up *warm_up);

@@ -1,7 +1,7 @@
-/* solver.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of
- * its own (struct lw_published_ops makes one).
+/* solver.h - solvers for the published sparse transform (sfft/published/published.h). Each engine has its own, made by struct
+ * lw_published_ops.
  *
- * One attempt. A solver's results are a function of the layout and the samples; engines differ in rounding. */
+ * There is one attempt only. Results depend on the layout and the samples; engines differ in rounding. */
 #pragma once
 
 #include "engine/engine.h"
@@ -15,7 +15,7 @@ struct lw_published_signal {
 
 struct lw_published_solver;
 
-/* What an engine has for the published transform: bytes of a solver, and one by a layout, which is borrowed for its life. */
+/* An engine's functions for the published transform: the bytes of a solver; and making one for a layout, borrowed for its life. */
 struct lw_published_ops {
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_published_plan *plan);
     int (*create)(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
@@ -23,10 +23,10 @@ struct lw_published_ops {
 };
 
 struct lw_published_solver_ops {
-    /** From samples to checked lines.
-     * @param signal   real if and only if the plan's spec is; all samples finite
-     * @param result   its lines are borrowed until the next call on the same object
-     * @param profile  seconds are added to it */
+    /** Find the lines of a signal and check them.
+     * @param signal   real if and only if the plan's spec is real; all samples finite
+     * @param result   set; its lines stay valid until the next call on the same solver
+     * @param profile  the seconds of each step are added */
     int (*run)(struct lw_published_solver *solver, const struct lw_published_signal *signal, struct lw_sfft_result *result,
                struct lw_published_profile *profile, struct lw_error *err);
 
