@@ -40,8 +40,7 @@ static double memory_seconds(const struct lw_op_spec *spec)
 
 enum { MOST_ROWS = 128 };
 
-static const double row_latency = 0.5e-6;      /* seconds from one row of a strip to its next, for a strip that is alone on a
-                                                  multiprocessor */
+static const double row_latency = 0.5e-6;      /* seconds from row to row of a strip that has a multiprocessor to itself */
 
 /* Pace of a multiprocessor: how many strips it holds at a time, and seconds per row of one strip when it is full. */
 struct pace {
@@ -208,11 +207,9 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* tiles of the busiest
-                                                                                              multiprocessor */
+    const int64_t n = n_transforms(spec, grid), most = lw_divide_up(n, MULTIPROCESSORS);   /* tiles of the busiest one */
     const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
-    /* Blocks of large tiles start one after the other, see late_cycles in tiles.cu. Those with one tile more start first, so the
-     * delay counts up to the last of them. */
+    /* Blocks of large tiles start one by one (late_cycles in tiles.cu); `late`: start of the last block with one tile more. */
     const int64_t gaining = lw_min64(n / lw_min64(n, MULTIPROCESSORS) - 1, 5);
     const double late = 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
     const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late : 0);
@@ -232,9 +229,8 @@ static double column_rate(int64_t rows)
     }
 }
 
-/* Seconds of the three passes for one strip of transforms. The row passes move `lines` rows in and out, then down * hop rows; the
- * column pass reads the window and writes the hop of each transform. Rows that neighbours share are transformed once, except with
- * two pieces one above the other. */
+/* Seconds of the three passes for one strip of transforms. The row passes move `lines` and later down * hop rows in and out; the
+ * column pass reads the window and writes the hop. Rows of neighbours are shared, except by two pieces one above the other. */
 static double strip_seconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double row_bytes = (spec->precision == LW_DOUBLE ? 16 : 8) * (double)grid->columns;

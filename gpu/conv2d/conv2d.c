@@ -174,8 +174,7 @@ static void destroy(struct lw_op *op)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Append the crossings of a block's outputs to the slot's table.
- * @param begin, end  rows of the axis to search */
+/* Append the crossings of the axis rows [begin, end) of a block to the slot's table. */
 static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                           int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {

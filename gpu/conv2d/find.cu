@@ -1,5 +1,4 @@
-/* find.cu - finds crossings in convolved images. A warp takes a run of 1024 neighbouring pixels of a row, so its reads are
- * coalesced and the divisions that locate a run are made once per run. A grid-stride loop covers what exceeds the largest grid. */
+/* find.cu - finds crossings in images. A warp takes 1024 neighbouring pixels of a row: coalesced, one set of divisions per run. */
 #include "gpu/conv2d/launch.h"
 #include "gpu/device/search.cuh"
 

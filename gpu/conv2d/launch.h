@@ -64,9 +64,8 @@ cudaError_t lw_conv2d_in_strips(const struct lw_conv2d_block *block, int side, c
 
 /* ---- sums with any kernel (direct.cu), and with one that is the product of a column and a row (passes.cu) ---------------- */
 
-/** Convolve a block with any kernel.
- * @param taps  [kernel_rows][kernel_columns], device, computing precision, complex if the kernel is; order as for
- *              lw_conv2d_in_strips */
+/** Convolve a block with any kernel; taps are ordered as for lw_conv2d_in_strips.
+ * @param taps  [kernel_rows][kernel_columns], device, computing precision, complex if the kernel is */
 cudaError_t lw_conv2d_direct(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
                              const void *taps, cudaStream_t stream);
 
@@ -161,8 +160,8 @@ struct lw_conv2d_flaws {
     struct lw_nan_report *report;
     enum lw_precision precision;
     enum lw_nan nan;
-    uint32_t *bad;              /* [channel][row of the input][words]: columns 0, 1 .. of the window of output column 0 on that
-                                   are not finite */
+    uint32_t *bad;              /* [channel][row of the input][words]: bad columns, counted from the first that output column 0
+                                   needs */
     uint32_t *touched;          /* [channel][row of the input][words]: output columns with such a pixel among their
                                    kernel_columns */
     const double *sums;         /* LW_NAN_INTERPOLATE: [kernel_rows][kernel_columns + 1], running sums along the rows of the

@@ -16,19 +16,18 @@
  * and the same steps in reverse. In steps 2 and 3 each region k1 of shared memory, 1024 values, belongs to one warp (E regions, 16
  * warps). In step 1 and its reverse, value (y0, x) of all regions belongs to one thread. So a tile needs one barrier of the block
  * before step 2 and one after it, and none between tiles.
- *
  * Computation hides the loads. In the reverse of step 1 a warp moves its points to registers, and at once starts to copy the next
- * tile's pixels to the places that they leave. Where rows allow, the pixels of a warp's 32 tasks are copied 16 bytes at a time,
- * real and imaginary parts separately (lw_conv2d_align shifts the tiles to make that possible). In step 3 the points are in
- * registers, too, and the region receives the kernel's spectrum; each thread reads only values that it copied itself.
+ * tile's pixels to the places that they leave. Where rows allow, the pixels of its 32 tasks are copied 16 bytes at a time, real
+ * and imaginary parts separately (lw_conv2d_align makes that possible). In step 3, too, the points are in registers: the region
+ * receives the kernel's spectrum, and each thread reads only values that it copied itself.
  *
  * Shared memory: 224 KB for E = 28, and the tables. The exchange of the block uses rows of 256 values. In the exchange of the warp
  * a thread writes its row of 32 values 16 bytes at a time, then the threads read across rows. Pair j of row r is at j ^ (r % 8),
  * so neither has bank conflicts.
  *
- * Pixels are first taken unscaled. The largest exponent of frequency 0 of step 1 shows whether a number is not finite, or whether
- * sums or products might leave the range. If so, the tile is loaded again, and its largest pixel is searched. If that confirms it,
- * the tile is loaded once more, without such numbers and scaled. */
+ * Pixels are first taken unscaled. If the largest exponent of frequency 0 of step 1 shows a number that is not finite, or sums or
+ * products near the limits of the range, the tile is loaded again and its largest pixel searched. If that confirms it, the tile is
+ * loaded once more, without such numbers and scaled. */
 #pragma once
 
 #include "gpu/conv2d/tiles.cuh"
@@ -40,8 +39,7 @@ template <int E_> struct Lone {
     static constexpr int POINTS = E * REGION;
     /* Tables behind the points: exp(-2 pi i l / 256), then exp(-2 pi i n (k1 + 3/4) / R) for n = 0 .. 3 of each k1. */
     static constexpr int DOWN = COLUMNS, TABLES = COLUMNS + 4 * E;
-    static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* offset of the array in which the warps exchange
-                                                                               maxima, bytes */
+    static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* bytes before the array of the warps' maxima */
     static constexpr int SHARED_BYTES = REDUCE + WARPS * (int)sizeof(int);
 
     /* Bin of value i of the spectrum. Two values of a thread lie side by side: one 16-byte load. */
@@ -443,8 +441,7 @@ struct LoneWork {
     bool has_aligned_pixels;            /* pixels can be copied 16 bytes at a time */
 };
 
-/* One block per multiprocessor; a block takes the tiles blockIdx.x, blockIdx.x + gridDim.x ..
- * bank: the tables, then the spectrum. */
+/* A block takes tiles blockIdx.x, blockIdx.x + gridDim.x .. `bank` holds the tables, then the spectrum. */
 template <class F>
 __global__ void __launch_bounds__(F::T, 1)
 conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, const LoneWork work)

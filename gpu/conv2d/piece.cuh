@@ -134,8 +134,7 @@ template <bool SWAPS, int E, class Load> LW_DEVICE void multiply_points(double2 
 /* The 16-byte type by which points are loaded. */
 template <class C> using SixteenBytes = typename std::conditional<sizeof(C) == 8, float4, double2>::type;
 
-/* Replace numbers that are not finite by zeros. REAL: a point holds two real pixels, which are treated separately; else it is one
- * complex pixel, of which both parts become zero. */
+/* Replace numbers that are not finite by zeros. REAL: a point is two separate pixels; else one, zeroed as a whole. */
 template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
 {
     bool unused = false;

@@ -2,10 +2,9 @@
  *
  *     spec --lw_conv2d_choose--> plan --lw_conv2d_prepare--> taps or spectrum on the device --lw_conv2d_run--> outputs of a block
  *
- * The methods of a plan: sums with small kernels (unrolled.cu), with separable ones (passes.cu), with any (direct.cu); tiles that
- * are transformed in shared memory (tiles.cuh, large ones lone.cuh); and larger tiles in three passes through global memory
- * (bands.cu, with rows.cuh and columns.cuh). Afterwards nan.cu treats outputs near pixels that are not finite, and find.cu
- * searches for crossings. */
+ * Methods: sums with small (unrolled.cu), separable (passes.cu) or any kernels (direct.cu); tiles transformed in shared memory
+ * (tiles.cuh, lone.cuh); larger tiles in three passes through global memory (bands.cu, rows.cuh, columns.cuh). Afterwards nan.cu
+ * treats outputs near pixels that are not finite, and find.cu searches for crossings. */
 #pragma once
 
 #include "gpu/conv2d/launch.h"
@@ -44,10 +43,9 @@ static inline bool lw_conv2d_has_transforms(const struct lw_conv2d_plan *plan)
 
 bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
 
-/** Shift the grid of large tiles for aligned access. If an image's rows begin at multiples of 16 bytes, the rows of windows do,
- * too; if rows of outputs begin at multiples of 32 bytes, a tile's rows of outputs do, too. Zeros in `delay_columns` before the
- * kernel's first column move outputs to the right in the tile. A window begins `spare_columns` before the first column that its
- * outputs need. */
+/** Shift the grid of large tiles for aligned access: rows of windows begin at multiples of 16 bytes if an image's rows do, and a
+ * tile's rows of outputs at multiples of 32 bytes if rows of outputs do. `delay_columns` of zeros before the kernel move a tile's
+ * outputs to the right. A window begins `spare_columns` before the first column that its outputs need. */
 void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid);
 
 /** Write the plan in words, for `lapwing plan` and the log. */

@@ -287,8 +287,7 @@ LW_DEVICE void store_points(const typename F::C (&v)[F::E], const lw_conv2d_bloc
     }
 }
 
-/* One block makes one tile.
- * bank: the roots and weights, then the spectrum. */
+/* One block makes one tile. `bank` holds the roots and weights, then the spectrum. */
 template <class F, int BLOCKS, bool REAL>
 __global__ void __launch_bounds__(F::T, BLOCKS)
 conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C *bank)

@@ -329,8 +329,7 @@ LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps
     return __any_sync(0xffffffffu, walk.zero != 0) == 0;
 }
 
-/* One warp makes one strip.
- * rows: rows of outputs in a strip; the last strip of an image may have fewer */
+/* One warp makes one strip of `rows` rows of outputs, or fewer at the end of an image. */
 template <class Taps> __global__ void __launch_bounds__(lanes, Taps::BLOCKS)
 direct_unrolled(const lw_conv2d_block b, const __grid_constant__ Taps taps, int rows)
 {

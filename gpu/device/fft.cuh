@@ -107,9 +107,8 @@ template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
     return k == 0 ? first : product(first, root<C>(k, 2 << level));
 }
 
-/* The same twiddle from a table that holds all of them, for kernels that read it cheaply from shared memory. Twiddle number
- * twiddle_number(level, k) is half of pair number / 2; pairs are `pitch` float4 apart. Calls must follow the order of the numbers:
- * an even one loads the pair and keeps its second half for the odd one. */
+/* The same twiddle from a table of all of them in shared memory: twiddle_number(level, k) is one half of pair number / 2, and
+ * pairs are `pitch` float4 apart. Calls follow the order of the numbers: an even one loads the pair and keeps its second half. */
 __host__ __device__ constexpr int twiddle_number(int level, int k) { return (1 << level) / 2 + k; }
 
 struct TwiddleTable {
@@ -247,8 +246,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         outer.pin();
     }
 
-    /* Transform E x E points inside a group of E threads, first half: radix-E and the writing of rows to `region`, the group's
-     * own. The caller ensures that no thread still reads the region. */
+    /* First half of E x E points in a group of E threads: radix-E, rows written to `region`, which no thread reads any more. */
     template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
     {
         dft<E, false, BEGUN>(v, (const C *)nullptr);
@@ -313,8 +311,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             v[m] = a[m];
     }
 
-    /* Weighted radix-P butterflies over v[r + P q], which came from group r. The weights are w^r, w = exp(-2 pi i (t + T q) / N);
-     * results go to v[q + j Q]. */
+    /* Weighted radix-P butterflies over v[r + P q], from group r, to v[q + j Q]; weights w^r, w = exp(-2 pi i (t + T q) / N). */
     LW_DEVICE void join(C (&v)[E]) const
     {
         C a[E];

@@ -1,6 +1,5 @@
-/* fft_24.cuh - radix-12 butterflies (12 = 3 x 4) in registers, and transforms of 24 x 24 x P points, P a power of two: fft.cuh's
- * Transform with E = 24 in single precision. A radix-24 butterfly is three of radix 8 and eight of radix 3. See fft.cuh for the
- * names.
+/* fft_24.cuh - radix-12 butterflies (12 = 3 x 4) in registers, and fft.cuh's Transform with E = 24: 24 x 24 x P points, P a power
+ * of two, in single precision. A radix-24 butterfly is three of radix 8 and eight of radix 3. See fft.cuh for the names.
  *
  * A group of 24 threads straddles warps, so its exchanges use the team's barrier, not __syncwarp. A region has 8 values more than
  * its rows need: half a warp may hold lanes of two groups, and these then read different banks. */

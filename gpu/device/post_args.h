@@ -31,8 +31,7 @@ bool lw_cuda_post_is_needed(struct lw_post post);
 /** Fill all fields except weights, first and out_of_range, which the caller sets. */
 void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out);
 
-/** Return the bytes of the weights; write the weights.
- * @param weights  host */
+/** Return the bytes of the weights; write the weights to host memory. */
 size_t lw_cuda_post_weights_bytes(const struct lw_op_spec *spec);
 void lw_cuda_post_weights(const struct lw_op_spec *spec, void *weights);
 

@@ -81,8 +81,7 @@ __device__ __forceinline__ void arrive_at_counter(void *counter)
                  :: "r"(shared_address(counter)) : "memory");
 }
 
-/* Wait until all values in `mix` are loaded or computed. A volatile instruction consumes `mix`, so that neither the compiler nor
- * the hardware starts what follows before them. */
+/* Wait until all values in `mix` are loaded or computed: the volatile instruction that consumes `mix` stays in place. */
 __device__ __forceinline__ void need(unsigned mix)
 {
     asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"

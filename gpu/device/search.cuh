@@ -37,8 +37,7 @@ template <class Value> LW_DEVICE Value not_a_number() { return value_of<Value>(C
 
 LW_DEVICE double absolute(double re, double im) { return im == 0 ? fabs(re) : hypot(re, im); }
 
-/* Lower limit of a crossing's scaled square: below 1 by more than the rounding errors of a square. The margin is 4e-6 in single
- * precision, 1.4e-14 in double. */
+/* Least scaled square of a crossing: below 1 by more than a square's rounding errors, 4e-6 (single) or 1.4e-14 (double). */
 template <class Real> LW_DEVICE Real crossing_limit() { return sizeof(Real) == 4 ? (Real)(1 - 0x1p-18) : (Real)(1 - 0x1p-46); }
 
 /* Return (|y| scale)^2. */

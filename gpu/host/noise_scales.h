@@ -13,6 +13,5 @@ double lw_cuda_scale_of(const struct lw_search *search, int64_t i);
 /** Set entry i of a host array of scales; a scale beyond the precision's range becomes the largest finite number of its sign. */
 void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, double scale);
 
-/** Fill the first n scales.
- * @param scales  host, lw_cuda_scales_bytes */
+/** Fill the first n scales. @param scales  host, lw_cuda_scales_bytes */
 void lw_cuda_scales(const struct lw_search *search, int64_t n, enum lw_precision precision, void *scales);

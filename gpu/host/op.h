@@ -59,8 +59,7 @@ struct lw_op {
     struct lw_op_spec spec;             /* its pointer to the taps is invalid after create */
     struct lw_op_plan plan;
     struct lw_cuda_op_memory memory;
-    cudaStream_t in, out;               /* streams of all slots' copies to and from the device, in block order
-                                           (gpu/host/engine.c) */
+    cudaStream_t in, out;               /* all slots' copies to and from the device, in block order */
     struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none yet */
     struct lw_pool *threads;            /* pin the slots' memory */
     void *state;                        /* the implementation's own, which it frees in destroy */

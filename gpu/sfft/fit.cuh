@@ -473,8 +473,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, in
     double before = 0, length = 0;
     int step = 0;
     for (; step < LW_SFFT_FIT_STEPS; ++step) {
-        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* loads in flight while the image is
-                                                                                        computed */
+        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* loads run meanwhile */
         const double2 image_image =
             fit.has_one && fit.has_work ? apply_row(r, look, fit, fit.line, r.image[step % 2]) : double2{0, 0};
         const double2 products = combine_partials<SfftSum>(given);

@@ -114,8 +114,7 @@ struct lw_sfft_recovery {
     int *head;                              /* [n_buckets] first line of a bucket; -1: none */
     int *next;                              /* [capacity][stages] */
 
-    int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] lines that share buckets with the line;
-                                               -1: none */
+    int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] lines sharing its buckets; -1: none */
     double2 *row_value;                     /* likewise: products with these lines over the stage's planes */
     double *diagonal;                       /* [capacity] energy of a line of amplitude 1 in all stages */
     double2 *residue;                       /* [capacity], of the normal equations A x = y, like the following */

@@ -9,8 +9,7 @@
 
 #include "sfft/rules.h"
 
-/* Find the digit at which `rank` falls within a histogram of 256, and the rank left within that digit. All threads of a warp take
- * part. */
+/* Find the digit of a histogram of 256 at which `rank` falls, and the rank left in it. All threads of a warp take part. */
 LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
 {
     constexpr int EACH = 8;

@@ -1,11 +1,10 @@
 /* solver.h - the sparse transform on a GPU: the CUDA engine's solver, and its steps for a signal that is on the device.
  *
- *     rows gathered by the host --H2D--+
- *     or a signal on the device -------+--> fold -> transform -> recover -> lines, on the device --D2H--> host
+ *     rows gathered by the host --H2D--+    fold.cu  transform.cu  recover.cu, peel.cuh, fit.cuh
+ *     or a signal on the device -------+--> fold --> transform --> recover --> lines, on the device --D2H--> host
  *
- * fold.cu makes windowed sums of samples, transform.cu turns them into buckets, and recover.cu finds lines by peeling (peel.cuh)
- * and fitting (fit.cuh). These three kernels make an attempt. All run on the caller's stream, so they can be captured into a
- * graph. dense.h has the dense transform, published/ that of the papers. */
+ * These three kernels make an attempt, on the caller's stream: they can be captured into a graph. dense.h has the dense transform,
+ * published/ that of the papers. */
 #pragma once
 
 #include "base/linkage.h"

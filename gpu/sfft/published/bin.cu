@@ -14,8 +14,7 @@
 namespace {
 
 constexpr int THREADS = 128;
-constexpr int LEAST_DENSITY = 6;                        /* columns pay if all loops together take at least n / LEAST_DENSITY
-                                                           samples */
+constexpr int LEAST_DENSITY = 6;                        /* columns pay if all loops take at least n / LEAST_DENSITY samples */
 
 __global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
 {
@@ -59,8 +58,7 @@ template <bool IS_REAL, int BYTES> struct Stripe {
 
     double2 *samples;                               /* [rows][BYTES] */
     double *taps;                                   /* [n_sums][taps_pitch + 2]; the 2 make rows begin in different banks */
-    int *buckets;                                   /* [n_sums] bucket of sum i, which is that of column i modulo COLUMNS and of
-                                                       loop i / COLUMNS */
+    int *buckets;                                   /* [n_sums] bucket of sum i: column i modulo COLUMNS, loop i / COLUMNS */
     int64_t left;                                   /* number of the first column */
     int rows, n_sums, taps_pitch;
 

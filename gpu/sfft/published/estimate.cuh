@@ -123,8 +123,7 @@ template <bool IS_POWER> LW_DEVICE void estimate_strong(const lw_published_devic
             candidates.number[group] = is_there && energy_of(middle) > bar.least &&
                                        3 * candidates.agreeing[group] > device.n_estimates ? add_line(device, line) : -1;
         __syncthreads();
-        const int number = candidates.number[group], parts = device.is_real ? 6 : 3;      /* parts of a line and its mirror
-                                                                                             image */
+        const int number = candidates.number[group], parts = device.is_real ? 6 : 3;      /* 6 with a mirror image */
         if (number >= 0 && l < 3 * copies_of(device, f))
             hook_share<IS_POWER>(device, line, l, number * parts + l);
     }

@@ -81,11 +81,9 @@ struct lw_published_device {
     struct lw_sfft_line *ordered;                   /* [capacity] lines, strongest first */
     int64_t *frequencies;                           /* [capacity] frequencies of `ordered` */
     struct lw_published_device_share *shares;       /* [capacity][3; real signal: 6] */
-    int *first_shares;                              /* [n_buckets] 1 + the number of the bucket's first share; 0: none, which
-                                                       holds before the lines are shared */
+    int *first_shares;                              /* [n_buckets] 1 + the number of a bucket's first share; 0: none */
     double *rest;                                   /* [n_buckets] energies that the lines leave in the checking loop */
-    double *sums;                                   /* [3][n_sums] per block of buckets: energy before and after, and the
-                                                       largest */
+    double *sums;                                   /* [3][n_sums] per block of buckets: energies before, after; largest */
     int64_t n_sums;
 
     int64_t comb, n_residues;                       /* 0: no comb */
@@ -123,8 +121,7 @@ cudaError_t lw_published_measure(const struct lw_published_device *device, cudaS
  * (all 0 before), and control->median. */
 cudaError_t lw_published_select(const struct lw_published_device *device, int first_loop, cudaStream_t stream);
 
-/** lw_published_comb: set the teeth to every (n / comb)-th sample from `first` on. lw_published_approve, after their transform:
- * set approved = 1 for the strongest residues. */
+/** Set the teeth to every (n / comb)-th sample from `first` on; after their transform, approve the strongest residues. */
 cudaError_t lw_published_comb(const struct lw_published_device *device, int64_t first, cudaStream_t stream);
 cudaError_t lw_published_approve(const struct lw_published_device *device, cudaStream_t stream);
 

@@ -57,8 +57,7 @@ LW_DEVICE int copies_of(const lw_published_device &device, int64_t frequency)
     return device.is_real && frequency > 0 && 2 * frequency < device.n ? 2 : 1;
 }
 
-/* Hook part 3 copy + 1 + o of a line into its bucket's list: the share of the line (copy 0) or of its mirror image (copy 1) in the
- * bucket `o` beyond the nearest. */
+/* Hook part 3 copy + 1 + o of a line into its bucket's list: share of the line (copy 0) or its mirror image in bucket `o`. */
 template <bool IS_POWER>
 LW_DEVICE void hook_share(const lw_published_device &device, const lw_sfft_line &line, int part, int number)
 {

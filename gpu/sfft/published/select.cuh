@@ -91,8 +91,7 @@ template <bool HAS_ROOM> struct Values {
     LW_DEVICE int size() const { return (count + SELECT_PART - 1) / SELECT_PART * SELECT_PART; }
     LW_DEVICE bool has(int place) const { return HAS_ROOM || place < count; }
 
-    /* Call use(bits, place) for SELECT_LOADS values at a time; they are THREADS apart, the first at `place`. All threads make
-     * equally many calls. */
+    /* Call use(bits, place) for SELECT_LOADS values, THREADS apart from `place` on; all threads make equally many calls. */
     template <class Use> LW_DEVICE void each_part(Use use) const
     {
         const int end = size();
@@ -143,8 +142,7 @@ LW_DEVICE Digit digit_of_number(int number)
     }
 }
 
-/* The prefix at which the largest values are cut off. Those above it are among the largest, and so are `rest` of the `level`
- * values that have it. */
+/* The prefix of the cut: values above it are among the largest, and so are `rest` of the `level` values that have it. */
 struct Cut {
     unsigned long long known, mask;             /* prefix and mask of the bits */
     unsigned known_place, place_mask;           /* prefix and mask of ~place */

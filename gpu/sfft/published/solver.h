@@ -1,10 +1,8 @@
-/* solver.h - the CUDA engine's solver of the published transform (src/sfft/published/published.h):
+/* solver.h - the CUDA engine's solver of the published transform (src/sfft/published/published.h). The signal is copied to the
+ * device whole:
  *
- *     signal --H2D--> bin.cu -> transform.cu -> cutoff.cu -> vote.cu, estimate.cuh -> check.cu --> reported lines, pinned host
- *     memory
- *
- * The signal is copied to the device whole. Kernels permute, filter and fold it to buckets, select the largest buckets of each
- * loop, and find the lines by votes and medians. Then they subtract the lines from a loop of its own, which checks them. */
+ *     signal --H2D--> bin.cu -> transform.cu -> cutoff.cu -> vote.cu, estimate.cuh -> check.cu --> lines in pinned host memory
+ *     samples         folded    planes          largest      votes, medians           one more loop checks */
 #pragma once
 
 #include "engine/published/solver.h"

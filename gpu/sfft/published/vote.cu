@@ -40,8 +40,7 @@ template <bool IS_POWER> struct Permuted {
         return first + (rest > 0 ? 1 : rest <= -twice ? -1 : 0);
     }
 
-    /* Take frequency number `offset` of bucket b.
-     * @return  whether there is one */
+    /* Take frequency number `offset` of bucket b; return whether the bucket has one. */
     LW_DEVICE bool set(const lw_published_device &device, int64_t b, int64_t offset)
     {
         const int64_t permuted = first_of(device, b) + offset;
@@ -115,8 +114,7 @@ LW_DEVICE bool is_elected(const lw_published_device &device, const Ballot &ballo
 
 /* A part of a chosen bucket's frequencies, one per thread of a block. A bucket has `pieces` such parts. */
 struct Piece {
-    unsigned place, places_on;                      /* number of the bucket among those chosen; advance to the block's next
-                                                       piece */
+    unsigned place, places_on;                      /* number of the bucket among those chosen; its step to the next piece */
     unsigned number, pieces_on, pieces;
 
     LW_DEVICE explicit Piece(unsigned pieces_)
