@@ -172,8 +172,7 @@ static int check_channels(const struct choice *choice, const char *file, struct 
     return LW_OK;
 }
 
-/* Find the stretches of time that all channels have, on the grid. They are counted, and stored one after the other if
- * choice->stretches is allocated. @return  their number */
+/* Find the times that all channels have, on the grid. Count the stretches, and store them once allocated. @return  their number */
 static int64_t intersect(struct choice *choice, struct lw_instant start, struct walk *walks)
 {
     bool are_there = true;

@@ -30,8 +30,7 @@ struct lw_mseed_unpacker {
 
 /* ---- encodings ----------------------------------------------------------------------------------------------------------- */
 
-/* @param bytes  size of a stored sample; 0: the encoding is one of Steim's
- * @param kind   libmseed's letter for the unpacked type */
+/* Encodings. bytes: size of a stored sample; 0: Steim's frames. kind: libmseed's letter for the unpacked type. */
 static const struct encoding {
     int code;
     const char *text;
@@ -217,7 +216,7 @@ int lw_mseed_unpack(struct lw_mseed_unpacker *unpacker, int fd, const struct lw_
     const int rc = lw_bytes_read(fd, unpacker->record, record->offset, record->bytes, err);
     if (rc)
         return rc;
-    /* What was checked when the records were found must still hold for libmseed. */
+    /* libmseed trusts the header, which must still be the one that was checked when the records were found. */
     if (read_header(unpacker, unpacker->record, record->bytes, &now, what) || now.bytes != record->bytes ||
         now.n_samples != record->n_samples || now.data_offset != record->data_offset || now.encoding != record->encoding)
         return lw_fail(err, LW_EDATA, "the file changed while it was read");

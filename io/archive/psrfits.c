@@ -3,7 +3,7 @@
  *     /AA, /BB, /CR, /CI, /I, ..       a polarisation by its name in POL_TYPE, or by its number if POL_TYPE does not name it
  *     /AA+BB                           the sum of two polarisations; AA+BB is the total power, and the default without a path
  *
- * Values are integers if no row scales, shifts or weights its channels, else float32. Rows missing by OFFS_SUB are not a number. */
+ * Values are integers if no row scales, shifts or weights its channels, else float32. Rows missing by OFFS_SUB become NaN. */
 #include "io/archive/psrfits.h"
 #include "io/archive/shared.h"
 #include "io/archive/spectra.h"
@@ -167,7 +167,7 @@ static int check_floats(int fd, int64_t offset, int64_t count, float wanted, boo
     return rc;
 }
 
-/* Find whether stored numbers are the values. Rows are checked up to the first with another scale, offset or weight. */
+/* Find whether stored numbers are the values. Rows are checked up to the first whose scale, offset or weight changes a value. */
 static int find_plain(const struct opened *opened, bool *is_plain, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;
@@ -203,8 +203,7 @@ static int read_time(const struct opened *opened, int64_t row, double *seconds, 
 }
 
 /* Find the index that each row would have if none were missing, from the times of the rows' middles. Programs that leave OFFS_SUB
- * at 0 have no missing rows. LW_EDATA: a row does not begin a whole number of rows after the row before it, or begins more than a
- * day later.
+ * at 0 have no missing rows. LW_EDATA: a row begins no whole number of rows after the row before it, or more than a day later.
  * @param slots  set to each row's index; may be NULL
  * @param n      set to the number of rows, with missing ones */
 static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, struct lw_error *err)
@@ -237,8 +236,7 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* Describe the time axis. The first row may not be the first of its observation: the time of its middle gives its start, or else
- * the number of rows before it. */
+/* Describe the time axis. The first row may not begin the observation: its middle, or else the rows before it, tells the start. */
 static int describe_time(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;

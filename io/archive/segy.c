@@ -286,8 +286,7 @@ static int64_t said_by(const struct segy *file, const unsigned char *trace, int 
     return (int64_t)lw_field_unsigned(trace + byte - 1, 2, file->is_big);
 }
 
-/* Return whether traces as long as the first trace's header has it would fill the file, and the headers of the last such traces
- * agree.
+/* Return whether traces of the length in the first trace's header would fill the file, and the last headers agree.
  * @param other  set to the file with traces of this length */
 static bool is_of_first_length(const struct segy *file, const char *name, struct segy *other)
 {

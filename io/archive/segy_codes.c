@@ -5,8 +5,7 @@
 #include <stddef.h>
 
 /* Convert hexadecimal floating point of IBM's System/360: (-1)^sign x fraction / 2^24 x 16^(exponent - 64), with 1, 24 and 7 bits.
- * The 24 bits fit a float32, so that a value is exact if its exponent fits, too. Larger values become infinite, smaller ones are
- * rounded to subnormal numbers or 0. */
+ * The 24 bits fit a float32. A value is exact unless it is too large, and becomes infinite, or too small, and is rounded. */
 static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -40,7 +40,7 @@ void lw_spectra_settle(struct lw_spectra *spectra, bool is_signed, bool is_swapp
 
 /* ---- stored samples -------------------------------------------------------------------------------------------------- */
 
-/* Unpack whole bytes. Each call has a constant `per`, the samples per byte. */
+/* Unpack whole bytes. `per`, the samples in a byte, is a constant wherever this is called. */
 static inline void unpack_bytes(const uint8_t unpacked[256][8], const uint8_t *raw, int64_t n_bytes, size_t per, uint8_t *out)
 {
     for (int64_t b = 0; b < n_bytes; b++)

@@ -33,7 +33,7 @@ enum { READS = 64, PIECES_OF_A_THREAD = 4 };
 /* No read of a trial begins later than this, counted from the first read. */
 static const double most_seconds = 5e-3;
 
-/* A file read at a higher rate is in memory; one thread alone exceeds it there. Only slower storage may gain from announcements. */
+/* Files read at a higher rate are in memory, where one thread alone is faster. Only slower storage may gain from announcements. */
 static const double memory_reads_per_s = 400e3;
 
 struct trial {

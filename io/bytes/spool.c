@@ -31,7 +31,7 @@ struct lw_spool {
     int64_t n_here;                 /* rows in the first half of the memory */
     int64_t n_stored;               /* rows in the file */
     int fd;                         /* -1: there is no file */
-    bool is_in_order;               /* each run of the file begins where the run before it ends, or later */
+    bool is_in_order;               /* the runs, one after the other, are in order already */
 
     /* Rows being handed out, from memory or by merging. */
     const char *sorted;             /* NULL: rows are merged */

@@ -115,8 +115,7 @@ struct guard {
 static _Thread_local struct guard *volatile guarded;
 static struct sigaction before;
 
-/* Jump out of the fill that failed. A SIGBUS of another cause meets the former action: its instruction runs again, and a signal
- * that was sent is sent again. */
+/* Jump out of a fill that failed. Other signals get the former action: their instruction runs again, or they are sent again. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
     (void)context;

@@ -47,10 +47,8 @@ struct lw_store;
 int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out, struct lw_error *err);
 void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
 
-/** Write `bytes` bytes of `data` at byte `offset` of the file. Allocates nothing. LW_EIO; the message is only the reason, like "No
- * space left on device" or "the file ends at byte 17". */
+/** Write `bytes` bytes at byte `offset` of the file. Allocates nothing. LW_EIO with only the reason: "No space left on device". */
 int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err);
 
-/** Return the host memory that a store takes at most, either way. Mapped pages count as memory of the process.
- * @param n_threads  threads that put at the same time */
+/** Return the most host memory of a store, either way, for n_threads that put at a time. Mapped pages count as the process's. */
 int64_t lw_store_bytes(int n_threads);

@@ -39,7 +39,7 @@ struct lw_bytes_box {
 void lw_bytes_copy_box(const struct lw_bytes_box *box, const char *from, char *to);
 
 /** Read a box of a file, whose first element is at byte `offset`, into memory. Elements that follow each other are read together.
- * Short elements close to each other are read into `bounce` with the bytes between them, as far as it reaches. LW_EIO. */
+ * Short elements near each other are read into `bounce` with the bytes between them, as far as `bounce` has room. LW_EIO. */
 int lw_bytes_read_box(const struct lw_bytes_box *box, int fd, int64_t offset, char *to, char *bounce, int64_t bounce_bytes,
                       struct lw_error *err);
 

@@ -157,10 +157,9 @@ static int64_t check_fletcher(const char *from, int64_t bytes)
  *
  *     | all bytes: 8 | bytes of a block: 4 | stored bytes: 4, the block | stored bytes: 4, the block | ... | rest |
  *
- * Numbers are stored most significant byte first. LZ4: the last block is as long as needed and there is no rest. A block whose
- * stored bytes are as many as its bytes is not compressed. Bitshuffle: the bits of each block are transposed and then compressed.
- * The last block ends with the last group of eight elements; the rest is stored as it is. Sources: the HDF Group's HDF5_LZ4.pdf,
- * bitshuffle's README. */
+ * Numbers are stored most significant byte first. LZ4: the last block is as long as needed, and there is no rest. A block stored in
+ * as many bytes as it has is not compressed. Bitshuffle: the bits of each block are transposed and then compressed. The last block
+ * ends with the last group of eight elements; the rest is stored as it is. Sources: HDF5_LZ4.pdf, bitshuffle's README. */
 struct blocks {
     const struct lw_codec *codec;
     void *state;                        /* state of the codec */

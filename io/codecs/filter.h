@@ -20,7 +20,7 @@ struct lw_filter {
     enum lw_filter_id kind;
     enum lw_codec_id codec;             /* library of LW_FILTER_CODEC and the kinds after it */
     int64_t element_bytes;              /* shuffle and bitshuffle: bytes of an element */
-    int64_t block_bytes;                /* bitshuffle: a multiple of eight elements; LZ4's blocks: their size; else 0 */
+    int64_t block_bytes;                /* block of bitshuffle (a multiple of eight elements) or of LZ4; else 0 */
 };
 
 /** Return whether this build can undo the filter. */
@@ -55,8 +55,7 @@ int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools
 
 /* ---- bits.c: put bits and bytes back in order.
  *
- * HDF5's shuffle stores the first bytes of all elements, then all second bytes, and so on. Bytes behind the last whole element
- * stay.
+ * HDF5's shuffle stores the first bytes of all elements, then the second bytes, and so on; bytes after the last whole element stay.
  *
  * Bitshuffle (Masui et al. 2015, Astronomy and Computing 12, 181) stores a block of n elements of s bytes, n a multiple of 8, as 8
  * s rows of n / 8 bytes. Row 8 k + b holds bit b of byte k of all elements, eight elements to a byte, the first one lowest. */

@@ -59,8 +59,7 @@ struct lw_replace_part {
     int64_t n_bytes;
 };
 
-/** Write the parts one after the other into FILE.new, and rename that to FILE, durably. Links are not followed. LW_EIO, naming the
- * file, which then is unchanged. */
+/** Write the parts one after the other into FILE.new, and rename it to FILE, durably. Follows no links. LW_EIO: FILE stays. */
 int lw_replace(const char *file, const struct lw_replace_part *parts, int n_parts, struct lw_error *err);
 
 /** Make changed names in a folder durable, given one of its files. @return  false: errno has the reason */
@@ -86,6 +85,5 @@ struct lw_undo_range {
  * @param undo    name of the file that gets the saved bytes */
 int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err);
 
-/** Restore the file from the saved bytes, and remove the undo file. Does nothing if there is no undo file. LW_EDATA: the undo file
- * is damaged; LW_EIO, LW_ESYSTEM. */
+/** Restore the file, and remove the undo file. Does nothing without one. LW_EDATA: the undo file is damaged; LW_EIO, LW_ESYSTEM. */
 int lw_undo_apply(int fd, const char *undo, struct lw_error *err);

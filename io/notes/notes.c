@@ -87,7 +87,7 @@ static int look_at_attributes(const struct lw_object *object, void *result, stru
     return rc;
 }
 
-/* Add the recorder. A convention stores it in places of its own, so that it is no attribute; the result keeps it as attributes. */
+/* Add the recorder's fields as attributes: a file's convention may hold them elsewhere than in attributes of the dataset. */
 static void add_recorder(const struct lw_recorder *recorder, struct lw_said *said)
 {
     char name[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];

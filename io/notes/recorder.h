@@ -16,8 +16,7 @@ void lw_recorder_add_number(struct lw_recorder *recorder, const char *what, doub
 /** Return the hours or degrees of a text like "05:34:31.973" or "-00:30:00". NAN: the text has another form. */
 double lw_recorder_angle(const char *text);
 
-/** Set the telescope's pointing, in degrees. Does nothing where this is no place on the sky, or where both numbers are 0, which
- * files hold for an unknown pointing. */
+/** Set the telescope's pointing, in degrees. Ignores a place outside the sky, and 0, 0, which stands for an unknown pointing. */
 void lw_recorder_point(struct lw_recorder *recorder, double ra_deg, double dec_deg);
 
 /** Copy the field at *at and advance *at to the next field. @return  false: there was no field left */

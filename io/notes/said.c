@@ -73,9 +73,8 @@ double lw_said_real(const struct lw_said *said, const char *name, double fallbac
 
 enum { KEPT_NAME = 64, KEPT_TEXT_BYTES = 16384, KEPT_REALS = 1024, KEPT_MOST_TEXT = 1024, KEPT_MOST_REALS = 64 };
 
-/* Names of attributes that a result does not keep, in any case of letters. The first group belongs to the file format, or to netCDF
- * and CF conventions that tell readers how to interpret values. The second group describes when and where the input's samples were
- * taken; the result has its own attributes for that. */
+/* Attributes that a result does not keep, in upper or lower case. First those of the file format, and of netCDF and CF, which tell
+ * readers how to interpret values. Then those about when and where the input was sampled, of which the result has its own. */
 static const char *const left_out[] = {
     "CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_FillValue", "missing_value", "scale_factor",
     "add_offset", "_Unsigned", "valid_min", "valid_max", "valid_range", "actual_range", "coordinates", "bounds", "grid_mapping",
@@ -90,7 +89,7 @@ static const char *const left_out[] = {
     "PIXSCALE", "PIXSCAL1", "PIXSCAL2", "DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC", "DETSEC", "AMPSEC",
 };
 
-/* Beginnings of such names: structure and sky coordinates of FITS images; coordinates of DASDAE. */
+/* Beginnings of further such attributes: structure and sky coordinates of FITS images; coordinates of DASDAE. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO",   "BLANK",   "CRPIX",        "CRVAL",
     "CDELT", "CTYPE",  "CUNIT",  "CROTA",   "CD1_",    "CD2_",         "CD3_",

@@ -37,9 +37,9 @@ const char *lw_said_text(const struct lw_said *said, const char *name);
 /** Return the first number of an attribute, or `fallback`. */
 double lw_said_real(const struct lw_said *said, const char *name, double fallback);
 
-/** Append the attributes that a result keeps of its input, unless their names are taken by the first `n`. A result does not keep
- * names by which readers find coordinates, sampling, types or structure: they are right only for the input, and the result has its
+/** Append the attributes that a result keeps of its input, unless their names are taken by the first `n`. Attributes by which
+ * readers find coordinates, sampling, types or structure are not kept: they are right only for the input, and the result has its
  * own. Long texts, long arrays, and attributes beyond the limits in said.c are left out, since the header of an HDF5 object holds
- * 64 KiB. @return  number of attributes, old and new
- * @param attributes  room for LW_KEPT_MOST more; the new ones borrow from `said` */
+ * 64 KiB.
+ * @param attributes  room for LW_KEPT_MOST more; the new ones borrow from `said` @return  number of attributes, old and new */
 int lw_kept_add(const struct lw_said *said, struct lw_attribute *attributes, int n);

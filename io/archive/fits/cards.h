@@ -20,7 +20,7 @@ int lw_fits_cards_begin(struct lw_fits_cards *cards, struct lw_error *err);
 int lw_fits_cards_finish(struct lw_fits_cards *cards, struct lw_error *err);    /* adds END and fills up with blanks */
 void lw_fits_cards_release(struct lw_fits_cards *cards);
 
-/* Add a card. Keywords have at most eight characters. A long text goes on in CONTINUE cards. Other than ASCII becomes '?'. */
+/* Add a card. Keywords have at most eight characters. A long text goes on in CONTINUE cards. Unprintable characters become '?'. */
 void lw_fits_put_logical(struct lw_fits_cards *cards, const char *keyword, bool value, const char *comment);
 void lw_fits_put_int(struct lw_fits_cards *cards, const char *keyword, int64_t value, const char *comment);
 void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double value, const char *comment);

@@ -213,7 +213,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     return LW_OK;
 }
 
-/* Bytes of the data (section 4.4.1): |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...), less random groups' NAXIS1 = 0. */
+/* Section 4.4.1: |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...) bytes. NAXIS1 = 0 of random groups does not count. */
 static int find_bytes(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
 {
     int64_t group = 0, groups = 1, elements = unit->n_axes > 0 ? 1 : 0;

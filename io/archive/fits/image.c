@@ -87,7 +87,7 @@ static enum lw_number number_of(int bitpix)
 }
 
 /* Find the stored type (section 4.4.2): the value is BZERO + BSCALE x number, and an integer equal to BLANK has none. Unsigned
- * 16-bit and signed 8-bit integers are stored as signed and unsigned ones with half the range added. */
+ * 16-bit integers are stored as signed ones, less 32768; signed 8-bit integers as unsigned ones, plus 128. */
 static void find_values(const struct lw_fits_unit *unit, int bitpix, struct lw_values *values)
 {
     double scale = 1, zero = 0;

@@ -214,7 +214,7 @@ static float *make_random(struct lw_error *err)
     return random;
 }
 
-/* A walk through the random numbers from a place that `start` gives; at their end a new walk begins, with the next start. */
+/* A walk through the random numbers. It starts at a place given by random[start], and at the end again with the next start. */
 struct walk {
     const float *random;
     int start, at;

@@ -189,8 +189,7 @@ static enum fate move(const struct lw_attribute *attribute, const struct lw_writ
 
 /* ---- keywords that the input leaves to defaults --------------------------------------------------------------------------- */
 
-/* Return whether the input has a keyword of an axis: root, number of the axis, and letter of the description ("": the first).
- * @param name  set to the keyword */
+/* Return whether the input has a keyword of an axis: root, axis, letter of the description ("": the first). Sets `name` to it. */
 static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, int axis, const char *letter, char name[40])
 {
     snprintf(name, 40, "%s%d%s", root, axis, letter);
@@ -215,8 +214,7 @@ static void put_default(struct lw_fits_cards *cards, const struct lw_writer_data
         lw_fits_put_attribute(cards, &moved);
 }
 
-/* Put coordinates that the input leaves to defaults: reference pixel 0 and increment 1 (section 8.2); for IRAF's physical
- * coordinates, LTV 0 and the unit matrix. */
+/* Put coordinates left to defaults: reference pixel 0, increment 1 (section 8.2); IRAF's physical ones: LTV 0, unit matrix. */
 static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
     for (int axis = 1; axis <= dataset->n_dims; axis++) {
