@@ -138,9 +138,8 @@ const char *lw_last_part(const char *path);
 /** Return the decoded bytes of one chunk. */
 int64_t lw_dataset_chunk_bytes(const struct lw_dataset_info *info);
 
-/** Refuse a dataset of one file if that file is gone, or its size or modification time has changed since it was described: samples
- * read meanwhile may be old or new. LW_EDATA. @param what  words before the file's name in the message, such as "the input "; "":
- * none */
+/** Refuse a dataset if its file is gone, or has another size or modification time than when it was described: samples read
+ * meanwhile may be old or new. LW_EDATA. @param what  words before the file's name in the message ("the input "); "": none */
 int lw_dataset_check_unchanged(const struct lw_dataset_info *info, const char *what, struct lw_error *err);
 
 /* ---- sampling of the axis: fill both forms of rate and start, and print them ---- */

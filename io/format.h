@@ -65,8 +65,7 @@ struct lw_library {
      * @param first  the sample's position, in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
-    /* Chunks that need no decoding are best read whole up to this size. The next three members matter only where describe reports
-     * chunks. */
+    /* Chunks without filters are best read whole up to this size. This and the next two members serve datasets in chunks. */
     int64_t most_whole_bytes;
 
     /** Prepare for reads of whole chunks, or of just the samples wanted. */
@@ -84,8 +83,7 @@ struct lw_format {
     /** Prepare the format's library. Called before a child process is made, possibly often. NULL: nothing to prepare. */
     void (*start)(void);
 
-    /** Tell whether a readable regular file is of this format. LW_EIO: it cannot be read after all. NULL: a file's content does
-     * not show the format; only hints name it. */
+    /** Tell whether a readable regular file is of this format. LW_EIO: unreadable after all. NULL: only hints name the format. */
     int (*recognise)(const char *file, bool *is_one, struct lw_error *err);
 
     /** Implement lw_list_file for files of this format. */
@@ -104,9 +102,8 @@ struct lw_format {
      * lw_free. LW_EDATA: the file now has other stretches. NULL: no file of this format has several. */
     int (*find_stretches)(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err);
 
-    /** Open a described dataset for reading samples. `dataset` is open_bytes bytes of zeroed memory. After a failure the caller
-     * (lw_format_open) calls close for what was left half open.
-     * @param info  borrowed until close */
+    /** Open a described dataset for reading samples, in open_bytes bytes of zeroed memory. After a failure the caller
+     * (lw_format_open) calls close for what was left half open. @param info  borrowed until close */
     int (*open)(void *dataset, const struct lw_dataset_info *info, struct lw_error *err);
     size_t open_bytes;
 
@@ -138,15 +135,13 @@ void lw_format_close(const struct lw_format *format, void *dataset);
 /** Call lw_format.start of every format. */
 void lw_formats_start(void);
 
-/** Find the format of a file: the one that the hints name, else the one that its content shows. LW_EIO: the file is missing,
- * unreadable or a folder. LW_EDATA: its format is unknown. LW_EUSAGE: the hints name no known format.
- * @param hints  NULL: none */
+/** Find the format of a file: the one that the hints (or NULL) name, else the one that its content shows. LW_EIO: the file is
+ * missing, unreadable or a folder. LW_EDATA: its format is unknown. LW_EUSAGE: the hints name no known format. */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
-/** Describe a dataset before any rank opens it; in a child process (lw_shield) where a library reads its format. Hints overrule
- * the file's metadata, and info->hints names the format. Call before any GPU is touched (shield.h). Errors: lw_object_parse,
- * lw_formats_find, lw_format.describe, lw_sampling_settle, lw_shield.
- * @param hints  NULL: none */
+/** Describe a dataset before any rank opens it; in a child process (lw_shield) where a library reads its format. Hints (or NULL)
+ * overrule the file's metadata; info->hints names the format. Call before any GPU is touched (shield.h). Errors: lw_object_parse,
+ * lw_formats_find, lw_format.describe, lw_sampling_settle, lw_shield. */
 int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
                        struct lw_error *err);
 

@@ -2,11 +2,10 @@
  *
  *     a.h5:/data b.h5:/data           several names, separated by blanks; a backslash protects a blank or backslash in a name
  *     'day?.h5:/data'                 a shell pattern of files; the path behind it applies to each file
- *     @list.txt                       a file with one name or pattern per line; empty lines and those that begin with # are
- *                                     skipped
+ *     @list.txt                       a file with one name or pattern per line; empty lines and lines that begin with # are skipped
  *
- * If a file of that very name exists, the name means this file, even if it looks like a pattern or like several names without a
- * backslash. */
+ * If a file of that very name exists, it is meant, even if its name looks like a pattern or like several names without
+ * backslashes. */
 #pragma once
 
 #include "base/error.h"
@@ -22,8 +21,7 @@ struct lw_object {
     enum lw_use use;
 };
 
-/** Split a name at the last colon that is followed by "/". Sets no hints. LW_EUSAGE: FILE is empty, or a part is longer than
- * LW_MAX_PATH. */
+/** Split a name at the last colon that is followed by "/". Sets no hints. LW_EUSAGE: FILE is empty, or a part is too long. */
 int lw_object_parse(const char *name, struct lw_object *object, struct lw_error *err);
 
 /* A list of texts. */

@@ -34,10 +34,9 @@ bool lw_shield_is_ready(void);
 void lw_shield_rest(void);
 void lw_shield_keep(void);
 
-/** Call `look` in a looker; return its code, result and error. Not collective. LW_EDATA: the looker died, or took more than
- * LW_SHIELD_CPU_S of processor time. LW_EIO: it did not end within LW_SHIELD_WALL_S. LW_ESYSTEM: no looker could be started, or
- * the looker or the guard was killed from outside.
- * @param bytes  size of *result */
+/** Call `look` in a looker; return its code, error and result, which has `bytes` bytes. Not collective. LW_EDATA: the looker died,
+ * or took more than LW_SHIELD_CPU_S of processor time. LW_EIO: it did not end within LW_SHIELD_WALL_S. LW_ESYSTEM: no looker could
+ * be started, or the looker or the guard was killed from outside. */
 int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err);
 
 #define LW_SHIELD_CPU_S 15

@@ -33,7 +33,7 @@ bool lw_attribute_parse_number(const char *text, double *value);
 /** Note in *err that HDF5 has just failed to read `what` of an object. */
 void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err);
 
-/** Create the attribute. Texts are UTF-8 of variable length (h5py reads str), or of fixed length if `is_late`. Numbers are int64,
+/** Create the attribute. Texts are UTF-8 of variable length (h5py reads str), or of fixed length if `is_late`; numbers int64,
  * float64 or arrays of float64. */
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
 int lw_attribute_write_text(hid_t object, const char *name, const char *text, struct lw_error *err);

@@ -89,8 +89,8 @@ static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *
     return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
-/* A group's rate applies to series only: the group may also hold coordinates of time, and spectra, such as the blocks [block x
- * frequency x place] of a DAS interrogator. */
+/* A group's rate applies to series only: it may also hold coordinates of time, and spectra, such as the blocks [block x frequency x
+ * place] of a DAS interrogator. */
 static bool is_series(const struct lw_dataset_info *info)
 {
     int64_t most = 1;
@@ -148,8 +148,7 @@ static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
 }
 
-/* Find the start: a number with a unit, or a date, which becomes 0 seconds since then. GWOSC: Xstart in Xunits, with the epoch in
- * Xlabel. */
+/* Find the start: a number with a unit, or a date, which becomes 0 seconds since then. GWOSC: Xstart in Xunits, epoch in Xlabel. */
 static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
     static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};

@@ -73,8 +73,7 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-/* H5Dget_storage_size counts the chunks of a dataset that will be read whole: this reads their index here, where it may be
- * damaged. */
+/* H5Dget_storage_size counts the chunks of a dataset to be read whole: this reads their index here, where it may be damaged. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -165,8 +164,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* A damaged file may now claim chunks unlike those described. If the finder cannot open the file, HDF5 reads, and reports the
- * reason. */
+/* A damaged file may now claim other chunks than described. If the finder cannot open it, HDF5 reads, and reports the reason. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;

@@ -72,8 +72,7 @@ static hid_t open_if_regular(const char *name)
     return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
 }
 
-/* Open a source where HDF5 looks for it: beside the virtual dataset's file, then from the working folder. "." is that file
- * itself. */
+/* Open a source where HDF5 looks: beside the virtual dataset's file, then from the working folder. "." is that file itself. */
 static hid_t open_source_file(const struct node *node, const char *name, char found[LW_MAX_PATH])
 {
     const char *const slash = strrchr(node->file_name, '/');

@@ -17,7 +17,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/** Open an HDF5 file for reading by this process, even while a logger writes it with SWMR. LW_EIO: unreadable, locked. LW_EDATA:
+/** Open an HDF5 file for reading by this process, even while a logger writes it (SWMR). LW_EIO: unreadable, locked. LW_EDATA:
  * damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 

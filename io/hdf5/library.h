@@ -29,8 +29,7 @@ hsize_t lw_hdf5_length(hid_t dataset);
 /** Return whether the file stores as many bytes as shape and type need: HDF5 copies compact datasets unchecked. */
 bool lw_hdf5_is_all_there(hid_t dataset);
 
-/** Read `count` elements from `first` on, `stride` apart, of a dataset with at most one dimension longer than 1.
- * @param type  type of `into` */
+/** Read `count` elements from `first` on, `stride` apart, as `type`, of a dataset with at most one dimension longer than 1. */
 bool lw_hdf5_read_list(hid_t dataset, hid_t type, hsize_t first, hsize_t stride, hsize_t count, void *into);
 
 /** Call lw_fail and append HDF5's own reason: "MESSAGE: unable to open file". Call before the next HDF5 call. If a filter could
@@ -61,8 +60,7 @@ bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out);
  * Release with H5Tclose. Negative: HDF5 is out of memory. */
 hid_t lw_hdf5_type_make(struct lw_type type);
 
-/** Make the memory type that reads any integer, real or complex type as float64. Release with H5Tclose. Negative: `stored` is
- * another type. */
+/** Make the memory type that reads any integer, real or complex type as float64. Release with H5Tclose. Negative: another type. */
 hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex);
 
 /** Write a name for any type: "int64", "text", "compound {time, flux}". Returns `text`. */

@@ -34,7 +34,6 @@ void lw_boxes_close(struct lw_boxes *boxes);                /* NULL is legal */
  * @param values  numbers of the first box, row-major, then those of the next, ... */
 int lw_boxes_read(struct lw_boxes *boxes, const struct lw_sample_box *wanted, int n, double *values, struct lw_error *err);
 
-/** Read all numbers of a small dataset by lw_format.read_numbers, or by boxes if the format has none. Packed numbers become their
- * values. */
+/** Read all numbers of a small dataset: by lw_format.read_numbers, else by boxes. Packed numbers become their values. */
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
                            struct lw_error *err);

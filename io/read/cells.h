@@ -41,12 +41,10 @@ struct lw_cells_read {
     struct lw_batch batch;
 };
 
-/** Start to read the targets. `read` must stay in place until end. LW_EIO, LW_EDATA: the message names the samples or the
- * dataset. */
+/** Start to read the targets. `read` stays in place until end. LW_EIO, LW_EDATA: the message names the samples or the dataset. */
 int lw_cells_begin(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err);
 
-/** Prepare a read without starting the threads. The caller runs lw_cells_do for cells 0 to read->batch.n_pieces - 1, then calls
- * end.
+/** Prepare a read without starting threads: the caller runs lw_cells_do for cells 0 to read->batch.n_pieces - 1, then calls end.
  * @param read  a struct lw_cells_read */
 int lw_cells_plan(const struct lw_cells *cells, struct lw_cells_read *read, struct lw_error *err);
 int lw_cells_do(void *read, int64_t cell, int thread, struct lw_error *err);

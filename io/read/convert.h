@@ -25,8 +25,7 @@ struct lw_conversion {
     struct lw_batch batch;
 };
 
-/** Begin to convert; wait for the end. `conversion` must stay in place between the calls. @param pool  NULL: begin does all the
- * work */
+/** Begin to convert; wait for the end. `conversion` stays in place in between. @param pool  NULL: begin does all the work */
 void lw_conversion_begin(struct lw_conversion *conversion, struct lw_pool *pool);
 void lw_conversion_end(struct lw_conversion *conversion, struct lw_pool *pool);
 

@@ -72,8 +72,7 @@ struct lw_range {
     int64_t begin, end, step;
 };
 
-/* How to read a dataset that is stored in chunks. Chunks to be decoded are never read IN_PLACE; very large chunks without filters
- * always are. */
+/* How to read a dataset in chunks. Chunks to be decoded are never read IN_PLACE; very large chunks without filters always are. */
 enum lw_chunks {
     LW_CHUNKS_IN_PLACE,         /* read only the samples wanted, row by row of the chunk */
     LW_CHUNKS_WHOLE,            /* each read takes every chunk that it touches whole */
@@ -98,8 +97,8 @@ struct lw_slab {
     int64_t into_axis, into_first;
 };
 
-/* The place of a view's samples that lie uncompressed in one file. Sample i of channel c is stored at byte offset + i x axis_bytes
- * + c x channel_bytes. */
+/* The place of a view's samples that lie uncompressed in one file: sample i of channel c is at byte offset + i x axis_bytes + c x
+ * channel_bytes. */
 struct lw_reader_place {
     int fd;                             /* the reader's own */
     int64_t offset, axis_bytes, channel_bytes;
@@ -166,8 +165,7 @@ struct lw_reads {
     int n_ranks;                /* ranks that read at the same time */
 };
 
-/* Cost of chunks: how often each is read on average, over all ranks; and the seconds this takes beyond reading the file once, at
- * an assumed rate. */
+/* Cost of chunks: how often each is read on average, over all ranks; seconds beyond one reading of the file, at an assumed rate. */
 struct lw_chunk_cost {
     double times, seconds;
 };

@@ -99,8 +99,7 @@ int lw_infos_append(struct lw_infos *infos, const void *records, int64_t bytes, 
     return rc;
 }
 
-/* Skip the pieces of a record, which follow its name, and copy them into a description. @param into  NULL: only skip @return  the
- * next record */
+/* Skip the pieces behind a record's name, and copy them into a description (NULL: no copy). @return  the next record */
 static const char *walk(const char *at, char *into)
 {
     const int n = number_at(at);
@@ -304,8 +303,7 @@ static int by_start(const void *a, const void *b, void *infos)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
-/* Put a part over the last parts. Their samples at the same place are dropped; a part that surrounds the new one becomes two
- * parts. */
+/* Put a part over the last parts, whose samples at the same place are dropped. A part that surrounds it becomes two parts. */
 static void put_over(struct lw_sequence *sequence, const struct lw_file_part *part)
 {
     const int64_t end = part->first + part->count, i = lw_sequence_find(sequence, part->first);

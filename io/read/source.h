@@ -40,8 +40,7 @@ void lw_source_use(struct lw_source *source, struct lw_pool *pool);
 /** Read a target by calls of the format; from any thread if source->is_by_format. Errors: lw_format.read. */
 int lw_source_read(const struct lw_source *source, const struct lw_target *target, struct lw_error *err);
 
-/** Write the error "cannot read samples A..B of FILE:PATH: reason", with samples of the dataset's axis.
- * @return  the reason's code */
+/** Write "cannot read samples A..B of FILE:PATH: reason", with samples of the dataset's axis. @return  the reason's code */
 int lw_source_fail(const struct lw_source *source, int64_t begin, int64_t end, const struct lw_error *reason, struct lw_error *err);
 
 /* Return whether the pool's threads decode the chunks. */

@@ -312,8 +312,7 @@ static bool take(struct lw_beside *beside, int64_t number)
     return is_one;
 }
 
-/* Take files in the order of time from position `at` on, in steps of +1 or -1. A file that contains the whole file is not beside
- * it. */
+/* Take files in the order of time from position `at` on, in steps of +1 or -1. A file around the whole file is not beside it. */
 static void go(struct lw_beside *beside, int64_t at, int step, int64_t reach)
 {
     const struct extent *const file = &beside->order[at];

@@ -54,8 +54,7 @@ static bool picks_channels(const struct lw_source *source, const struct lw_view_
 /* Channels of the file spanned by `n` neighbouring channels of the view. */
 static int64_t extent(const struct lw_view_spec *view, int64_t n) { return (n - 1) * view->channels.step + 1; }
 
-/* The place of a slab's samples in the file and in memory. Dimensions that are neither axis, channels nor pixels have one
- * sample. */
+/* The place of a slab's samples in the file and in memory. Dimensions other than axis, channels and pixels have one sample. */
 static struct lw_target target_of(const struct lw_source *source, const struct lw_view_spec *spec, const struct lw_slab *slab)
 {
     const int64_t bytes = lw_view_sample_bytes(source, spec);
@@ -297,8 +296,7 @@ static int read_slab(const struct lw_view *view, const struct lw_slab *slab, str
     return rc;
 }
 
-/* Read the row of chunks that has sample `first` of the view, for the channels of a slab; where channels are picked, with those
- * between them. */
+/* Read the row of chunks with sample `first` of the view, for the channels of a slab, with any channels between picked ones. */
 static int hold_row(struct lw_view *view, const struct lw_slab *slab, int64_t first, struct lw_error *err)
 {
     if (holds(view, slab, first))

@@ -1,5 +1,5 @@
-/* view.h - a view of one dataset of one file: the part shown, the cost of reading it, and reads slab by slab. A reader has one
- * view for each file that it has open. */
+/* view.h - a view of one dataset of one file: the part shown, the cost of reading it, reads slab by slab. A reader has one for each
+ * file that it has open. */
 #pragma once
 
 #include "io/read/cells.h"

@@ -63,8 +63,7 @@ struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t ind
     return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }
 
-/* Bytes that are converted at a time, on the stack of the writing thread: as many as are handed to the disk at once
- * (bytes/store.c). */
+/* Bytes converted at a time, on the writing thread's stack: as many as go to the disk at once (bytes/store.c). */
 enum { BUFFER_BYTES = 256 << 10 };
 
 #define DEFINE_SWAP(name, type, swap)                                       \

@@ -122,8 +122,7 @@ static int fail_open(const struct lw_result_file *result, struct lw_error *err)
 
 enum { OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
 
-/* Open the temporary file without following links, or create it unless it is resumed. If the file vanishes in between, `fd` stays
- * -1. */
+/* Open the temporary file without following links; create it unless it is resumed. If it vanishes in between, `fd` stays -1. */
 static int open_part(struct lw_result_file *result, struct lw_error *err)
 {
     if (!result->is_resumed) {

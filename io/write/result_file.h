@@ -44,8 +44,7 @@ int lw_result_file_name(struct lw_result_file *result, const char *file, bool ov
 /** Return whether a run is writing the temporary file `part` now. */
 bool lw_result_file_is_held(const char *part);
 
-/** Check the final name. LW_EIO: it exists and must not be overwritten, or is no plain file, or its folder does not exist or
- * cannot be written. */
+/** Check the final name. LW_EIO: it exists without `overwrite`, or is no plain file, or its folder is missing or not writable. */
 int lw_result_file_check(const struct lw_result_file *result, struct lw_error *err);
 
 /** Create the temporary file, or empty the one of an interrupted run. LW_EIO: as lw_result_file_check; the temporary name is taken
@@ -55,8 +54,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
 /** Give the claimed file the temporary name, if it has another. LW_EIO. */
 int lw_result_file_place(struct lw_result_file *result, struct lw_error *err);
 
-/** Take over the temporary file of an interrupted run; nothing in it changes. LW_EIO: there is none; or as lw_result_file_claim,
- * except its room. */
+/** Take over an interrupted run's temporary file unchanged. LW_EIO: there is none; or as lw_result_file_claim, except its room. */
 int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
 
 /** Compute a checksum of the first LW_MARKED_BYTES, which tell when, where and by which command the file was made. It

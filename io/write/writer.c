@@ -95,8 +95,8 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
     return rc;
 }
 
-/* Rank 0 prepares the file. The other ranks then try to open it by POSIX calls, because MPI-IO does not survive if only some ranks
- * can open a file. */
+/* Rank 0 prepares the file; the others then try to open it by POSIX calls. MPI-IO does not survive if only some ranks can open
+ * it. */
 static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool is_new, struct lw_error *err)
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
@@ -370,8 +370,7 @@ static int complete(struct lw_writer *writer, const struct lw_attribute *attribu
     return writer->structure->complete(&writer->result, &end, is_stuck, err);
 }
 
-/* The mark of completion is written after the samples. The files beside the result are removed once it has its final name; until
- * then the next run may need them. */
+/* The mark of completion follows the samples. The files beside the result serve a later run until it has its final name. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err)
 {
     bool is_stuck = false;

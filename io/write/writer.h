@@ -16,8 +16,7 @@
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* suffix of the temporary name */
 
-/* A late attribute of a table with this name and placeholder becomes the checksum (io/codecs/hash.h) of all rows, once they are
- * written. */
+/* A late attribute with this name and placeholder becomes the checksum (io/codecs/hash.h) of all rows of its table. */
 #define LW_WRITER_SUM "checksum"
 #define LW_WRITER_NO_SUM "0000000000000000"
 
@@ -126,7 +125,7 @@ int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, stru
 void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                      struct lw_write *write);
 
-/** Wait for a write; an all-zero one has not begun. LW_EIO is this rank's own; the message tells what failed where. Not
+/** Wait for a write, unless it is all zero: not begun. LW_EIO is this rank's own; the message tells what and where. Not
  * collective. */
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err);
 
@@ -135,8 +134,8 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
                     struct lw_error *err);
 
 /** Add rows in any order to the growing table that is dataset number `dataset`. They join the result when it is finished; until
- * then, rows that do not fit in memory go to a temporary file in the result's folder. Rank 0 only, from the thread that finishes.
- * LW_EIO: that file cannot be written. */
+ * then, rows that exceed the memory go to a temporary file in the result's folder. LW_EIO: that file cannot be written. Rank 0
+ * only, from the thread that finishes. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
 /** Take the first n rows again that an interrupted run had added to a growing table, and pass them to `see`; drop the other rows.
@@ -180,6 +179,5 @@ const char *lw_writer_way(const struct lw_writer *writer);
  * temporary name. Collective. Only destroy may follow. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, struct lw_error *err);
 
-/** Close the writer. Unless it was finished, delete a temporary file that was created and is not to be kept. NULL is legal.
- * Collective. */
+/** Close the writer. Unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);

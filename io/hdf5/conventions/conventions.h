@@ -14,14 +14,12 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/* ---- place.c: single values and short lists by their place in a file. "Acquisition@GaugeLength" is an attribute of an object,
- * "header/dt" a dataset. */
+/* ---- place.c: single values and short lists by their place: "Acquisition@GaugeLength" is an attribute, "header/dt" a dataset. */
 
 /* room for any path with the name of an attribute */
 enum { LW_PLACE = LW_MAX_PATH + 64 };
 
-/* The readers return false if the place holds nothing, or something of another kind. A value that exists but cannot be read is
- * noted in *err, as in io/hdf5/attribute.h. */
+/* The readers return false if the place is empty or holds another kind. Unreadable values are noted as in io/hdf5/attribute.h. */
 
 /** Return whether an object or attribute is there. @param path  as in lw_place_from */
 bool lw_place_exists(hid_t file, const char *path, const char *place);
@@ -109,8 +107,8 @@ struct lw_convention {
     /** Return whether the dataset at `path` holds data. NULL: all that fit the pattern do. */
     bool (*is_data)(hid_t file, const char *path);
 
-    /* The dimension that is time: named by an attribute of the data, or returned by a function (-1: unknown). The first dimension
-     * is time if both are NULL or find none. */
+    /* The dimension that is time: named by an attribute of the data, or found by a function (-1: unknown). Otherwise the first
+     * one. */
     const char *dimensions;
     int (*find_time)(const struct lw_subject *subject);
 
@@ -163,8 +161,7 @@ int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_
 bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value);
 bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size);
 
-/** Make dimension `time` the axis, and name the other dimension `other`: "distance", "channel". Does nothing beyond two
- * dimensions. */
+/** Make dimension `time` the axis, and name the other one of two `other`: "distance", "channel". */
 void lw_subject_name(struct lw_subject *subject, int time, const char *other);
 
 /** Return the number of the dimension named "time" in a text such as "time,locus", or -1. */
@@ -173,8 +170,8 @@ int lw_subject_find_time(const char *names);
 /** The same for an attribute of the data: such a text, or a list of one name for each dimension. */
 int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute);
 
-/** Set the positions along the dimension beside the axis; they are regular unless the step is 0. Distances without a unit are in
- * m, and "meters" becomes "m". */
+/** Set the positions along the dimension beside the axis; regular unless the step is 0. Distances without a unit, or in "meters",
+ * are in m. */
 void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
 
 /** Set them from a dataset with the position of each channel. Returns false if there is none.

@@ -1,5 +1,4 @@
-/* das.c - makers of instruments for distributed acoustic sensing (DAS). Each convention is a table, with at most a few
- * functions. */
+/* das.c - makers of instruments for distributed acoustic sensing (DAS). Each convention is a table with at most a few functions. */
 #include "io/hdf5/conventions/conventions.h"
 
 #include "io/hdf5/library.h"
@@ -40,8 +39,8 @@ const struct lw_convention lw_convention_apsensing = {
     .describe = describe_ap,
 };
 
-/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with the arrays of PRODML. The files do not give the first channel's
- * position, so distances begin at 0. */
+/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with the arrays of PRODML. The first channel's position is not in the
+ * file: distances begin at 0. */
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
@@ -58,8 +57,8 @@ const struct lw_convention lw_convention_gdr = {
     .recorder = {{"network", "DasMetadata@NetworkCode"}, {"serial number", "DasMetadata/Interrogator@SerialNumber"}},
 };
 
-/* ---- Neubrex: files of acoustic data, /Acoustic with attributes, and files of shifts of the Rayleigh spectrum, /data with /depth
- * and /stamps_unix. */
+/* ---- Neubrex: acoustic data in /Acoustic with attributes; shifts of the Rayleigh spectrum in /data, with /depth and
+ * /stamps_unix. */
 
 const struct lw_convention lw_convention_neubrex = {
     .name = "Neubrex",
@@ -221,8 +220,7 @@ const struct lw_convention lw_convention_optodas = {
     .describe = describe_optodas,
 };
 
-/* ---- PRODML 2.0 and 2.1 (Energistics, "HDF5 Structure and Naming Conventions"), written by OptaSense, Sintela, Fosina and
- * others:
+/* ---- PRODML 2.0 and 2.1 (Energistics, "HDF5 Structure and Naming Conventions"), by OptaSense, Sintela, Fosina and others:
  *
  *     /Acquisition               @SpatialSamplingInterval, @StartLocusIndex, @NumberOfLoci, @PulseRate, @schemaVersion
  *     /Acquisition/Raw[k]        @OutputDataRate, @RawDataUnit

@@ -49,8 +49,7 @@ static void fail_in_hdf5(struct collective *file)
 /* MPI passes its error handlers no data of ours, so only one such file is open at a time. */
 static struct collective *in_mpi;
 
-/* HDF5 would return from a failed MPI call. This rank would then wait in a later call for the others, which wait in the failed
- * one. */
+/* HDF5 would return from a failed MPI call; this rank would then wait in a later call for the others, which wait in this one. */
 static void fail_in_mpi(MPI_File *handle, int *code, ...)
 {
     char reason[MPI_MAX_ERROR_STRING];

@@ -13,10 +13,10 @@
 /* ---- scales.c: dimension scales of a result's datasets (HDF5 dimension scale specification), as netCDF-4 needs them: each is a
  * dataset with the name of the dimension, in the group of the dataset.
  *
- * A scale is written out if it is short, or short beside its dataset. It is stored in chunks, shuffled and deflated: 1000 Hz take
- * 0.1 bytes a sample. Any other scale would take as long to write as its dataset (35 ns a value; tests/bench/results/files.md). It
- * becomes what netCDF calls a dimension without a variable: a name and a length, without room on disk. The attributes of the
- * dataset then tell where its elements lie. */
+ * A scale is written out if it is short, or short beside its dataset: in chunks, shuffled and deflated; 1000 Hz take 0.1 bytes a
+ * sample. Any other scale would take as long to write as its dataset (35 ns a value; tests/bench/results/files.md). It becomes what
+ * netCDF calls a dimension without a variable: a name and a length, without room on disk. The dataset's attributes then tell where
+ * its elements lie. */
 
 #define LW_SCALE_SHORT_VALUES ((int64_t)1 << 18)        /* 10 ms */
 #define LW_SCALE_MOST_VALUES ((int64_t)1 << 27)
@@ -40,12 +40,12 @@ double lw_scale_value(const struct lw_writer_scale *scale, int64_t i);
 /** Return an upper limit of the scales' bytes on disk. */
 int64_t lw_scales_room(const struct lw_writer_dataset *spec);
 
-/* ---- patch.c: the first array of a result as a patch of DASCore (https://dascore.org), which DASCore reads without further
- * information: the group /waveforms/NAME of its format DASDAE, version 1, with a hard link to the array and with its coordinates.
+/* ---- patch.c: the first array of a result as a patch, which DASCore (https://dascore.org) reads without further information: the
+ * group /waveforms/NAME of its format DASDAE, version 1, with a hard link to the array and with its coordinates.
  *
- * The array must lie in the root group, have dates, and have channels in metres or with numbers. The scales of both must be
- * written out. Times are whole nanoseconds in a patch. It also has the input's gauge length and category. Units that DASCore would
- * refuse are left out. */
+ * The array must lie in the root group, have dates, and have channels in metres or with numbers; both scales must be written out.
+ * Times in a patch are whole nanoseconds. It also has the input's gauge length and category. Units that DASCore would refuse are
+ * left out. */
 
 /** Create the patch of the first suitable array, which is in the file; do nothing if there is none. LW_EIO, LW_ESYSTEM. */
 int lw_patch_create(hid_t file, const struct lw_writer_spec *spec, struct lw_error *err);
