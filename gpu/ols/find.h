@@ -1,6 +1,5 @@
 /* find.h - search in a filtered series that lies in device memory: crossings, the best filter, statistics of blocks
- * (signal/search.h). C.
- * Every call enqueues its work on the stream and returns. */
+ * (signal/search.h). C. Every call enqueues its work on the stream and returns. */
 #pragma once
 
 #include "base/linkage.h"

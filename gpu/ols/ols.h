@@ -6,8 +6,8 @@
  *                                                 \-> crossings, best filter, blocks (search.c, find.cu)
  *
  * This header holds what the two sources share: the state of the operation, a piece of a block, and the steps for a piece.
- * kernels/kernels.h is the door to the kernels, long/long.h to filters that no kernel holds. repair_nan.h deals with samples
- * that are not finite, ends.h with the two ends of a derivative. */
+ * kernels/kernels.h is the door to the kernels, long/long.h to filters that no kernel holds. repair_nan.h deals with samples that
+ * are not finite, ends.h with the two ends of a derivative. */
 #pragma once
 
 #include "gpu/host/op.h"

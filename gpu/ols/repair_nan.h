@@ -1,7 +1,7 @@
 /* repair_nan.h - treatment of samples that are not finite, by lw_op_spec.nan.
  *
- *   propagate   the kernels' loaders count such a sample as zero and raise a flag; after filtering, the outputs whose taps
- *               touch it are overwritten with NaN
+ *   propagate   the kernels' loaders count such a sample as zero and raise a flag; after filtering, the outputs whose taps touch
+ *               it are overwritten with NaN
  *   zero        it is overwritten with zero before filtering (a complex sample as a whole) */
 #pragma once
 
@@ -33,8 +33,7 @@ struct lw_repair {
     int64_t every;                  /* only every `every`-th output of the axis is in `output`; 1: all are */
     bool is_silent;                 /* report nothing, since another call looks at the same samples */
     int64_t n_planes;
-    int32_t *filters;               /* NULL, or numbers of the best filters, in the layout of the first plane: -1 is written where
-                                       NaN is */
+    int32_t *filters;               /* NULL, or numbers of the best filters, laid out as the first plane: -1 where NaN is written */
     struct lw_post_args post;
 };
 

@@ -1,6 +1,5 @@
 /* abreast.cuh - overlap-save kernel, time slow, for stored values of up to four bytes and any number of filters: like
- * interleaved.cuh,
- * but samples wait in the exchange region itself.
+ * interleaved.cuh, but samples wait in the exchange region itself.
  *
  * A thread block of 512 threads takes one hop of W pairs of adjacent channels: W transforms of P x 32 x 32 points, a pair of reals
  * being a complex value. The lanes of a warp are two thread numbers t, for all P x W pairs of group r and transform p, so that a
@@ -143,7 +142,7 @@ LW_DEVICE float4 pair_of(float2 a, float2 b) { return make_float4(a.x, a.y, b.x,
 /* A spectrum that is kept for all filters. */
 template <class B> struct KeptSpectrum {
     static constexpr int LEFT = B::N_QUADS - B::KEPT;
-    float4 left[2 * LEFT];              /* in registers; the other values lie THREADS apart in shared memory */
+    float4 left[2 * LEFT];              /* values in registers; the others lie THREADS apart in shared memory */
 
     LW_DEVICE static float4 *own(unsigned char *memory)
     {

@@ -210,7 +210,7 @@ template <class B, class Stored> LW_DEVICE void read_samples(float2 (&v)[B::E], 
 #pragma unroll
         for (int m = 0; m < B::E; ++m) {
             if (m % 8 == 0)
-                opaque(second);         /* in parts: registers do not suffice for all at once */
+                opaque(second);         /* eight at a time: registers do not suffice for all */
             const Pair pair = ((const Pair *)second)[m * B::W];
             v[m] = {fmaf(sign, converted<float>(pair.x), v[m].x), fmaf(sign, converted<float>(pair.y), v[m].y)};
         }

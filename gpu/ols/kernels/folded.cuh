@@ -7,13 +7,13 @@
  * are in one thread: product and fold are one multiply-add per bin, without an exchange.
  *
  * The way back keeps only some of the block's threads busy. The block therefore gathers folded products in shared memory, filter
- * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams transform
- * back and store side by side. No more blocks run than the device holds, since each would have little to gather otherwise. An
- * output's bits do not depend on the team. There are FoldedBlock::SHARED_BYTES of shared memory: one exchange region forward,
- * and one for each team. Blocks of an SM hide each other's loads and barriers.
+ * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams transform back
+ * and store side by side. No more blocks run than the device holds, since each would have little to gather otherwise. An output's
+ * bits do not depend on the team. There are FoldedBlock::SHARED_BYTES of shared memory: one exchange region forward, and one for
+ * each team. Blocks of an SM hide each other's loads and barriers.
  *
- * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts
- * (G = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
+ * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts (G
+ * = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
  *
  * Each way loads its twiddle powers anew, because registers are short while the other is under way. With several filters the
  * spectrum stays in registers meanwhile (KEEP). */

@@ -1,12 +1,11 @@
 /* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. Unlike time_slow.cuh it does not turn rows
- * into
- * columns.
+ * into columns.
  *
  * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. The lanes of a warp are the same two
  * (W = 16) or four (W = 8) thread numbers t of every transform p, so that a warp reads and stores whole rows of channels.
  *
- *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are, asynchronously: nothing waits
- *              for them, and no register holds them
+ *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are, asynchronously: nothing
+ *              waits for them, and no register holds them
  *   read       thread t of transform p reads pair p of the rows t + T m from the tile and converts it
  *   store      thread t of transform p stores pair p of the rows t + T m from registers: 8 W contiguous bytes of a row
  *

@@ -2,13 +2,13 @@
  *
  *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates nothing)
  *
- * A kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block. x is the block's input with
- * M - 1 samples of halo before its own, so that o = 0 is the block's first output. The kernel reads the stored samples and writes
+ * A kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block. x is the block's input with M
+ * - 1 samples of halo before its own, so that o = 0 is the block's first output. The kernel reads the stored samples and writes
  * float (single) or double, complex if input or taps are.
  *
- *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j covers the samples j hop - (discard - (M - 1)) ..
- *                      + N - 1 of the input. The discard - (M - 1) leading ones count as zero, as do those beyond the block, so
- *                      that an output's bits depend only on its place in the global grid of segments.
+ *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j covers the samples j hop - (discard - (M - 1)) .. +
+ *                      N - 1 of the input. The discard - (M - 1) leading ones count as zero, as do those beyond the block, so that
+ *                      an output's bits depend only on its place in the global grid of segments.
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   the taps exceed the longest segment on this architecture: nothing is computed here.
  *
@@ -52,8 +52,7 @@ struct lw_cuda_ols_spec {
     enum lw_scalar input;
     bool input_complex, taps_complex;
     int64_t n_channels;                 /* channels of the whole data set; decides what is paired */
-    int64_t n_outputs;                  /* outputs of a channel and filter, of the whole data set; 0: unknown, treated as very
-                                           many */
+    int64_t n_outputs;                  /* outputs per channel and filter of the whole data set; 0: unknown, taken as many */
     int n_filters;
     int64_t n_taps;                     /* taps of a filter, M */
     bool is_searched;                   /* crossings or the best filter are wanted, if possible from kernels that find them */
@@ -88,8 +87,8 @@ struct lw_cuda_ols_plan {
 
 /** Resolve a spec. A pure function; needs no device.
  * @return LW_OK; LW_ECONFIG if there is no kernel of length `segment`, or it is too short for the taps (the message names the
- *         legal lengths), or if there are no more than `nth_best` kernels. If the taps are too many for any segment: LW_OK,
- *         with path LW_CUDA_TOO_LONG, whatever `segment` is */
+ *         legal lengths), or if there are no more than `nth_best` kernels. If the taps are too many for any segment: LW_OK, with
+ *         path LW_CUDA_TOO_LONG, whatever `segment` is */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
 
@@ -98,7 +97,7 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
 /** Fill the bank and make the kernel ready on the current device. May be repeated; asynchronous on `stream`.
  * @param taps  [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; float64, device, borrowed until the work on `stream`
- *          is done
+ *         is done
  * @param bank  bank_bytes of device memory, 256-byte aligned
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
@@ -131,8 +130,7 @@ struct lw_cuda_ols_block {
                                            filter; 0: these are packed */
     int64_t input_pitch;                /* part of a block: input samples from channel to channel; [axis][channel]: channels of an
                                            axis sample; 0: the input is packed */
-    int64_t n_channels;                 /* channels of the block, >= 0; even where channels are paired, except for the data set's
-                                           last */
+    int64_t n_channels;                 /* channels of the block, >= 0; even if paired, except at the data set's end */
     const struct lw_post_args *post;    /* host; the complete arguments if the spec's post is needed or plan.fold > 0; else NULL */
     const struct lw_cuda_ols_search *search;    /* host; NULL: the series is stored. Needs plan.finds */
 };

@@ -18,7 +18,7 @@ struct OlsArgs {
     int64_t input_columns;          /* time slow: reals of one axis sample of the block */
     int64_t input_second;           /* paired, time fast: samples from first to second segment; time slow: 1 or 2 reals per point */
     int64_t output_second;          /* paired, time fast: samples from first to second segment in the output */
-    int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */
+    int64_t plane;                  /* time fast: samples from filter to filter; time slow: reals */
     int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
     enum lw_scalar input_scalar;
     bool input_complex, pairs_hops;
@@ -36,15 +36,15 @@ struct OlsArgs {
     int stride_groups;              /* time slow: groups, likewise; stays beside stride_steps, else short integers take 3% longer */
     int n_rows;                     /* time fast: rows; segment = row x n_steps + step */
     int stride_rows;                /* time fast: rows, likewise */
-    int whole_rows;                 /* time fast: segments of these rows, at the steps whole_begin .. whole_end - 1, lie wholly */
-    int whole_begin, whole_end;     /* in their rows, with the bytes that 16-byte copies read beyond their end */
+    int whole_rows;                 /* time fast: rows whose segments at steps whole_begin .. whole_end - 1 lie wholly in the row, */
+    int whole_begin, whole_end;     /* including the bytes that 16-byte copies read beyond the segment's end */
     int sample_bytes;               /* bytes of an input sample */
     int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each takes, one a pass: see OlsWalk */
     int n_whole, share, n_larger;
-    struct lw_post_args post;       /* for the epilogues of post.cuh and thinned.cuh. With post.cuh, output_pitch, output_second and
-                                       plane count outputs of --post (time slow: reals) */
-    struct lw_cuda_ols_search search;   /* for the epilogues of search.cuh; output_pitch and output_second are then those of the
-                                           arrays of the best filter */
+    struct lw_post_args post;       /* arguments of post.cuh and thinned.cuh. With post.cuh, output_pitch, output_second and plane
+                                       count outputs of --post (time slow: reals) */
+    struct lw_cuda_ols_search search;   /* arguments of search.cuh; output_pitch and output_second are then those of the arrays
+                                           of the best filter */
 };
 
 /* How threads share a segment. Time fast: PLAIN, a team in step (time_fast.cuh), or DECOUPLED, warps that run ahead of each other

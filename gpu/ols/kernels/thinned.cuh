@@ -1,8 +1,8 @@
 /* thinned.cuh - epilogues of the overlap-save kernels that store every D-th output of the axis only, or its power or amplitude.
  *
- *   time fast   the segment goes to the exchange region, where its outputs stand in order. Thread t of the team then takes the kept
- *               outputs number t, t + T, ..: neighbouring threads store neighbouring outputs (coalesced) and read samples D apart,
- *               free of bank conflicts if D is odd. Costs two more team barriers
+ *   time fast   the segment goes to the exchange region, where its outputs stand in order. Thread t of the team then takes the
+ *               kept outputs number t, t + T, ..: neighbouring threads store neighbouring outputs (coalesced) and read samples D
+ *               apart, free of bank conflicts if D is odd. Costs two more team barriers
  *   time slow   outputs go through the regions in any case; only the rows that are kept are stored
  *
  * The kernels of interleaved.cuh do this themselves. */

@@ -7,9 +7,9 @@
  *
  * A team of T = E P threads takes one segment, or two real ones as re and im: with real taps, re and im of the result are their
  * outputs. A team is a thread block; where T = 16, a block of one warp holds two teams. Thread t holds the samples t + T m, m < E,
- * of segment, spectrum (bin(t) + T m) and output. So a warp's accesses to global memory are contiguous (128 or 256 bytes),
- * nothing is reordered, and the spectrum X stays in registers while the loop over filters runs. The bank has H in the threads'
- * order, scaled by 1/N; it comes through L1 in 16-byte loads.
+ * of segment, spectrum (bin(t) + T m) and output. So a warp's accesses to global memory are contiguous (128 or 256 bytes), nothing
+ * is reordered, and the spectrum X stays in registers while the loop over filters runs. The bank has H in the threads' order,
+ * scaled by 1/N; it comes through L1 in 16-byte loads.
  *
  * Shared memory serves the exchanges of the transform only: P regions without bank conflicts (gpu/device/fft.cuh), 8704 bytes each
  * with float and E = 32. Several blocks share an SM, and one computes while another waits for its samples or an exchange. For the
@@ -126,7 +126,7 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     const Stored *second = x + a.input_second;
     opaque(x);
     int lead = a.lead, have[2] = {p.have[0], p.have[1]};
-    opaque(second);         /* without opaque(), the compiler computes the addresses of all types before the branch on the type, */
+    opaque(second);         /* else the compiler computes the addresses of all types before the branch on the type, */
     if (CHECKED) {          /* and the limits of a segment even where nothing is checked */
         opaque(lead);
         opaque(have[0]);

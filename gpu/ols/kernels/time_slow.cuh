@@ -4,8 +4,9 @@
  * or of two real ones: a row of n real channels and one of n / 2 complex channels are the same bytes. Each transform has a team of
  * threads and an exchange region. Rows are turned into columns in these regions:
  *
- *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and writes
- *           one complex value to place i of each team's region: neighbours write neighbours. Each team then reads its own region.
+ *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and
+ *           writes one complex value to place i of each team's region: neighbours write neighbours. Each team then reads its own
+ *           region.
  *   store   each team writes its outputs to its region at t + T m. Then the block copies rows of 8 W bytes (whole sectors of
  *           memory) in 16-byte stores, W / 2 lanes per row.
  *
@@ -172,7 +173,7 @@ template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], 
     __syncthreads();
 }
 
-/* As Epilogue of time_fast.cuh. `begin` is called when all spectra of a hop are complete. */
+/* An Epilogue (time_fast.cuh) for time slow. `begin` is called when all spectra of a hop are complete. */
 struct ChannelEpilogue : Epilogue {
     template <class F>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,

@@ -1,13 +1,13 @@
-/* access.cuh - samples of an item to registers, and outputs from there, where both lie one after the other on the
- * axis: all of a thread's loads are under way before the first is looked at. */
+/* access.cuh - loads an item's samples to registers and stores outputs from there, if both are contiguous on the axis. All loads of
+ * a thread are in flight before it looks at the first. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/segments.cuh"
 
-/* An item's place. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
+/* Place of an item. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
 struct ItemPlace {
-    int64_t input[2], output[2];        /* of position 0 and of output 0 */
+    int64_t input[2], output[2];        /* elements of position 0 and of output 0 */
     int have[2], want[2];
     int discard;
 };
@@ -28,7 +28,7 @@ LW_DEVICE ItemPlace item_place(const lw_long_geometry &g, int64_t item)
     return i;
 }
 
-/* v[m] = sample begin + step(m), or zero. WIDE: complex, else one or two real signals. Returns whether one was not
+/* v[m] = sample begin + step(m), or zero. WIDE: complex samples; else one or two real signals. Returns whether a sample was not
  * finite. */
 template <class Stored, bool WIDE, class C, int E, class Step>
 LW_DEVICE bool load_item(C (&v)[E], const void *input, const ItemPlace &p, int begin, Step step)
@@ -64,7 +64,7 @@ LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input
     });
 }
 
-/* v[m] is the item's value at position begin + step(m), with re and im swapped. WIDE: complex outputs. */
+/* Store v[m], the item's value at position begin + step(m) with re and im swapped. WIDE: complex outputs. */
 template <bool WIDE, class C, int E, class Real, class Step>
 LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int begin, Step step)
 {

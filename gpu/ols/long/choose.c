@@ -1,10 +1,10 @@
-/* choose.c - the choice of segment length and method for long filters: the cheapest by a small model. */
+/* choose.c - choice of segment length and method for long filters: the cheapest by a small model. */
 #include "base/integers.h"
 #include "gpu/ols/long/method.h"
 
 #include <inttypes.h>
 
-/* In the order of preference; the last one has every length. */
+/* Methods in the order of preference; the last one has every length. */
 static const struct lw_long_method *const methods[] = {&lw_long_cluster, &lw_long_split, &lw_long_cufft};
 
 static const struct lw_long_method *method_for(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
@@ -21,8 +21,7 @@ static int reach_of(const struct lw_cuda_ols_spec *spec)
     return lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
 }
 
-/* Whether segments are cut and stored by kernels of their own: samples that are not one after the other, or something
- * that is made of the series. */
+/* Return whether separate kernels cut and store the segments: samples are not contiguous on the axis, or there is --post. */
 static bool needs_gather(const struct lw_cuda_ols_spec *spec)
 {
     return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
@@ -34,7 +33,7 @@ static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
     return !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
 }
 
-/* Segments, or pairs of them, that a whole data set takes. */
+/* Return the segments, or pairs of them, of a whole data set. */
 static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
 {
     const enum lw_pairing pairing = pairing_of(spec);
@@ -42,7 +41,7 @@ static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_output
            lw_divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
 }
 
-/* Of the input, with all filters. */
+/* Return the seconds per input sample for all filters. */
 static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                                  int64_t segment)
 {
@@ -53,16 +52,16 @@ static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const stru
     const double of_segment = each * (spec->n_filters + 1) * (double)segment / (double)hop;
     if (n_outputs <= 0)
         return of_segment;
-    /* What whole items hold, as a multiple of the outputs: much where a signal is short. */
+    /* outputs that whole items hold, a multiple of the existing ones if the signal is short */
     const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
     return of_segment * (held / ((double)n_outputs * (double)spec->n_channels));
 }
 
-/* The cheapest length of our own kernels, or cuFFT's. */
+/* Return the cheapest length of our own kernels, or that of cuFFT. */
 static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
 {
-    /* cuFFT has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths where that is
-     * little memory, then fewer; no more than what holds the whole result and the overlap. */
+    /* cuFFT has every length. Longer segments waste less on the overlap but cost more memory: eight filter lengths while that is
+     * little memory, then fewer, and never more than the whole result and the overlap. */
     const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
     const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
     const int64_t wanted = lw_min64(lw_min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
@@ -86,7 +85,7 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
                        struct lw_long_ols_plan *out, struct lw_error *err)
 {
     const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, arch, n_outputs);
-    const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
+    const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not guarantee a transform of one point */
     const int reach = reach_of(spec);
     const int64_t n_taps = spec->n_taps + reach;
     if (segment < n_taps || segment > LW_LONG_MOST_SEGMENT)
@@ -101,8 +100,8 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)lw_min64(spec->n_filters, out->method->most_group);
-    /* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole
-     * data set all batches alike, since cuFFT fills up the last one. */
+    /* A batch is large enough to fill the device, and small enough that segments and products stay in a large L2 between the steps.
+     * The batches of a data set are equally large, since cuFFT fills up the last one. */
     const int64_t batch_samples = (int64_t)1 << 21, most = 64, batch = lw_max64(lw_min64(batch_samples / segment, most), 1);
     const int64_t items = n_outputs > 0 ? count_items(spec, n_outputs, hop) : batch;
     out->batch = (int)lw_divide_up(items, lw_divide_up(items, batch));
@@ -111,8 +110,8 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
-/* Part of the kernel's cost that a long segment's must stay below, as the two models are not exact. At 4097 taps either may be
- * the faster. In long series the segments of two blocks are, up to some 10000 taps, where the models say otherwise. */
+/* Return the part of the kernel's cost that the long path must stay below. The models are not exact: at 4097 taps either may be
+ * faster. In long series the kernel on two blocks is faster up to some 10000 taps, against the models. */
 static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {
     const struct lw_cuda_ols_spec *const spec = &kernel->spec;
@@ -125,8 +124,8 @@ static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    /* With a short series few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the
-     * longest segments keep half of them; where two blocks hold these, two thirds. */
+    /* In a short series few of the clusters that a device holds have work, and each does all filters. The short series is left to
+     * the kernels if their longest segment keeps half of its outputs, or a third if two blocks hold it. */
     const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
     const bool is_short = n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 && !is_short &&

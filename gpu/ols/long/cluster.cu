@@ -1,18 +1,19 @@
-/* cluster.cu - long segments spread over the shared memory of a cluster of blocks: segment, transform, then per filter multiply,
- * transform back, store, without anything but samples, filters and outputs in global memory.
+/* cluster.cu - long segments spread over the shared memory of a cluster of blocks: load, transform, then for each filter multiply,
+ * transform back, store. Only samples, filters and outputs are in global memory.
  *
  *     N = WIDTH L points, n = n0 + L n1, k = r + WIDTH k'; a block transforms L points
- *     forward    block b has the samples of its n0 (L / WIDTH of them, all n1): radix WIDTH over n1, twiddles,
- *                exchange: block r has all n0 of the bins r (mod WIDTH), and transforms over n0
- *     backward   its mirror image, with re and im swapped as in gpu/device/fft.cuh
+ *     forward    block b has the samples of its n0 (L / WIDTH of them, all n1): radix WIDTH over n1, twiddles, exchange: block r
+ *                has all n0 of the bins r (mod WIDTH), and transforms over n0
+ *     backward   the mirror image, with re and im swapped as in gpu/device/fft.cuh
  *
- * Thread t of a block holds the n0 = t + T m, m < E, of which block m / Q owns Q = E / WIDTH: in an exchange, thread t
- * of block a sends its values m = b Q + q to thread t of block b, which keeps them as m = a Q + q. They travel as 16-byte
- * stores to the other block's inbox, where a barrier counts the bytes, one barrier a warp: a warp waits for the warps
- * of its number alone. Before the next exchange all blocks must have read their inboxes: that is the cluster's barrier, at
- * which hardly anyone waits, as a transform lies between its halves.
+ * Thread t of a block holds the n0 = t + T m, m < E; block m / Q owns value m, Q = E / WIDTH. So samples and outputs are coalesced.
+ * In an exchange, thread t of block a sends its values m = b Q + q to thread t of block b, which keeps them as m = a Q + q. They
+ * travel as 16-byte stores to the other block's inbox, contiguous over the warp. One barrier per warp counts the arriving bytes, so
+ * that a warp waits only for the warps of its number. Before the next exchange all blocks must have read their inboxes. That is the
+ * cluster's barrier: a transform lies between its two halves, so that hardly anyone waits.
  *
- * Shared memory: Transform's, the inbox (L values), the warps' barriers. */
+ * Shared memory: the transform's regions, the inbox (L values), the warps' barriers: 66 KB for 4096 floats (three blocks an SM,
+ * which hide each other's exchanges), else 132 KB (one block). */
 #include "gpu/device/launch.cuh"
 #include "gpu/device/ptx.cuh"
 #include "gpu/host/error.h"
@@ -22,31 +23,31 @@
 
 #include <cinttypes>
 
-/* Samples and outputs must lie one after the other on the axis; where they do not, or something is made of the series, kernels of
- * gpu/ols/long/steps.h cut `segments` first and store from `products`. */
+/* Arguments. Samples and outputs must be contiguous on the axis. If they are not, or with --post, kernels of steps.h first cut
+ * `segments` and finally store from `products`. */
 struct ClusterArgs {
     lw_long_geometry geometry;
-    const void *table, *bank;           /* the bank: spectra of the filters, [n_filters][N] */
-    const void *input;                  /* stored samples; NULL: `segments` */
-    const void *segments;               /* [n][N], which lw_long_load has cut */
-    void *output;                       /* planes of the filters; NULL: `products` */
+    const void *table, *bank;           /* twiddle powers; spectra of the filters, [n_filters][N] */
+    const void *input;                  /* stored samples; NULL: take `segments` */
+    const void *segments;               /* [n][N], cut by lw_long_load */
+    void *output;                       /* planes of the filters; NULL: store to `products` */
     void *products;                     /* [n_filters][n][N], for lw_long_store or lw_long_post */
     int64_t plane;                      /* reals from filter to filter */
-    int64_t first;                      /* item */
+    int64_t first;                      /* number of the first item */
     unsigned *not_finite;
-    int n, n_filters;                   /* items; n n_filters fits an int */
+    int n, n_filters;                   /* n items; n n_filters fits an int */
 };
 
-/* Blocks of transform F that share a segment; an SM holds RESIDENT of them. */
+/* WIDTH blocks of transform F share a segment; an SM holds RESIDENT blocks. */
 template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {
     using F = F_;
     using C = typename F::C;
     static constexpr int WIDTH = WIDTH_, RESIDENT = RESIDENT_, L = F::N, N = WIDTH * L, Q = F::E / WIDTH;
-    static constexpr int EACH = 16 / (int)sizeof(C);            /* values of a store */
+    static constexpr int EACH = 16 / (int)sizeof(C);            /* values of a 16-byte store */
     static constexpr int INBOX = F::SHARED_BYTES, BARRIERS = INBOX + L * (int)sizeof(C);
     static constexpr int SHARED_BYTES = BARRIERS + 8 * (F::T / 32);
     static constexpr int LEVELS = log2_of(WIDTH);
-    static constexpr int LOCAL_TABLE = powers_of(F::E, F::P);  /* values, before those of the radix-WIDTH stage */
+    static constexpr int LOCAL_TABLE = powers_of(F::E, F::P);  /* values before those of the radix-WIDTH stage */
     static constexpr int TABLE = LOCAL_TABLE + LEVELS * L;
     static_assert(Q >= EACH && Q % EACH == 0, "whole stores");
 };
@@ -84,7 +85,7 @@ template <class S> struct Exchange {
     LW_DEVICE static void unpack(float4 p, float2 *v) { v[0] = {p.x, p.y}; v[1] = {p.z, p.w}; }
     LW_DEVICE static void unpack(double2 p, double2 *v) { v[0] = p; }
 
-    /* v[b Q + q] to block b, where it is v[rank Q + q] */
+    /* Send v[b Q + q] to block b, where it becomes v[rank Q + q]. */
     LW_DEVICE void send_all(const C (&v)[S::F::E])
     {
         constexpr int EACH_BLOCK = S::Q / S::EACH;
@@ -121,7 +122,7 @@ template <class S> struct Exchange {
     }
 };
 
-/* w, w^2, w^4 .. of the n0 = t + T q of this block */
+/* w, w^2, w^4 .. of this block's n0 = t + T q. */
 template <class S> struct WidePowers {
     Powers<typename S::C, S::WIDTH> of[S::Q];
 
@@ -133,7 +134,7 @@ template <class S> struct WidePowers {
     }
 };
 
-/* radix-WIDTH over v[q + Q j], then the twiddles w^r */
+/* Radix WIDTH over v[q + Q j], then the twiddles w^r. */
 template <class S> LW_DEVICE void split_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
 {
     using C = typename S::C;
@@ -154,7 +155,7 @@ template <class S> LW_DEVICE void split_wide(typename S::C (&v)[S::F::E], const 
     }
 }
 
-/* radix-WIDTH over v[q + Q j] with weights w^j */
+/* Radix WIDTH over v[q + Q j] with weights w^j. */
 template <class S> LW_DEVICE void join_wide(typename S::C (&v)[S::F::E], const WidePowers<S> &w)
 {
     using C = typename S::C;
@@ -171,7 +172,7 @@ template <class S> LW_DEVICE void join_wide(typename S::C (&v)[S::F::E], const W
     }
 }
 
-/* Where samples and outputs are: the block's, or one item after the other in work space. */
+/* Return the place of an item's samples and outputs: in the block, or item after item in the work space. */
 LW_DEVICE ItemPlace where(const ClusterArgs &a, int item)
 {
     const int n = (int)a.geometry.segment;
@@ -188,7 +189,7 @@ LW_DEVICE ItemPlace where(const ClusterArgs &a, int item)
     return p;
 }
 
-/* Value m of a thread stands this far from its n0. */
+/* Distance of a thread's value m from its n0. */
 template <class S> struct Spread {
     LW_DEVICE constexpr int operator()(int m) const { return S::F::T * (m % S::Q) + S::L * (m / S::Q); }
 };
@@ -214,8 +215,8 @@ LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs
 
 #endif
 
-/* Each cluster takes an even share of the (item, filter) pairs, so that all end together; an item that two of them
- * share is transformed twice. */
+/* Process an even share of the (item, filter) pairs per cluster, so that all end together. An item that two clusters share is
+ * transformed twice. */
 template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
@@ -255,7 +256,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
             multiply<F>(v, kept, (const C *)a.bank + (int64_t)f * S::N + rank * S::L, t);
             fft.backward(v, shared, t);
             exchange.send_all(v);
-            w.load(wide);           /* while what was sent is under way, and registers are free */
+            w.load(wide);           /* during the transfer, while registers are free */
             exchange.receive(v);
             join_wide<S>(v, w);
             store_spread<S>(v, a, p, f, n0);
@@ -266,7 +267,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
 #endif
 }
 
-/* The powers of exp(-2 pi i n0 / N), [level][n0]; one thread each. */
+/* table = powers of exp(-2 pi i n0 / N), [level][n0]; one thread each. */
 template <class C> static __global__ void cluster_powers(C *table, int local, int levels, int64_t n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -274,7 +275,7 @@ template <class C> static __global__ void cluster_powers(C *table, int local, in
         table[i] = exact_root<C>((int64_t)(i % local) << i / local, n);
 }
 
-/* One filter's spectrum in the order that the kernel reads, divided by N. */
+/* One filter's spectrum in the order that the kernel reads, divided by N; one thread per bin. */
 template <class S> static __global__ void cluster_order(const double2 *padded, typename S::C *spectrum)
 {
     using Real = typename S::F::Real;
@@ -289,8 +290,8 @@ using F4096 = Transform<float, 32, 4, Team<128, 1>>;
 using F8192 = Transform<float, 32, 8, Team<256, 1>>;
 using D4096 = Transform<double, 16, 16, Team<256, 1>>;
 
-/* Blocks of 4096 points leave room for others on their multiprocessor, which work while these wait for an exchange:
- * faster a point than twice as long ones, of which half as many share a segment. */
+/* Blocks of 4096 points leave room for others on their multiprocessor, which work while these wait for an exchange. That is faster
+ * per point than half as many blocks of twice the length. */
 template <class With> static cudaError_t with_cluster(enum lw_precision precision, int64_t segment, With with)
 {
     const bool single = precision == LW_SINGLE;
@@ -304,7 +305,7 @@ template <class With> static cudaError_t with_cluster(enum lw_precision precisio
 
 static bool exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
 {
-    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has so much more than a block */
+    const int reserved = 1024;      /* the driver's bytes per block; a multiprocessor has that much more than a block may use */
     return arch->major >= 9 && with_cluster(precision, segment, [=](auto cluster) {
         using S = decltype(cluster);
         const bool fits = S::RESIDENT * (S::SHARED_BYTES + reserved) <= arch->shared_bytes + reserved;
@@ -335,7 +336,8 @@ template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
     return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
-/* More than eight blocks are not to be had on every device. resident: clusters that the device runs at a time. */
+/* Allow the shared memory and, beyond eight blocks, a cluster size that not every device has. resident: clusters that the device
+ * runs at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attributes[3];
@@ -387,7 +389,7 @@ static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct
     return lw_long_cut(ols, b, b->n, err);
 }
 
-/* What both ways to run have; where samples come from and outputs go is the caller's. */
+/* Return the arguments common to `filter` and `run`; the caller sets where samples come from and outputs go. */
 static ClusterArgs args_of(const struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters)
 {
     ClusterArgs a = {};

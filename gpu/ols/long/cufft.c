@@ -31,7 +31,7 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     return lw_long_scale(plan->spec.precision, padded, plan->segment, spectrum, stream);
 }
 
-/* In place, on the stream that was set. */
+/* Transform in place, on the stream that was set before. */
 static int transform(struct lw_long_ols *ols, void *data, int direction, struct lw_error *err)
 {
     const cufftResult status = ols->plan.spec.precision == LW_SINGLE
@@ -49,7 +49,7 @@ static int gather(struct lw_long_ols *ols, const struct lw_long_batch *b, struct
     return transform(ols, ols->segments, CUFFT_FORWARD, err);
 }
 
-/* The group is one filter, as cuFFT's batch is the segments of one. */
+/* The group is one filter, because cuFFT's batch is the segments of one filter. */
 static int filter(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err)
 {
     (void)n_filters;
@@ -63,7 +63,7 @@ const struct lw_long_method lw_long_cufft = {
     .name = "cuFFT",
     .text = "through cuFFT",
     .most_group = 1,
-    .gather_seconds = 0,           /* point_seconds counts it in */
+    .gather_seconds = 0,           /* included in point_seconds */
     .point_seconds = point_seconds,
     .memory_bytes = memory_bytes,
     .prepare = prepare,

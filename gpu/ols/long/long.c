@@ -8,7 +8,7 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Whether one kernel takes samples to outputs; else blocks share work space. */
+/* Return whether one kernel does all steps from samples to outputs. Else blocks share a work space. */
 static bool is_one_kernel(const struct lw_long_ols_plan *plan)
 {
     return plan->method->run && !plan->needs_gather;
@@ -45,7 +45,7 @@ char *lw_long_spectrum(const struct lw_long_ols *ols, int64_t filter)
     return ols->spectra + lw_long_complex_bytes(ols->plan.spec.precision, filter * ols->plan.segment);
 }
 
-/* One filter at a time in double: its spectrum, and cuFFT's work area. */
+/* Memory for one filter in double: its spectrum, and cuFFT's work area. */
 struct setup {
     void *padded, *work_area;
 };
@@ -79,7 +79,7 @@ static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const doub
     return lw_cuda_check(ols->plan.method->order(&ols->plan, padded, spectrum, stream), "scaling a filter", err);
 }
 
-/* Waits for `stream`. */
+/* Transform all filters. Waits for the work on `stream`. */
 static int make_bank(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream, struct lw_error *err)
 {
     struct setup setup;
@@ -177,7 +177,7 @@ static int run_batch(struct lw_long_ols *ols, const struct lw_long_batch *b, str
     const struct lw_long_ols_plan *const plan = &ols->plan;
     if (is_one_kernel(plan))
         return plan->method->run(ols, b, err);
-    const int64_t bytes = lw_long_complex_bytes(plan->spec.precision, b->n * plan->segment);     /* of a filter's products */
+    const int64_t bytes = lw_long_complex_bytes(plan->spec.precision, b->n * plan->segment);     /* one filter's products */
     int rc = plan->method->gather(ols, b, err);
     for (int first = 0; first < plan->spec.n_filters && !rc; first += plan->group) {
         const int n_filters = (int)lw_min64(plan->spec.n_filters - first, plan->group);
@@ -192,7 +192,7 @@ int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
     const bool shares_work_space = !is_one_kernel(&ols->plan);
-    const int64_t most = 1 << 24;           /* (item, filter) pairs of a launch */
+    const int64_t most = 1 << 24;           /* most (item, filter) pairs of a launch */
     const int64_t at_once = shares_work_space ? ols->plan.batch : most / ols->plan.spec.n_filters + 1;
     int rc = LW_OK;
     if (shares_work_space)

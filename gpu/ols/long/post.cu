@@ -1,7 +1,8 @@
-/* post.cu - the last step of the long path where something is made of the series.
+/* post.cu - last step of the long path with --post: outputs from the series in the products.
  *
- * Thread to output: x runs along what is contiguous in the output, a segment's outputs or, time slow, the channels; the
- * samples of the series that neighbouring threads share come through L1. */
+ * One thread makes outputs; x runs along what is contiguous in the output: a segment's outputs or, time slow, the channels. So
+ * stores are coalesced. Samples of the series that neighbouring threads share come through L1. No shared memory; other warps hide
+ * the loads. */
 #include "gpu/ols/long/steps.h"
 
 #include "base/integers.h"
@@ -10,7 +11,8 @@
 
 static constexpr int wide = 32, high = 8;
 
-/* A series of an item: -1, or its channel of the block; and the sample of the block at which its hop begins. */
+/* Return the channel of the block that an item's part (re or im) holds, or -1. start_of returns the sample of the block at which
+ * the part's hop begins. */
 __device__ static int64_t channel_of(const lw_long_geometry &g, int64_t group, int part)
 {
     if (g.pairing != LW_PAIRED_CHANNELS)
@@ -29,7 +31,7 @@ __device__ static int64_t output_of(const lw_long_geometry &g, const lw_post_arg
     return g.layout == LW_TIME_SLOW ? output * g.n_channels + channel : channel * row + output;
 }
 
-/* The sample or output of one part (re or im) of a segment whose sample i of the hop is *at. */
+/* Return the value of one part (re or im): *at, the hop's sample i, or the output of that phase next to it. */
 template <typename Real>
 __device__ static Real part_of(const lw_post_args &post, const Real *at, int64_t axis, int phase)
 {

@@ -1,15 +1,15 @@
-/* segments.cuh - where the long path's segments lie in a block's input and output; see gpu/ols/long/steps.h for the items. */
+/* segments.cuh - places of the long path's segments in a block's input and output; steps.h defines the items. */
 #pragma once
 
 #include "gpu/device/stored.cuh"
 #include "gpu/ols/long/steps.h"
 
-/* One item: its real part, and the imaginary part where that is another real signal. */
+/* Place of one item: its real part, and its imaginary part if that is another real signal. */
 struct placement {
     bool has[2];
-    int64_t input[2], output[2];        /* element of sample 0, of output 0 */
-    int64_t samples[2], outputs[2];     /* how many of them the block has from there on */
-    int64_t step, output_step;          /* elements from one sample to the next, and from one output to the next */
+    int64_t input[2], output[2];        /* elements of sample 0 and of output 0 */
+    int64_t samples[2], outputs[2];     /* samples and outputs that the block has from there on */
+    int64_t step, output_step;          /* elements from sample to sample, and from output to output */
 };
 
 __device__ inline void place_part(const lw_long_geometry &g, int part, int64_t channel, int64_t start, placement &p)
@@ -44,7 +44,7 @@ __device__ inline placement place(const lw_long_geometry &g, int64_t item)
     return p;
 }
 
-/* Sample `position` of an item; zero beyond the block. */
+/* Return sample `position` of an item; zero beyond the block. */
 template <typename Real, typename Stored>
 __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement &p, const Stored *input,
                                       int64_t position, bool &not_finite)
@@ -61,7 +61,7 @@ __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement
     return value;
 }
 
-/* Output o of an item, if it is one of the block's. */
+/* Store output o of an item, if it is one of the block's. */
 template <typename Real>
 __device__ inline void put(const lw_long_geometry &g, const placement &p, Complex<Real> value, int64_t o, Real *plane)
 {

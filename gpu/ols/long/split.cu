@@ -1,21 +1,21 @@
-/* split.cu - long segments by kernels of our own: a transform of N = rows x columns points in two steps, the second of which
- * multiplies by the filters and starts the way back, so that data moves three times instead of six.
+/* split.cu - long segments by kernels of our own. A transform of N = rows x columns points takes two steps. The second also
+ * multiplies by the filters and starts the way back, so that data crosses global memory three times instead of six.
  *
  *     n = columns n1 + n2, k = k1 + rows k2
  *     gather   samples -> transforms of the columns (over n1) -> twiddles -> spectra[k1][n2]
  *     filter   transforms of the rows (over n2) -> times H[f] -> rows back -> twiddles -> products[f][k1][n2]
  *     scatter  columns back (over k1) -> valid outputs
  *
- * Buffers hold items (see gpu/ols/long/steps.h) one after the other: [item][rows][columns] complex, products [f][item]...
+ * Buffers hold items (steps.h) one after the other: [item][rows][columns] complex, products [f][item]...
  *
- * Columns: a block takes WIDTH adjacent columns of one item, a team of threads each. The tile goes through shared memory, so
- * that global memory is accessed WIDTH values at a time; its pitch of WIDTH + 1 values makes the column accesses free of bank
- * conflicts. The same memory serves the teams' exchanges, between barriers.
+ * Columns: a block takes WIDTH adjacent columns of one item, with a team of threads for each. The tile goes through shared memory,
+ * so that global memory is accessed WIDTH contiguous values at a time. Its pitch of WIDTH + 1 values makes the column accesses free
+ * of bank conflicts. The same BLOCK_BYTES serve the teams' exchanges, between barriers. Two blocks an SM hide each other's loads.
  *
- * Rows: a team of threads takes one row, as in gpu/ols/kernels/time_fast.cuh: the row's spectrum stays in registers while the
- * filters go by.
+ * Rows: a team of threads, one block, takes one row as in time_fast.cuh: coalesced, and the row's spectrum stays in registers while
+ * the loop over filters runs. Twelve warps an SM (double: eight) hide the loads.
  *
- * Numbers on the way back have re and im swapped from the product to the last step, see gpu/device/fft.cuh. */
+ * On the way back re and im are swapped from the product to the last step, see gpu/device/fft.cuh. */
 #include "gpu/host/error.h"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/long/access.cuh"
@@ -31,7 +31,7 @@ template <class Real, int E, int P, int WIDTH_> struct Columns : Transform<Real,
 
 template <class Real, int E, int P> struct Rows : Transform<Real, E, P, Team<E * P, 1>> {};
 
-/* One split: rows of the matrix = length of the column transforms, and the reverse. */
+/* One split: ROWS is the length of the column transforms, COLUMNS that of the row transforms. */
 template <class ColumnT_, class RowT_> struct Split {
     using ColumnT = ColumnT_;
     using RowT = RowT_;
@@ -49,7 +49,8 @@ using Double18 = Split<Columns<double, 16, 1, 8>, Rows<double, 16, 4>>;
 using Double20 = Split<Columns<double, 16, 2, 8>, Rows<double, 16, 8>>;
 using Double22 = Split<Columns<double, 16, 4, 4>, Rows<double, 16, 16>>;
 
-/* v[m] *= w u^m for m in [first, first + 2^LEVELS): the powers of u by bits, each used by two halves, few alive at a time. */
+/* v[m] *= w u^m for m in [first, first + 2^LEVELS). Powers of u come by bits, each for two halves, so that few are alive at a
+ * time. */
 template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first, C w, const C *power)
 {
     if constexpr (LEVELS == 0) {
@@ -60,7 +61,7 @@ template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first,
     }
 }
 
-/* exp(pi i x) */
+/* Return exp(pi i x). */
 LW_DEVICE float2 half_turns(float x)
 {
     float2 w;
@@ -75,7 +76,7 @@ LW_DEVICE double2 half_turns(double x)
     return w;
 }
 
-/* exp(-2 pi i k / N), 0 <= k < N <= 2^24: the quotient is exact. */
+/* Return exp(-2 pi i k / N), 0 <= k < N <= 2^24: the quotient is exact. */
 template <int64_t N, class Real> LW_DEVICE Complex<Real> twiddle(int64_t k)
 {
     return half_turns(Real(k & (N - 1)) * (Real(-2) / N));
@@ -98,8 +99,8 @@ template <class F> LW_DEVICE typename F::C *exchange_of(typename F::C *tile)
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof *tile));
 }
 
-/* Between global memory and tile thread i moves column i % WIDTH of rows i / WIDTH + T m, all of them under way at a
- * time. */
+/* Between global memory and the tile, thread i moves column i % WIDTH of rows i / WIDTH + T m. All its loads are in flight
+ * together. */
 template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
 template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }
 template <class F> LW_DEVICE typename F::C *tile_at(typename F::C *tile)
@@ -121,7 +122,7 @@ template <class F> LW_DEVICE void from_tile(typename F::C (&v)[F::E], typename F
         v[m] = tile_at<F>(tile)[F::T * m * F::PITCH_OF_TILE];
 }
 
-/* Positions in an item from one of a thread's rows to the next. */
+/* Elements of an item from one of a thread's rows to the next. */
 template <class S> struct RowStep {
     LW_DEVICE constexpr int operator()(int m) const { return S::ColumnT::T * S::COLUMNS * m; }
 };
@@ -140,7 +141,7 @@ template <class S, bool SWAPPED> LW_DEVICE void store_tile(const typename S::C (
         to[RowStep<S>{}(m)] = SWAPPED ? typename S::C{v[m].y, v[m].x} : v[m];
 }
 
-/* The block's columns of an item, natural order in, natural order out, times the twiddles. */
+/* Transform the block's columns of an item, natural order in and out, and multiply by the twiddles. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
 split_gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra,
@@ -178,7 +179,7 @@ split_gather(lw_long_geometry g, const typename S::C *table, const void *input, 
     store_tile<S, false>(v, item);
 }
 
-/* One row of one item, with all filters. */
+/* Transform one row of one item and filter it with all filters. */
 template <class S, int BLOCKS>
 __global__ void __launch_bounds__(S::RowT::T, BLOCKS)
 split_filter(const typename S::C *table, const typename S::C *bank, const typename S::C *spectra, int n_filters,
@@ -212,7 +213,7 @@ split_filter(const typename S::C *table, const typename S::C *bank, const typena
     }
 }
 
-/* The block's columns of one filter's product, back to outputs. */
+/* Transform the block's columns of one filter's product back, to outputs. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
 split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
@@ -253,7 +254,7 @@ split_scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typ
         store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
-/* Value i of a row's spectrum, in the order multiply() of gpu/ols/kernels/time_fast.cuh reads. */
+/* spectrum[row][i] in the order that multiply() of time_fast.cuh reads; one thread per value. */
 template <class S> __global__ void split_order(const double2 *padded, typename S::C *spectrum)
 {
     using F = typename S::RowT;
@@ -299,7 +300,7 @@ static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
     return bytes;
 }
 
-/* Blocks an SM must hold: as in the overlap-save kernels of these lengths, twelve warps, and eight in double precision. */
+/* Return the blocks an SM must hold: twelve warps as in the overlap-save kernels of these lengths, eight in double precision. */
 template <class S> static constexpr int row_blocks()
 {
     return (sizeof(typename S::Real) == sizeof(float) ? 12 : 8) * 32 / S::RowT::T;
@@ -337,8 +338,8 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     });
 }
 
-/* Whether samples are transposed on their way into and out of segments, which kernels of gpu/ols/long/steps.h do; the transforms
- * are in place then. */
+/* Return whether samples are transposed on their way into and out of segments. Then kernels of steps.h do that, and the transforms
+ * are in place. */
 static bool is_transposed(const struct lw_long_geometry *geometry)
 {
     return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;

@@ -1,6 +1,9 @@
-/* Thread to element: x runs along a segment, so that reads and writes of time-fast data are coalesced. Time-slow data
- * with several channels goes through a 32 x 32 tile of shared memory (one column of padding, so that neither direction
- * has bank conflicts): x runs along adjacent groups at the data, along the segment at the work buffer. */
+/* steps.cu - kernels around cuFFT: cut, multiply, store; pad and scale filters.
+ *
+ * A thread handles line_rows elements, block_threads apart. x runs along a segment, so that time-fast reads and writes are
+ * coalesced. Time-slow data of several channels goes through a 32 x 32 tile of shared memory, 8 or 16 KB: x runs along adjacent
+ * groups at the data, and along the segment at the work buffer. One column of padding avoids bank conflicts both ways. Other blocks
+ * hide the loads. */
 #include "gpu/ols/long/steps.h"
 
 #include "gpu/ols/long/segments.cuh"

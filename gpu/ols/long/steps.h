@@ -1,8 +1,8 @@
 /* steps.h - the steps of overlap-save around cuFFT: cut segments, multiply by a spectrum, keep the valid part.
  *
- * A work buffer holds `batch` segments of N complex numbers of the computing precision. Item q of the block is segment
- * q / n_groups of group q % n_groups; a group is what shares one transform: a channel, two adjacent real channels, or (for
- * one real channel) all of it, two adjacent hops at a time. All calls are asynchronous on the stream. */
+ * A work buffer holds `batch` segments of N complex numbers of the computing precision. Item q of the block is segment q / n_groups
+ * of group q % n_groups. A group shares one transform: a channel, two adjacent real channels, or (one real channel) two adjacent
+ * hops. All calls are asynchronous on the stream. */
 #pragma once
 
 #include "base/linkage.h"
@@ -17,22 +17,22 @@ LW_C_BEGIN
 
 enum lw_pairing { LW_UNPAIRED, LW_PAIRED_CHANNELS, LW_PAIRED_HOPS };
 
-/* One block and how it is cut. */
+/* One block and how it is cut into items. */
 struct lw_long_geometry {
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_scalar input;
     bool input_complex, output_complex;
     enum lw_pairing pairing;
-    int64_t segment, hop;       /* N and N - M + 1, less the reach of what is made of the series */
-    int64_t reach;              /* that reach */
-    int64_t count, n_channels;  /* of the block */
-    int64_t input_pitch;        /* samples of the input from channel to channel; [axis][channel]: channels of an axis sample */
+    int64_t segment, hop;       /* N; N - M + 1 - reach */
+    int64_t reach;              /* samples of the series that --post needs beyond a hop */
+    int64_t count, n_channels;  /* outputs and channels of the block */
+    int64_t input_pitch;        /* input samples from channel to channel; [axis][channel]: channels of an axis sample */
     int64_t n_groups, n_items;
 };
 
-/** Items first .. first + n - 1 of the block into the work buffer; items from n_items on are zero.
- * @param not_finite  set to 1 where a sample that is not finite was met and counted as zero */
+/** Load items first .. first + n - 1 of the block to the work buffer; items from n_items on are zero.
+ * @param not_finite  set to 1 if a sample was not finite and counted as zero */
 cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n,
                          void *segments, unsigned *not_finite, cudaStream_t stream);
 
@@ -40,16 +40,16 @@ cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *in
 cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
                              int n, void *products, cudaStream_t stream);
 
-/** The valid outputs of items first .. first + n - 1 to one plane of the output, float or double. */
+/** Store the valid outputs of items first .. first + n - 1 to one plane of the output, float or double. */
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream);
 
-/** The same where something is made of the series, as `post` says. An item's series is products[N - hop - reach .. N): `before`
- * samples, the hop, and those after it. */
+/** Store what `post` makes of the series. An item's series is products[N - hop - reach .. N): `before` samples, the hop, and the
+ * samples after it. */
 cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
                          int64_t first, int n, void *plane, cudaStream_t stream);
 
-/** One filter's taps (float64, complex as pairs) followed by zeros to N double2. */
+/** Write one filter's taps (float64, complex as pairs) followed by zeros as N double2. */
 cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded, cudaStream_t stream);
 
 /** spectrum[i] = padded[i] / N in the computing precision. */
