@@ -13,7 +13,7 @@ void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *prod
 
 void lw_cpu_table_end(struct lw_cpu_table *table) { table->product->n_rows = atomic_load(&table->n_rows); }
 
-/* As many as there is room for; the others only count. */
+/* Append as many as the table has room for; the others are only counted. */
 void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *table)
 {
     if (found->n == 0)
@@ -25,7 +25,7 @@ void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *tab
     found->n = 0;
 }
 
-/* Part `part` of output i, as it was computed. */
+/* Return one part (0: re, 1: im) of output i, as it was computed. */
 static double part_of(const struct lw_cpu_outputs *outputs, int64_t i, int part)
 {
     const int64_t at = i * outputs->width + part;

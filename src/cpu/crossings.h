@@ -1,8 +1,8 @@
-/* crossings.h - the table of crossings of a block (signal/search.h), to which all threads append.
+/* crossings.h - the table of a block's crossings (signal/search.h), to which all threads append.
  *
  *     lw_cpu_table_begin -> per lane: lw_cpu_crossings_find ... lw_cpu_crossings_flush -> lw_cpu_table_end
  *
- * Called by cpu/ols and cpu/conv2d. */
+ * Used by cpu/ols and cpu/conv2d. */
 #pragma once
 
 #include "cpu/kernels/kernels.h"
@@ -10,34 +10,34 @@
 
 #include <stdatomic.h>
 
-/* Crossings that are appended to a table at a time. */
+/* Crossings that a lane collects before it appends them to the table. */
 #define LW_CPU_CROSSINGS 64
 
 struct lw_cpu_table {
     struct lw_slot_product *product;
-    atomic_int_least64_t n_rows;        /* found so far: there may be room for fewer */
+    atomic_int_least64_t n_rows;        /* crossings found so far; the table may have room for fewer */
 };
 
-/* What a lane has found and not yet appended. */
+/* Crossings that a lane has found and not yet appended. */
 struct lw_cpu_found {
     struct lw_crossing rows[LW_CPU_CROSSINGS];
     int n;
 };
 
-/* Outputs that lie side by side, of the same noise. */
+/* A run of adjacent outputs with one noise. */
 struct lw_cpu_outputs {
     const struct lw_cpu_kernels *kernels;
     const void *y;                      /* working samples of `width` reals, as computed */
     int width;
-    int64_t begin, end;                 /* those that may cross */
-    bool is_row;                        /* of an image: columns follow each other, not indices */
-    struct lw_crossing first;           /* of output 0: its place; re and im do not count */
+    int64_t begin, end;                 /* range of outputs that may cross */
+    bool is_row;                        /* a row of an image: i counts columns, not indices */
+    struct lw_crossing first;           /* place of output 0; re and im are not used */
     double noise, threshold;
     enum lw_sign sign;
 };
 
 void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *product);
-void lw_cpu_table_end(struct lw_cpu_table *table);         /* sets the product's n_rows */
+void lw_cpu_table_end(struct lw_cpu_table *table);         /* Set the product's n_rows. */
 
 void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_found *found, struct lw_cpu_table *table);
 void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *table);

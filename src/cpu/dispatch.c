@@ -16,14 +16,14 @@ DECLARE(avx512);
 DECLARE(avx2);
 DECLARE(generic);
 
-/* Best first. */
+/* Choices, best first. */
 static const struct choice choices[] = {
     CHOICE(avx512, "x86-64 AVX-512"),
     CHOICE(avx2, "x86-64 AVX2"),
     CHOICE(generic, "x86-64 SSE2"),
 };
 
-/* Index of the best one that this processor runs. */
+/* Return the index of the best choice that this processor runs. */
 static int best(void)
 {
     __builtin_cpu_init();
@@ -46,8 +46,8 @@ static int best(void) { return 0; }
 
 enum { N_CHOICES = sizeof choices / sizeof *choices };
 
-/* The instruction set that the user names, so that unlike processors compute the same bits, or else the best; -1: this
- * processor lacks it. */
+/* Return the index of the instruction set that the user names, so that unlike processors can compute the same bits, or else of the
+ * best one; -1 if this processor lacks it. */
 static int wanted(void)
 {
     const char *const key = getenv(LW_ISA_VARIABLE);

@@ -1,5 +1,5 @@
-/* engine.c - the cpu engine: a worker thread computes block after block, with FFTW and OpenMP, while the main thread does files
- * and MPI. */
+/* engine.c - the CPU engine. A worker thread computes block after block, with FFTW and OpenMP, while the main thread reads and
+ * writes files and calls MPI. */
 #include "engine/registry.h"
 
 #include "base/leave.h"
@@ -18,12 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One slot is read, one computed and one written at a time. */
+/* One slot each is read, computed and written at a time. */
 #define DEPTH 3
 
 #define MOST_THREADS 4096
 
-/* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
+/* Operations that go block by block. LW_OP_SFFT is not among them: it has its own solvers. */
 static const struct lw_cpu_op_ops *const operations[] = {
     [LW_OP_OLS] = &lw_cpu_op_ols,
     [LW_OP_CONV2D] = &lw_cpu_op_conv2d,
@@ -31,18 +31,18 @@ static const struct lw_cpu_op_ops *const operations[] = {
 
 struct lw_op {
     const struct lw_cpu_op_ops *ops;
-    void *state;                        /* of the implementation, owned */
-    struct lw_pool *worker;             /* one thread, which has OpenMP threads of its own */
+    void *state;                        /* state of the implementation, owned */
+    struct lw_pool *worker;             /* one thread, which has its own OpenMP threads */
     struct lw_op_plan plan;
     struct lw_slot_bytes bytes;
-    int64_t count, n_channels;          /* of the largest block */
+    int64_t count, n_channels;          /* size of the largest block */
 };
 
 struct slot_cpu {
     struct lw_slot base;
     struct lw_op *op;
     struct lw_batch batch;
-    const struct lw_part *part;         /* while a part is done again; else NULL */
+    const struct lw_part *part;         /* the part that is computed again; else NULL */
 };
 
 /* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
              lw_cpu_instruction_set(), fftwf_version);
 }
 
-/* FFTW chooses its own code by the processor: its version and ours fix the result. */
+/* FFTW chooses its code by the processor, so that its version and our instruction set together determine the result. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
     (void)engine;

@@ -78,15 +78,15 @@ void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot)
 void lw_cpu_lanes_warm_up(const struct lw_cpu_lanes *lanes)
 {
     omp_set_dynamic(0);
-    /* The same kind of loop as above: OpenMP allocates for it when a team first meets one. */
+    /* The loop is of the same kind as the one above, for which OpenMP allocates when a team first meets it. */
 #pragma omp parallel for num_threads(lanes->n) schedule(dynamic, 1)
     for (int i = 0; i < lanes->n; i++)
         ((struct lw_cpu_lane *)lw_cpu_lane_at(lanes, i))->loss.n_nan = 0;
 }
 
-/* ---- every so-many-th of working samples ------------------------------------------------------------------------------ */
+/* ---- every D-th working sample --------------------------------------------------------------------------------------- */
 
-/* The lengths are spelled out, so that no call is made per sample. */
+/* The sizes are spelled out, so that no sample costs a function call. */
 void lw_cpu_pick(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count, size_t bytes)
 {
 #define X(size)                                                                                             \

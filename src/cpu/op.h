@@ -1,9 +1,14 @@
-/* op.h - what an operation of the CPU engine implements. src/cpu/engine.c finds the implementation by lw_op_kind. */
+/* op.h - operations of the CPU engine, as a table of functions; src/cpu/engine.c finds the table by lw_op_kind.
+ *
+ *     engine.c (slots, a worker thread) -> ols/, conv2d/: a block is cut into tasks -> lanes.h: OpenMP threads compute them
+ *                                       -> kernels/: inner loops for each precision and instruction set (dispatch.h chooses)
+ *
+ * sfft/ stands apart: its solvers take all samples at once, without slots and blocks. */
 #pragma once
 
 #include "engine/engine.h"
 
-/* The largest block, and the threads that compute it. */
+/* Size of the largest block, and the threads that compute it. */
 struct lw_cpu_op_size {
     int64_t count, n_channels;
     int n_threads;
@@ -13,17 +18,17 @@ struct lw_cpu_op_ops {
     /** Resolve a spec, as op_plan of engine/engine.h. */
     int (*plan)(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
-    /** Bytes of create, without the slots. */
+    /** Return the bytes that create allocates, without the slots. */
     int64_t (*bytes)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size);
 
-    /** Allocate and fill what the operation keeps, a struct that begins with its struct lw_cpu_lanes; the spec's taps are borrowed
+    /** Allocate and fill the operation's state, a struct that begins with its struct lw_cpu_lanes. The spec's taps are borrowed
      * until it returns. */
     int (*create)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                   void **out, struct lw_error *err);
-    void (*destroy)(void *state);                               /* NULL and a half-built state are legal */
+    void (*destroy)(void *state);                               /* accepts NULL and a half-built state */
 
-    /* These are called by the engine's worker thread, whose own OpenMP threads they use. */
-    void (*run)(void *state, struct lw_slot *slot);             /* slot->block: output from input, and what wait sets */
+    /* The engine's worker thread calls these, and they use its OpenMP threads. */
+    void (*run)(void *state, struct lw_slot *slot);             /* compute the products of slot->block, and what `wait` sets */
     void (*again)(void *state, struct lw_slot *slot, const struct lw_part *part);  /* see engine/engine.h; NULL: no table */
 };
 

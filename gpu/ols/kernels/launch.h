@@ -36,7 +36,7 @@ struct OlsArgs {
     int stride_groups;              /* time slow: groups, likewise; stays beside stride_steps, else short integers take 3% longer */
     int n_rows;                     /* time fast: rows; segment = row x n_steps + step */
     int stride_rows;                /* time fast: rows, likewise */
-    int whole_rows;                 /* time fast: rows whose segments at steps whole_begin .. whole_end - 1 lie wholly in the row, */
+    int whole_rows;                 /* time fast: rows whose segments at steps whole_begin .. whole_end - 1 lie wholly in it, */
     int whole_begin, whole_end;     /* including the bytes that 16-byte copies read beyond the segment's end */
     int sample_bytes;               /* bytes of an input sample */
     int n_blocks, n_passes;         /* thread blocks, or clusters; whole segments that each takes, one a pass: see OlsWalk */

@@ -124,8 +124,8 @@ static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    /* In a short series few of the clusters that a device holds have work, and each does all filters. The short series is left to
-     * the kernels if their longest segment keeps half of its outputs, or a third if two blocks hold it. */
+    /* A short series keeps few of the device's clusters busy, each with all filters. It is left to the kernels if their longest
+     * segment keeps half of its outputs, or a third if two blocks hold it. */
     const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
     const bool is_short = n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 && !is_short &&

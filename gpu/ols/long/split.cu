@@ -99,7 +99,7 @@ template <class F> LW_DEVICE typename F::C *exchange_of(typename F::C *tile)
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof *tile));
 }
 
-/* Between global memory and the tile, thread i moves column i % WIDTH of rows i / WIDTH + T m. All its loads are in flight
+/* Thread i moves column i % WIDTH of rows i / WIDTH + T m between global memory and the tile. All its loads are in flight
  * together. */
 template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
 template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }

@@ -1,5 +1,5 @@
-/* choose.c - which method and tile a convolution of images gets: a cost model with fixed numbers, so that every rank,
- * run and memory budget comes to the same choice. */
+/* choose.c - choice of method and tile for a convolution of images, by a cost model with fixed numbers, so that every rank, run and
+ * memory budget makes the same choice. */
 #include "cpu/conv2d/conv2d.h"
 
 #include "cpu/dispatch.h"
@@ -9,39 +9,40 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Output reals of a row that the methods in the space domain make at a time, and rows of a tile: window and taps fit the
- * second cache for kernels of the sizes that these methods are for. */
+/* Output reals of a row, and rows of a tile, that the methods in the space domain make at a time. Window and taps then fit the
+ * second cache for the kernels that suit these methods. */
 #define SUM_COLUMNS 2048
 #define SUM_ROWS 16
 
-/* Kernels of which several rows of outputs are made at a time; the sums of larger ones are divided further, for accuracy. */
+/* Limits of kernels for which several rows of outputs are made at a time; sums of larger kernels are divided further, for
+ * accuracy. */
 #define STENCIL_COLUMNS 16
 #define STENCIL_TAPS 128
 
-/* Columns of a tile are whole strips in either precision; rows need only have small factors. */
+/* Columns of a tile are whole strips in either precision; rows only need small factors. */
 #define COLUMN_UNIT 16
 #define ROW_UNIT 4
 #define MOST_LENGTH (1 << 17)
 #define MOST_POINTS ((int64_t)1 << 31)
 #define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
-/* With fewer transforms than WANTED_TRANSFORMS, ranks and threads begin to run short of work. To avoid that, up to WORTH more
- * arithmetic is accepted. */
+/* Fewer than WANTED_TRANSFORMS transforms begin to leave ranks and threads without work. To avoid that, up to WORTH more arithmetic
+ * is accepted. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
- * only be right in proportion to each other. */
+/* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. Only their ratios
+ * matter. */
 static const struct costs {
-    double row_point[14];       /* per complex point of a row of 2^i points */
+    double row_point[14];       /* complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */
-    double product_point;       /* per complex point: product with the spectrum */
-    double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
+    double product_point;       /* complex point: product with the spectrum */
+    double second_cache_miss, third_cache_miss;         /* complex point, if a tile exceeds that cache */
     double load_real, store_real;
-    double row_start;           /* per row of a tile, in or out, in either precision */
+    double row_start;           /* row of a tile, in or out, in either precision */
     double vector_product;      /* one fused multiply-add of a whole vector */
-    double tap_start;           /* per tap of a row of outputs */
-    double stencil;             /* of the time for products where several rows of outputs are made at a time */
+    double tap_start;           /* tap of a row of outputs */
+    double stencil;             /* share of the time for products if several rows are made at a time */
 } costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
@@ -58,7 +59,7 @@ static int64_t output_rows(const struct lw_op_spec *spec)
 
 static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
 
-/* FFTW's estimated plans of lengths that are no power of two, along rows and in strips of columns. */
+/* Return how much slower FFTW's estimated plans are, for lengths that are no power of two, along rows and in strips of columns. */
 static double slowness(int64_t n, bool is_strip, enum lw_precision precision)
 {
     switch (odd_part(n)) {
@@ -75,8 +76,8 @@ static double power_cost(const double table[14], int64_t n)
     return table[power < 13 ? power : 13];
 }
 
-/* Lengths of a transform along one dimension, from the kernel's on to the first that takes all outputs at once.
- * @return  how many */
+/* List the lengths of a transform along one dimension, from the kernel's to the first that takes all outputs at once.
+ * @return  their number */
 static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t lengths[MOST_LENGTHS])
 {
     const int64_t least = lw_round_up(lw_max64(kernel, COLUMN_UNIT), unit);
@@ -105,7 +106,7 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
     };
 }
 
-/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
+/* Return the nanoseconds per output of a sum of `taps` taps over `reals` reals, which make a row of hop_columns outputs. */
 static double sum_cost(const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
     const double n = (double)lw_round_up(reals, shape->kernels->direct_step);
@@ -126,13 +127,13 @@ static double strips_cost(const struct lw_op_spec *spec, const struct lw_cpu_sha
                     sum_cost(shape, shape->kernel_columns, outputs));
 }
 
-/* direct() reads up to a step beyond the reals that it is asked for. */
+/* Return the reals of a padded row: direct() reads up to a step beyond its range. */
 static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
 {
     return lw_round_up(reals + shape->kernels->direct_step, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
 }
 
-/* Tiles for the methods in the space domain: the columns are shared out evenly. */
+/* Return tiles for the methods in the space domain, with the columns shared out evenly. */
 static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
@@ -145,7 +146,7 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     shape.has_stencil = method == LW_CPU_CONV2D_DIRECT && !shape.kernel_complex && shape.kernel_columns <= STENCIL_COLUMNS &&
                         shape.kernel_rows * shape.kernel_columns <= STENCIL_TAPS;
     shape.between_turned = shape.window_stride = padded_reals(&shape, shape.columns * shape.width);
-    /* rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets */
+    /* A row stride is never a multiple of 4 KiB, because a column would then lie in few cache sets. */
     shape.window_stride += shape.window_stride * real_bytes % 4096 == 0 ? LW_ALIGNMENT / real_bytes : 0;
     shape.window_turned = shape.rows * shape.window_stride + padded_reals(&shape, 0);
     shape.outputs_stride = padded_reals(&shape, shape.hop_columns * shape.width);
@@ -153,7 +154,7 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     return shape;
 }
 
-/* Nanoseconds for one transform and the tiles in it. */
+/* Return the nanoseconds for one transform and the tiles in it. */
 static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const double points = (double)(shape->rows * shape->columns), factor = spec->precision == LW_DOUBLE ? 2 : 1;
@@ -191,7 +192,7 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
 
 /* ---- the choice ----------------------------------------------------------------------------------------------------- */
 
-/* The cheapest tile; of equal ones the first, which is the smaller one. */
+/* Find the cheapest tile; of equal ones the first, which is the smallest. */
 static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *best)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;

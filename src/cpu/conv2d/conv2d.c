@@ -1,12 +1,12 @@
-/* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of its own.
+/* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in its own buffers.
  *
- *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per some rows: sum, or a pass along the columns
- *                       and one along the row -> finish -> store
- *   TILES               look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
- *                       -> per row that is kept: transform back, unpack -> finish -> store
+ *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per several rows: sum, or a pass along the columns and
+ *                       one along the row -> finish -> store
+ *   TILES               find flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back -> per row
+ *                       that is kept: transform back, unpack -> finish -> store
  *
- * Where peaks are sought, rows before and after a block's own are computed, too, whole tiles; crossings are looked for in finished
- * rows. Nothing that is computed depends on the thread, the block or the slot. */
+ * A search for peaks also computes rows before and after a block's own, in whole tiles, and looks for crossings in finished rows.
+ * No result depends on the thread, the block or the slot. */
 #include "cpu/conv2d/conv2d.h"
 
 #include "signal/convolution.h"
@@ -17,7 +17,7 @@
 /* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
 #define MODERATE_EXPONENT 16
 
-/* A tile's rows lie far from each other, and the processor does not foresee the next: they are asked for this many ahead. */
+/* A tile's rows lie far from each other, and the processor does not foresee the next: rows are prefetched this many ahead. */
 #define ROWS_AHEAD 3
 
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
@@ -71,10 +71,10 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
 {
     struct lw_cpu_shape2d shape;
     if (lw_cpu_shape2d(spec, &shape, NULL))
-        return 0;                       /* the plan has said why */
+        return 0;                       /* cannot happen: the plan was made from the same spec */
     struct lw_cpu_conv2d_lane lane;
     const int64_t lane_bytes = (int64_t)sizeof lane + lay_out(spec, &shape, NULL, &lane);
-    /* FFTW's tables of roots: about one complex number per point of a plan, for each direction */
+    /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
     const int64_t tables = 4 * (shape.rows + shape.columns) * (int64_t)shape.kernels->real_bytes;
     return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) +
            (shape.method == LW_CPU_CONV2D_TILES ? tables : 0) + n_noises(spec) * (int64_t)sizeof(double) +
@@ -92,7 +92,7 @@ static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_err
     return noise ? LW_OK : LW_ESYSTEM;
 }
 
-/* The lanes, and the transform, which is planned for their memory. */
+/* Open the lanes, and plan the transform for their memory. */
 static int open_lanes(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err)
 {
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
@@ -149,7 +149,7 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
 
 static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= begin && row < end; }
 
-/* Whether row `row` of a tile's outputs is stored; whether it may have crossings. */
+/* Return whether row `row` of a tile's outputs is stored. is_searched returns whether it may have crossings. */
 static bool is_stored(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     return is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
@@ -179,9 +179,9 @@ static void search_row(const struct lw_cpu_tile2d *tile, int64_t row, const void
     lw_cpu_crossings_find(&searched, &tile->lane->found, tile->work->table);
 }
 
-/* Where a row of a tile's outputs is stored, of whose columns every D-th is kept. */
+/* Place of a stored row of a tile's outputs; every D-th column is kept. */
 struct stored_row {
-    int64_t first, n;           /* columns, of those that are kept */
+    int64_t first, n;           /* range of columns among the kept ones */
     char *at;
 };
 
@@ -199,7 +199,7 @@ static struct stored_row stored_row(const struct lw_cpu_tile2d *tile, int64_t ro
     };
 }
 
-/* Keep every D-th column of the image, and store them. */
+/* Keep every D-th column of the image, and store these. */
 static void store_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -215,7 +215,7 @@ static void store_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outpu
     k->store(&panel, outputs, to.at, &tile->lane->base.loss);
 }
 
-/* Undo the scaling, treat the flaws, look for crossings and store. */
+/* Undo the scaling, treat the flaws, search for crossings, and store. */
 static void finish_row(const struct lw_cpu_tile2d *tile, int64_t row, void *outputs)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -254,7 +254,8 @@ static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *r
     return conv2d->shape.kernels->largest(reals, n);
 }
 
-/* Rows of outputs from `row` on; those after the tile's last are made of whatever stands in the window, and dropped. */
+/* Make LW_CPU_STENCIL_ROWS rows of outputs from `row` on. Those beyond the tile's last row are made of leftovers in the window, and
+ * dropped. */
 static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -272,7 +273,7 @@ static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
         finish_or_skip_row(tile, i, real_at(conv2d, tile->y, (i - row) * stride));
 }
 
-/* One row of outputs: by a sum, or by a pass along the columns and one along the row. */
+/* Make one row of outputs: by a sum, or by a pass along the columns and one along the row. */
 static void sum_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -317,7 +318,7 @@ static void run_window(const struct lw_cpu_tile2d *tile)
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the flaws and the magnitude of a tile. Rows that are not ready in the block are loaded. */
+/* Find the flaws and the magnitude of a tile. Rows that cannot be used as stored are loaded. */
 static void inspect(struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
@@ -342,7 +343,7 @@ static void inspect(struct lw_cpu_tile2d *tile)
 
 static bool is_flawed(const struct lw_cpu_tile2d *tile, int64_t row) { return tile->flaws->any && tile->flaws->is_flawed[row]; }
 
-/* A row of the window, ready to be transformed. */
+/* Load a row of the window, ready to be transformed. */
 static void load_row(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
 {
     const struct lw_cpu_kernels *const k = tile->conv2d->shape.kernels;
@@ -358,7 +359,7 @@ static void load_row(const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
         k->scale(reals, n, -tile->exponent);
 }
 
-/* The same, where it is stored if it is ready there. */
+/* Return the same row, as stored if it can be used so. */
 static const void *find_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const bool is_ready = row < tile->needed_rows && tile->exponent == 0 && !is_flawed(tile, row);
@@ -392,7 +393,7 @@ static void forward_row(const struct lw_cpu_tile2d *tiles, int64_t row)
     k->fft2d_row_forward(conv2d->fft, points, points_row(tiles, row));
 }
 
-/* @param outputs  set to each tile's outputs of the row */
+/* Transform a row back. @param outputs  set to each tile's outputs of the row */
 static void inverse_row(const struct lw_cpu_tile2d *tiles, int64_t row, void *outputs[LW_CPU_CONV2D_PAIR])
 {
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
@@ -416,7 +417,7 @@ static void put_row(const struct lw_cpu_tile2d *tiles, int64_t row)
         is_any |= is_needed(&tiles[i], row);
         if (row >= tiles[i].n_rows || !is_stored(&tiles[i], row))
             continue;
-        const struct stored_row to = stored_row(&tiles[i], row);       /* ask for the memory that is about to be written */
+        const struct stored_row to = stored_row(&tiles[i], row);       /* prefetches the memory to be written */
         lw_cpu_fetch(to.at, to.n * (int64_t)lw_type_bytes(conv2d->spec.output));
     }
     if (is_any)
@@ -431,8 +432,8 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
     const struct lw_cpu_conv2d *const conv2d = tiles->conv2d;
     for (int i = 0; i < conv2d->n_tiles; i++)
         inspect(&tiles[i]);
-    /* Tiles are brought to a magnitude near 1: then a faint one keeps its digits beside a bright one in the same transform, and
-     * none leaves the range of numbers. Where neither is far from it and both are alike, nothing is to be done. */
+    /* Tiles are scaled to a magnitude near 1. So a faint tile keeps its digits beside a bright one in the same transform, and none
+     * leaves the range of numbers. If both are moderate and alike, there is nothing to scale. */
     const int first = tiles[0].exponent;
     bool are_moderate = abs(first) <= MODERATE_EXPONENT;
     for (int i = 0; i < conv2d->n_tiles; i++)
@@ -450,7 +451,7 @@ static void run_transform(struct lw_cpu_tile2d *tiles)
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */
 
-/* Tile `which` of a transform, number (down, across) of those of an image. @param channel  of those that are computed */
+/* Return tile `which` of a transform, number (down, across) in the image. @param channel  counted from the work's first */
 static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, struct lw_cpu_conv2d_lane *lane,
                                     int which, int64_t channel, int64_t down, int64_t across)
 {
@@ -472,7 +473,7 @@ static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const stru
     return tile;
 }
 
-/* Compute the tiles of one transform, or a single one. */
+/* Compute the tiles of one transform, or a single tile. */
 static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
     const struct lw_cpu_work2d *const work = state;
@@ -498,7 +499,7 @@ static void compute_all(const struct lw_cpu_work2d *work, const struct lw_slot *
     lw_cpu_lanes_run(&conv2d->lanes, compute, work, slot, n_tasks(&conv2d->shape, work->end - work->begin, work->n_channels), 1);
 }
 
-/* Rows of the block that crossings of `count` rows from `first` on are chosen among, and the tiles that hold them. */
+/* Add the rows among which crossings of `count` rows from `first` on are chosen, and the tiles that hold these rows. */
 static void add_search(const struct lw_cpu_conv2d *conv2d, const struct lw_block *block, int64_t first, int64_t count,
                        struct lw_cpu_work2d *work)
 {

@@ -1,4 +1,4 @@
-/* kernel.c - the kernel as the method wants it. */
+/* kernel.c - the kernel in the form of the method. */
 #include "cpu/conv2d/conv2d.h"
 
 #include "signal/separable.h"
@@ -32,7 +32,7 @@ int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan na
     }
 }
 
-/* The exponent of the power of two that brings the largest of the values near 1. */
+/* Return the exponent of the power of two that brings the largest value near 1. */
 static int exponent_of(const double *values, int64_t n)
 {
     double largest = 0;
@@ -43,13 +43,13 @@ static int exponent_of(const double *values, int64_t n)
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
-/* Where taps meet a window, in reals from its pixel for tap (0, 0): tap t = (t / columns, t % columns), and the turned pixels
- * `turned` further on. */
+/* Places of the pixels that taps multiply, in reals from the window's pixel for tap (0, 0). Tap t is (t / columns, t % columns);
+ * the copies times i are `turned` further on. */
 struct places {
     int64_t columns, first, down, across, turned;
 };
 
-/* @param taps  [n_taps] or [n_taps x 2] */
+/* Make the terms. @param taps  [n_taps] or [n_taps x 2] */
 static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, int64_t n_taps, struct places at,
                       struct lw_cpu_terms *out, struct lw_error *err)
 {
@@ -69,7 +69,8 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, in
     return LW_OK;
 }
 
-/* The taps are in the order in which a window is read, row by row from above: the kernel's last row meets the window's first. */
+/* The taps are in the order in which a window is read, row by row from above. So the kernel's last row multiplies the window's
+ * first. */
 static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {
@@ -85,8 +86,8 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d 
     return rc;
 }
 
-/* Bring the largest of the values near 1.
- * @return  the exponent of 2 that the outputs are still to be multiplied by */
+/* Bring the largest value near 1.
+ * @return  exponent of the power of 2 by which the outputs must still be multiplied */
 static int level(double *values, int64_t n)
 {
     const int exponent = exponent_of(values, n);
@@ -106,7 +107,7 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
     lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
     kernel->exponent = level(column, parts * rows) + level(row, parts * columns);
 
-    /* the kernel's last tap meets the first pixel */
+    /* the kernel's last tap multiplies the first pixel */
     const struct places down = {rows, (rows - 1) * shape->window_stride, 0, -shape->window_stride, shape->window_turned};
     const struct places across = {columns, (columns - 1) * shape->width, 0, -shape->width, shape->between_turned};
     int rc = make_terms(shape, column, rows, down, &kernel->first, err);
@@ -143,7 +144,7 @@ static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *
     return LW_OK;
 }
 
-/* The kernel's rows, prescaled by 1 / points, zero-padded and transformed. */
+/* Transform the kernel's rows, prescaled by 1 / points and zero-padded. */
 static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent,
                            const struct transform *t)
 {
@@ -187,7 +188,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 
-/* Sums along each row of the kernel, from its start: the weight of a run of pixels is the difference of two of them. */
+/* Make running sums of each row of the kernel: the weight of a run of pixels is the difference of two of them. */
 static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *kernel, struct lw_error *err)
 {
     const int64_t columns = c->kernel_columns;
@@ -208,7 +209,7 @@ int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_sh
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const int exponent = exponent_of(c->kernel, c->kernel_rows * c->kernel_columns * n_parts(shape)), harmless = 40;
-    /* direct sums need a largest tap near 1 only where numbers leave the range */
+    /* direct sums need a largest tap near 1 only if numbers might leave the range */
     const bool is_kept = shape->method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless;
     struct lw_cpu_kernel2d kernel = {.exponent = is_kept ? 0 : exponent};
     int rc;

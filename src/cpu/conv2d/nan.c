@@ -1,4 +1,4 @@
-/* nan.c - the pixels of a tile's window that are not finite, and what they do to the outputs. */
+/* nan.c - flaws: pixels of a tile's window that are not finite, and their effect on the outputs. */
 #include "cpu/conv2d/conv2d.h"
 
 #include <math.h>
@@ -62,9 +62,9 @@ static void count(const struct lw_cpu_tile2d *tile)
     }
 }
 
-/* ---- what they do to the outputs ------------------------------------------------------------------------------------ */
+/* ---- effect on the outputs --------------------------------------------------------------------------------------------- */
 
-/* The taps of one row of the kernel that meet the pixels [begin, end) of the window's row, for each output of a row. */
+/* Add to each output of a row the taps of one row of the kernel that multiply the pixels [begin, end) of the window's row. */
 static void add_run(const double *sums, int64_t kernel_columns, int64_t begin, int64_t end, int64_t n_columns, double *weights)
 {
     const int64_t last = lw_min64(end, n_columns);
@@ -72,7 +72,7 @@ static void add_run(const double *sums, int64_t kernel_columns, int64_t begin, i
         weights[j] += sums[lw_min64(j + kernel_columns - begin, kernel_columns)] - sums[lw_max64(j + kernel_columns - end, 0)];
 }
 
-/* Weights of the taps that meet flaws in row `row` of the window, for all outputs below it that it reaches. */
+/* Add the taps that multiply flaws in row `row` of the window to the weights of all outputs that need this row. */
 static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_shape2d *const shape = &tile->conv2d->shape;
@@ -92,7 +92,7 @@ static void add_row(const struct lw_cpu_tile2d *tile, int64_t row)
     }
 }
 
-/* The weight of the flaws becomes the factor that an output is multiplied by; NaN where next to nothing of the kernel is left. */
+/* Turn the weight of the flaws into the factor of an output; NaN if next to nothing of the kernel is left. */
 static void invert_weights(const struct lw_cpu_tile2d *tile)
 {
     const double least = 1e-6, sum = tile->conv2d->kernel.sum;
@@ -105,7 +105,7 @@ static void invert_weights(const struct lw_cpu_tile2d *tile)
     }
 }
 
-/* map[j] becomes whether any of map[j .. j + length - 1] is set. */
+/* Set map[j] to whether any of map[j .. j + length - 1] is set. */
 static void dilate(uint8_t *map, int64_t n_outputs, int64_t length)
 {
     int64_t last = -1;

@@ -25,7 +25,7 @@ static void convert(const struct lw_cpu_conv2d *conv2d, const char *stored, int6
     lw_cpu_load(conv2d->shape.kernels, &panel, conv2d->shape.widens, stored, to);
 }
 
-/* Fill in pixels outside the image with the value given for them. */
+/* Fill n pixels outside the image with the value given for them. */
 static void put_outside(const struct lw_cpu_conv2d *conv2d, int64_t n, void *to)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
@@ -40,7 +40,7 @@ static void put_outside(const struct lw_cpu_conv2d *conv2d, int64_t n, void *to)
     }
 }
 
-/* Convert the columns that lie in the image; the columns on either side get the value outside. */
+/* Convert the columns in the image; fill the columns on either side with the value outside. */
 static void load_open(const struct lw_cpu_tile2d *tile, const char *stored, void *to)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
@@ -65,7 +65,7 @@ static void load_repeated(const struct lw_cpu_tile2d *tile, const char *stored, 
     convert(tile->conv2d, row, tile->needed_columns, to);
 }
 
-/* Whether row `row` of the window is a row of the image; whether all needed columns are. */
+/* Return whether row `row` of the window is a row of the image. has_columns returns whether all needed columns are in the image. */
 static bool has_row(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const int64_t position = tile->window_row + row;

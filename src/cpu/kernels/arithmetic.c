@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The magnitude's bits order like the magnitude itself, and anything not finite comes above the largest number.
- * Comparing them as integers is what compilers vectorise without being allowed to ignore NaN. */
+/* The bits of a magnitude order like the magnitude, and anything not finite is above the largest number. Compilers vectorise a
+ * comparison of integers without the right to ignore NaN. */
 #define MAGNITUDE_BITS ((real_bits)(((real_ubits)1 << (8 * sizeof(real) - 1)) - 1))
 
 double KERNEL(lw_largest)(const void *x, int64_t n)
@@ -25,7 +25,7 @@ void KERNEL(lw_repair)(struct lw_cpu_repair *repair, void *x)
 {
     const int64_t reach = repair->n_taps - 1;
     const int width = repair->width;
-    int64_t unmarked = 0;               /* outputs before this one are marked already, or never will be */
+    int64_t unmarked = 0;               /* outputs before this one are already marked, or never will be */
     memset(repair->touched, 0, (size_t)repair->n_outputs);
     repair->n_own = repair->first_own = 0;
     for (int64_t i = 0; i < repair->n_samples; i++) {
@@ -57,7 +57,7 @@ void KERNEL(lw_fill)(void *x, int64_t n, double value)
         out[i] = (real)value;
 }
 
-/* 2^exponent itself may be out of range: x is multiplied by two factors that are not. */
+/* 2^exponent itself may be out of range, so that x is multiplied by two factors that are not. */
 void KERNEL(lw_scale)(void *x, int64_t n, int exponent)
 {
     const int half = exponent / 2, limit = REAL_MAX_EXPONENT - 1;
@@ -104,7 +104,7 @@ void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, v
     }
 }
 
-/* A vector of complex numbers in reverse order, conjugated. Compilers do not vectorise this by themselves. */
+/* Reverse a vector of complex numbers and conjugate them. Compilers do not vectorise this by themselves. */
 static inline vector mirrored(vector v)
 {
     enum { LAST = VECTOR_BYTES / sizeof(real) - 1 };
@@ -129,7 +129,7 @@ static void mirror_run(const real *in, real *out, int64_t n)
     }
 }
 
-/* Bin n - k of k = k1 + rows * k2 is (rows - k1) + rows * (columns - 1 - k2), except in row 0, which mirrors itself. */
+/* Bin n - k for k = k1 + rows * k2 is (rows - k1) + rows * (columns - 1 - k2); row 0 mirrors itself. */
 void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r)
 {
     const real *const in = z;

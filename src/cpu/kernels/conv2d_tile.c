@@ -1,15 +1,15 @@
 /* conv2d_tile.c - convolution of a tile by FFTW. Compiled per precision and instruction set.
  *
- * Rows are transformed one by one, out of a row's buffer into the tile. Columns are taken in strips as wide as two cache lines:
- * transformed out of the tile into a strip, multiplied there and transformed back into the tile, so that the strip never leaves the
- * near caches. Rows of the tile are a cache line longer than what they hold: if the elements of a column lay a power of two apart,
- * they would share few cache sets. Every transform is planned with FFTW_ESTIMATE, for the reason that cpu/kernels/fft.c gives. */
+ * Rows are transformed one by one, from a row's buffer into the tile. Columns are taken in strips as wide as two cache lines:
+ * transformed from the tile into a strip, multiplied there, and transformed back into the tile. So the strip never leaves the near
+ * caches. Rows of the tile are padded by a cache line: elements of a column that lie a power of two apart would share few cache
+ * sets. All plans are FFTW_ESTIMATE's, for the reason given in cpu/kernels/fft.c. */
 #include "cpu/kernels/real.h"
 
 #include "base/memory.h"
 
 struct tile {
-    struct lw_cpu_fft2d shape;          /* first: the callers' view of it */
+    struct lw_cpu_fft2d shape;          /* comes first: the callers' view of the struct */
     FFTW(plan) forward_row, inverse_row;
     FFTW(plan) forward_strip, inverse_strip;
 };
@@ -35,7 +35,7 @@ int KERNEL(lw_fft2d_create)(int64_t rows, int64_t columns, void *row, void *poin
         return LW_ESYSTEM;
     const struct lw_cpu_fft2d shape = KERNEL(lw_fft2d_shape)(rows, columns);
     tile->shape = shape;
-    FFTW(forget_wisdom)();              /* what was planned before must not change these plans */
+    FFTW(forget_wisdom)();              /* earlier plans must not change these */
     tile->forward_row = FFTW(plan_dft_1d)((int)columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
     tile->inverse_row = FFTW(plan_dft_1d)((int)columns, points, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     tile->forward_strip = plan_strip(&shape, points, shape.pitch, strip, shape.strip, FFTW_FORWARD);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Eight-byte words that are swapped or gathered at a time, on the stack. */
+/* Size of a buffer on the stack for swapping or gathering, in 8-byte words. */
 #define BUFFER_WORDS 512
 
 typedef void (*load_fn)(const void *stored, real *restrict out, int64_t n);
@@ -27,7 +27,7 @@ static inline double nearest_double(double x) { return rint(x); }
 LW_SCALARS(X)
 #undef X
 
-/* name, type, the type in which its limits are exact, limits */
+/* Columns: name, type, type in which the limits are exact, limits. */
 #define INTEGERS(X)                                     \
     X(LW_INT8, int8_t, real, INT8_MIN, INT8_MAX)        \
     X(LW_UINT8, uint8_t, real, 0, UINT8_MAX)            \
@@ -70,7 +70,7 @@ X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
-/* Halves hold infinities and NaN; what saturates is finite. */
+/* Halves have infinities and NaN; only finite numbers saturate. */
 static void store_LW_FLOAT16(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss)
 {
     uint16_t *const restrict out = stored;
@@ -130,9 +130,10 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
     }
 }
 
-/* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------ */
+/* ---- panels: rows are first gathered into contiguous runs, because a row may be as short as one cache line ----------- */
 
-/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per row. */
+/* Copy rows that are from_stride and to_stride bytes apart. The usual lengths are spelled out, so that no row costs a function
+ * call. */
 static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
 {
 #define X(size)                                                                 \
@@ -185,7 +186,7 @@ static void store_run(const struct lw_cpu_panel *panel, const real *restrict in,
     }
 }
 
-/* Rows that the buffer holds; a panel of one row needs none. */
+/* Return the rows that the buffer holds. A panel of one row needs no buffer. */
 static int64_t rows_at_a_time(int64_t row_bytes)
 {
     const int64_t rows = (int64_t)sizeof(uint64_t) * BUFFER_WORDS / row_bytes;

@@ -1,9 +1,9 @@
 /* direct.c - convolution in the time domain, for short filters. Compiled per precision and instruction set.
  *
- * A tile of outputs stays in registers while the taps go by. Every output is the same chain of fused multiply-adds
- * wherever it stands in a tile. After BATCH taps the tile is added to the result; of more than GROUP taps each half is
- * summed by itself. So rounding errors stay within a few units of the sum of the products' magnitudes, even where all
- * products are alike (Higham 1993, "The accuracy of floating point summation"). */
+ * A tile of outputs stays in registers during the loop over taps. Every output is the same chain of fused multiply-adds, wherever
+ * it lies in a tile. After each BATCH of taps the tile is added to the result. If there are more than GROUP taps, each half is
+ * summed separately. So rounding errors stay within a few units of the sum of the products' magnitudes, even if all products are
+ * alike (Higham 1993, "The accuracy of floating point summation"). */
 #include "cpu/kernels/real.h"
 
 enum { N_SUMS = LW_DIRECT_SUMS, BATCH = 16, GROUP = 128 };
@@ -23,7 +23,7 @@ static inline void add_batch(const real *taps, const int64_t *offsets, int64_t n
         to[i] = sums[i] + (is_first ? (vector){0} : to[i]);
 }
 
-/* A tile of outputs, of the terms [begin, end) alone: a batch after the other. */
+/* Compute a tile of outputs from the terms [begin, end) alone, batch after batch. */
 static inline void add_batches(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const real *const taps = terms->taps;
@@ -31,7 +31,7 @@ static inline void add_batches(const struct lw_cpu_terms *terms, int64_t begin, 
         add_batch(taps + t, terms->offsets + t, end - t < BATCH ? end - t : BATCH, x, y, t == begin);
 }
 
-/* Add any number of terms: of more than GROUP of them, each half by itself. */
+/* Compute a tile from any number of terms: if they are more than GROUP, each half separately. */
 static void add_halves(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const int64_t middle = begin + (end - begin) / (2 * BATCH) * BATCH;

@@ -1,9 +1,9 @@
 /* fft.c - complex transforms by FFTW. Compiled per precision and instruction set.
  *
- * FFTW_ESTIMATE chooses without measuring, so that every run on every rank computes the same bits; FFTW_MEASURE would
- * not. Its choice is good up to some thousand points and then up to three times slower than the measured one. So a
- * long transform of n = R C points is put together here from short ones (Gentleman and Sande 1966; Bailey's four
- * steps without the last, the transposition, since a convolution does not care about the order of bins):
+ * FFTW_ESTIMATE chooses a plan without measuring, so that every run on every rank computes the same bits; FFTW_MEASURE would not.
+ * The estimated plans are good up to some thousand points, and up to three times slower than measured ones beyond. So a long
+ * transform of n = R C points is composed here of short ones (Gentleman and Sande 1966; Bailey's four steps without the last, the
+ * transposition, since a convolution does not care about the order of bins):
  *
  *     X[k1 + R k2] = sum_j2  w_C^(j2 k2)  { w_n^(j2 k1)  sum_j1 w_R^(j1 k1) x[j1 C + j2] },    w_n = exp(-2 pi i / n)
  *
@@ -14,17 +14,17 @@
 
 #include <math.h>
 
-/* A transform is put together from LONG points on. A row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
+/* Transforms of at least LONG points are composed. A row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
 #define LONG 8192
 #define COLUMNS 2048
 #define MAX_ROWS 128
 
-/* FFTW's tables of roots, per point of a plan: about one complex number for each direction. */
+/* Estimated bytes of FFTW's tables of roots per point of a plan: one complex number for each direction. */
 #define PLAN_BYTES_PER_POINT (2 * sizeof(FFTW(complex)))
 
 struct fft {
-    struct lw_cpu_fft shape;            /* first: the callers' view of it */
-    FFTW(plan) forward_columns;         /* only if there are rows; then the plans below are those of one row */
+    struct lw_cpu_fft shape;            /* comes first: the callers' view of the struct */
+    FFTW(plan) forward_columns;         /* only if there are several rows; the two plans after these are then those of one row */
     FFTW(plan) inverse_columns;
     FFTW(plan) forward;
     FFTW(plan) inverse;
@@ -77,7 +77,7 @@ int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_
         return LW_ESYSTEM;
     fft->shape = KERNEL(lw_fft_shape)(n);
     const bool has_rows = fft->shape.rows > 1;
-    FFTW(forget_wisdom)();              /* what was planned before must not change this plan */
+    FFTW(forget_wisdom)();              /* earlier plans must not change this one */
     if (has_rows) {
         fft->forward_columns = plan_columns(&fft->shape, in, work, FFTW_FORWARD);
         fft->inverse_columns = plan_columns(&fft->shape, work, out, FFTW_BACKWARD);
@@ -110,7 +110,7 @@ void KERNEL(lw_fft_destroy)(struct lw_cpu_fft *shape)
     lw_free(fft);
 }
 
-/* x *= twiddle, or its conjugate: sign = 1 or -1 */
+/* x *= twiddle (sign = 1), or its conjugate (sign = -1). */
 static inline void twiddle(real *restrict x, const real *restrict twiddles, int64_t n, real sign)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -1,11 +1,11 @@
-/* post.c - the arithmetic of signal/post.h. Compiled per precision and instruction set, without fused multiply-adds. */
+/* post.c - arithmetic of --post (signal/post.h). Compiled per precision and instruction set, without fused multiply-adds. */
 #include "cpu/kernels/real.h"
 
 #include "signal/post.h"
 
 #include <math.h>
 
-/* ---- what is made of each sample --------------------------------------------------------------------------------- */
+/* ---- operations on single samples ------------------------------------------------------------------------------------ */
 static bool keep(void *y, int64_t n, int width, double least, double most)
 {
     (void)y, (void)n, (void)width, (void)least, (void)most;
@@ -38,7 +38,7 @@ static bool power(void *y, int64_t n, int width, double least, double most)
     return found;
 }
 
-/* The squares of float32 numbers, and their sum, neither over- nor underflow in double. */
+/* The squares of float32 numbers, and their sum, neither overflow nor underflow in double. */
 static inline real length(real re, real im)
 {
     return sizeof(real) == sizeof(float) ? (real)sqrt((double)re * (double)re + (double)im * (double)im)
@@ -66,7 +66,7 @@ lw_cpu_make_fn *const KERNEL(lw_make)[LW_POST_KINDS] = {
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
-/* Phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase stands in a vector. */
+/* Make phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase lies in a vector. */
 static inline void add_phases(const struct lw_cpu_phases *phases, const real *y, int from, int to, int width, real *out)
 {
     const real *const weights = phases->weights;
@@ -86,11 +86,11 @@ static inline void add_phases(const struct lw_cpu_phases *phases, const real *y,
     }
 }
 
-/* With fewer phases than MANY, vectors run along the axis, and RUN sums are made at a time; with more, they run along the
+/* If there are fewer phases than MANY, vectors run along the axis, and RUN sums are made at a time. Else vectors run along the
  * phases. */
 enum { RUN = 512, MANY = 32 };
 
-/* One phase of n samples. */
+/* Make one phase of n samples. */
 static void add_run(const struct lw_cpu_phases *phases, const real *y, int64_t n, int phase, int width, real *out)
 {
     const real *const weights = (const real *)phases->weights + phase;
@@ -131,7 +131,7 @@ void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, i
 
 /* ---- direct sums ------------------------------------------------------------------------------------------------- */
 
-/* A sum is made as so many sums of every N_CHAINS-th term, whose rounding errors are those of a shorter sum. */
+/* A sum is split into N_CHAINS sums of every N_CHAINS-th term, whose rounding errors are those of a shorter sum. */
 enum { N_CHAINS = 8 };
 
 static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)

@@ -1,10 +1,10 @@
-/* real.h - the working type and the names of functions for one precision and one instruction set.
+/* real.h - the working type, and function names, for one precision and one instruction set.
  *
- * The sources of this folder include it. The build compiles each of them once for every pair of the two (CMakeLists.txt)
- * and defines LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA, generic, avx2 or avx512. `real` is then float or double, `vector` as many
- * of them as a register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like.
- * cpu/kernels/kernels.c makes the table of each pair, and cpu/dispatch.c chooses one when the program runs. Without these
- * definitions the header stands for single precision and the generic instruction set. */
+ * The sources of this folder include it. The build compiles each source once for every pair of the two (CMakeLists.txt) and defines
+ * LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA: generic, avx2 or avx512. `real` is then float or double, `vector` as many of them as a
+ * register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like. cpu/kernels/kernels.c
+ * makes the table of each pair, and cpu/dispatch.c chooses one at run time. Without these definitions the header stands for single
+ * precision and the generic instruction set. */
 #pragma once
 
 #include "cpu/kernels/kernels.h"
@@ -50,12 +50,12 @@ typedef real vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef real_bits indices __attribute__((vector_size(VECTOR_BYTES)));
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(__alignof__(real))));
 
-/* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused
- * multiply-add (4 cycles, two per cycle). */
+/* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused multiply-add (4
+ * cycles, two per cycle). */
 #define LW_DIRECT_SUMS 8
 #define LW_DIRECT_STEP ((int64_t)(LW_DIRECT_SUMS * VECTOR_BYTES / sizeof(real)))
 
-/* The functions of the table, whose types are those of its members in cpu/kernels/kernels.h. */
+/* The functions of the table; their types are those of its members in cpu/kernels/kernels.h. */
 #define LW_CPU_KERNELS(X)                                                                                                \
     X(load) X(store) X(transpose) X(widen) X(narrow) X(largest) X(repair) X(blank) X(fill) X(scale) X(direct) X(stencil) \
     X(quarter_turn) X(multiply) X(multiply_packed) X(mirror) X(round_reals) X(interpolate) X(sum) X(next_crossing)       \

@@ -1,4 +1,5 @@
-/* search.c - the inner loops of signal/search.h. Compiled per precision and instruction set, without fused multiply-adds. */
+/* search.c - inner loops of the search (signal/search.h). Compiled per precision and instruction set, without fused
+ * multiply-adds. */
 #include "cpu/kernels/real.h"
 
 #include <float.h>
@@ -6,8 +7,8 @@
 
 /* ---- crossings --------------------------------------------------------------------------------------------------- */
 
-/* An output crosses where the square of y * factors[0] * factors[1] is `square` or more. The factors are 1, unless squares of
- * numbers like `least` would leave the precision; there are two, as 1 / least may leave it, too. */
+/* An output crosses if the square of y * factors[0] * factors[1] is at least `square`. The factors are 1, unless squares near that
+ * of `least` leave the precision's range. There are two factors, because 1 / least may leave it, too. */
 struct level {
     real factors[2], square;
     bool is_plain;
@@ -30,8 +31,8 @@ static inline bool crosses(const struct level *level, real re, real im)
     return x * x + y * y >= level->square;
 }
 
-/* Whether any of n reals crosses together with its neighbour, `next` further on. Of complex outputs, imaginary parts are paired
- * with the next real parts, too: vectors need no shuffling, and what seems to cross in vain is as rare as what crosses. */
+/* Return whether any of n reals crosses together with its neighbour, `next` further on. In complex outputs, imaginary parts are
+ * also paired with the next real parts: then vectors need no shuffling, and false alarms are as rare as crossings. */
 static inline bool any_pair_crosses(const struct level *level, const real *y, int64_t n, int next)
 {
     int found = 0;
@@ -48,8 +49,8 @@ static bool any_crosses(const struct level *level, const real *y, int64_t n, int
     return level->is_plain ? any_pair_crosses(&plain, y, 2 * n - 1, 1) : any_pair_crosses(level, y, 2 * n - 1, 1);
 }
 
-/* Most runs hold no crossing: they are passed over without a branch for each output. Behind one that was found there often is the
- * next, for which no run is looked through. */
+/* Most runs hold no crossing, and are passed over without a branch for each output. A crossing is often followed by another one, so
+ * that the next output is tested before any run. */
 int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least)
 {
     enum { RUN = 512 };
@@ -70,21 +71,22 @@ int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int 
 
 /* ---- the best filter --------------------------------------------------------------------------------------------- */
 
-/* What orders outputs of a channel and index like |y|: of float32 numbers the square, which neither over- nor underflows in
- * double, of others |y| itself. `weight` is such that no product of it can overflow. */
+/* Strength orders the outputs of a channel and index like |y|. For float32 it is the square, which neither overflows nor underflows
+ * in double, else |y| itself. No product with `weight` can overflow. */
 static inline double strength(real re, real im, double weight)
 {
     const double x = fabs((double)re), y = fabs((double)im);
     if (sizeof(real) == sizeof(float))
         return (x * x + y * y) * (weight * weight);
     const double large = x > y ? x : y, small = x > y ? y : x, slope = small / large;
-    return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* 0, or NaN */
+    return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* the sum is 0, or NaN */
 }
 
-/* Outputs that are compared at a time. */
+/* Outputs compared at a time. */
 enum { BEST_RUN = 256 };
 
-/* What is found by one sign is compared by y itself, times a weight that is negative for the negative one. */
+/* Mark the outputs that beat the strengths, and update these. is_signed: y times the weight is compared, which is negative for the
+ * negative sign. */
 static inline void compare(const real *y, int64_t n, int width, bool is_signed, double weight, double *restrict strengths,
                            int32_t *restrict is_best)
 {
@@ -95,7 +97,7 @@ static inline void compare(const real *y, int64_t n, int width, bool is_signed, 
     }
 }
 
-/* to = from where it is the best. Both are read in any case, as loops with branches are not vectorised. */
+/* Copy from[i] to to[i] where is_best. Both are read in any case, because loops with branches are not vectorised. */
 static inline void take(const real *restrict from, const int32_t *restrict is_best, int64_t n, int width, real *restrict to)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -131,7 +133,7 @@ void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Sums are made as so many sums of every N_CHAINS-th output. */
+/* Sums are split into N_CHAINS sums of every N_CHAINS-th output. */
 enum { N_CHAINS = 16 };
 
 struct chains {
@@ -147,7 +149,7 @@ static inline void add_output(struct chains *sums, int k, real re, real im, doub
     sums->largest[k] = square > sums->largest[k] ? square : sums->largest[k];
 }
 
-/* The first of so many outputs. */
+/* Add n <= N_CHAINS outputs, one to each chain. */
 static inline void add_outputs(struct chains *sums, const real *y, int n, int width, double scale)
 {
     if (width == 1)

@@ -1,12 +1,12 @@
-/* stencil.c - 2-D convolution in the space domain, for small kernels: several rows of outputs at a time. Compiled per precision
- * and instruction set.
+/* stencil.c - 2-D convolution in the space domain, for small kernels: several rows of outputs at a time. Compiled per precision and
+ * instruction set.
  *
- * A pixel in a register meets all taps of its column that the rows of outputs have for it, so that most multiply-adds
- * need no load. Every output is the same chain of fused multiply-adds wherever it stands among the rows: tap after tap, row after
- * row of the kernel; after each batch of whole rows, 16 taps or fewer, the chain is added to the result. */
+ * A pixel in a register is multiplied by all taps of its column that the rows of outputs need, so that most multiply-adds need no
+ * load. Every output is the same chain of fused multiply-adds, wherever it lies among the rows: tap after tap, row after row of the
+ * kernel. After each batch of whole rows, of at most 16 taps (or one row), the chain is added to the result. */
 #include "cpu/kernels/real.h"
 
-/* Sums that hide the latency of multiply-adds, and leave registers for pixels and a tap: of 32, or of 16. */
+/* ROWS x N_VECTORS sums hide the latency of multiply-adds and leave registers for pixels and a tap, of 32 registers or of 16. */
 enum { ROWS = LW_CPU_STENCIL_ROWS, N_VECTORS = VECTOR_BYTES == 64 ? 4 : 2, BATCH = 16 };
 enum { STEP = N_VECTORS * VECTOR_BYTES / sizeof(real) };
 
@@ -14,8 +14,8 @@ enum { STEP = N_VECTORS * VECTOR_BYTES / sizeof(real) };
 
 typedef vector sums_of_rows[ROWS][N_VECTORS];
 
-/* A compiler that reads a pixel again for every tap, since an instruction can, spends its time on that: loads that are not
- * aligned take twice as long as multiply-adds. */
+/* Keep a pixel in its register. Compilers otherwise read it again for every tap, as an instruction can; these loads are not aligned
+ * and take twice as long as the multiply-adds. */
 static ALWAYS_INLINE void keep_in_register(vector *pixel)
 {
 #if defined __x86_64__
@@ -25,8 +25,8 @@ static ALWAYS_INLINE void keep_in_register(vector *pixel)
 #endif
 }
 
-/* What the pixels of one row add to the sums of the rows of outputs [first, last]; `taps`: the row of the kernel that they meet in
- * output row 0. */
+/* Add the pixels of one row to the sums of the rows of outputs [first, last]. taps: the row of the kernel that output row 0
+ * needs. */
 static ALWAYS_INLINE void add_row(const struct lw_cpu_stencil *s, const real *taps, const real *x, int first, int last,
                                   sums_of_rows sums)
 {
@@ -46,7 +46,7 @@ static ALWAYS_INLINE void add_row(const struct lw_cpu_stencil *s, const real *ta
     }
 }
 
-/* Add the sums of output row r to the result where its batch ends with row m of the kernel. */
+/* Add the sums of output row r to the result if a batch ends with row m of the kernel. */
 static ALWAYS_INLINE void end_batch(const struct lw_cpu_stencil *s, int64_t batch, int64_t m, vector sums[N_VECTORS], real *y)
 {
     vector *const to = (vector *)y;
@@ -59,8 +59,8 @@ static ALWAYS_INLINE void end_batch(const struct lw_cpu_stencil *s, int64_t batc
     }
 }
 
-/* ROWS x STEP outputs. The rows of pixels that all rows of outputs meet make up most of it; those before meet the first of these,
- * those after the last. */
+/* Compute ROWS x STEP outputs. Most rows of pixels add to all rows of outputs; the first ones add only to the first rows of
+ * outputs, the last ones only to the last. */
 static ALWAYS_INLINE void add_rows(const struct lw_cpu_stencil *s, const real *x, real *y, int64_t stride)
 {
     const int64_t batch = s->columns < BATCH ? BATCH / s->columns : 1;

@@ -1,4 +1,4 @@
-/* bank.c - the filters as the method wants them. */
+/* bank.c - the filters in the form of the method. */
 #include "cpu/ols/ols.h"
 
 #include <complex.h>
@@ -19,7 +19,7 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
     }
 }
 
-/* Doubles that one filter has for the two ends of the axis. */
+/* Return the doubles of one filter for the two ends of the axis. */
 static int64_t doubles_per_end(const struct lw_ols_spec *ols)
 {
     return lw_post_folds(ols->post) ? lw_post_end_taps(ols->post, ols->n_taps) * (ols->taps_complex ? 2 : 1) : 0;
@@ -39,7 +39,7 @@ static double complex tap(const struct lw_ols_spec *ols, int filter, int64_t m)
     return ols->taps_complex ? CMPLX(taps[2 * m], taps[2 * m + 1]) : taps[m];
 }
 
-/* The power of two that brings a filter's largest tap near 1; 0 where the taps are in a safe range as they are. */
+/* Return the power of two that brings a filter's largest tap near 1; 0 if the taps are already in a safe range. */
 static int filter_exponent(const struct lw_ols_spec *ols, int filter, int safe)
 {
     double largest = 0;
@@ -57,7 +57,7 @@ static char *data_of(const struct lw_cpu_ols_shape *shape, const struct lw_cpu_f
     return (char *)filters->data + (size_t)(filter * filters->stride) * shape->kernels->real_bytes;
 }
 
-/* DIRECT. */
+/* Fill a filter for DIRECT. */
 static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
                       const struct lw_cpu_filters *filters, double *scratch)
 {
@@ -70,7 +70,7 @@ static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_
 
 /* ---- spectra ----------------------------------------------------------------------------------------------------- */
 
-/* Every `step`-th tap from `first` on, scaled, zero-padded and transformed, in place. */
+/* Transform every `step`-th tap from `first` on, scaled and zero-padded, in place. */
 static void transform_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
                            int64_t first, int64_t step, int exponent, fftw_plan plan, double complex *spectrum)
 {
@@ -82,7 +82,7 @@ static void transform_taps(const struct lw_cpu_ols_shape *shape, const struct lw
     fftw_execute_dft(plan, (fftw_complex *)spectrum, (fftw_complex *)spectrum);
 }
 
-/* The spectra E and O of the even and odd taps become A and B (cpu/ols/ols.h), in place. */
+/* Turn the spectra E and O of the even and odd taps into A and B (cpu/ols/ols.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
     const double step = -2 * 3.14159265358979323846 / (double)points;
@@ -106,12 +106,12 @@ static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_o
         combine_halves(shape->points, scratch, scratch + shape->points);
     for (int64_t i = 0; i < step * shape->points; i++) {
         const int64_t part = i / shape->points, k = i % shape->points;
-        const int64_t at = part * shape->points + k % fft.rows * fft.columns + k / fft.rows;    /* in the transform's order */
+        const int64_t at = part * shape->points + k % fft.rows * fft.columns + k / fft.rows;    /* the transform's order */
         shape->kernels->round_reals((const double *)&scratch[i], to + (size_t)(2 * at) * shape->kernels->real_bytes, 2);
     }
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- taps or spectra ---------------------------------------------------------------------------------------------- */
 static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *filters,
                 struct lw_error *err)
 {
@@ -156,7 +156,7 @@ static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec
     return LW_OK;
 }
 
-/* The filters for the axis' two ends. */
+/* Make the filters for the axis' two ends. */
 static int create_ends(const struct lw_ols_spec *ols, double **out, struct lw_error *err)
 {
     const int64_t each = doubles_per_end(ols);

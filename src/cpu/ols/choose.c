@@ -1,5 +1,5 @@
-/* choose.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
- * rank, run and memory budget comes to the same choice. */
+/* choose.c - choice of method and segment length, by a cost model with fixed numbers, so that every rank, run and memory budget
+ * makes the same choice. */
 #include "cpu/ols/ols.h"
 
 #include "base/integers.h"
@@ -12,27 +12,26 @@
 
 #define LEAST_SEGMENT 64
 
-/* A segment is chosen at most LONG_SEGMENT long, or MOST_TAPS_PER_SEGMENT times as long as the filter. Longer ones gain little
- * and take more work space of every thread. */
+/* The longest segment that is chosen is LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT times the filter. Longer ones gain little and take
+ * more work space in every thread. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 
 #define MOST_SEGMENT (1 << 30)
 #define MOST_TAPS (MOST_SEGMENT / 2)
 
-/* Outputs of a channel that the direct method makes at a time: in and out fit the nearest cache. */
+/* Outputs of a channel that the direct method makes at a time: input and output fit the nearest cache. */
 #define DIRECT_HOP 2048
 
-/* Nanoseconds, measured with tests/bench/ols_cpu on one core of a 4 GHz server processor. They need only be right in
- * proportion to each other. */
+/* Nanoseconds, measured with tests/bench/ols_cpu on one core of a 4 GHz server processor. Only their ratios matter. */
 struct costs {
-    double fft_point[26];       /* per complex point of a transform of 2^i points */
-    double product_point;       /* per complex point and filter */
-    double product_packed_point; /* the same for PACKED */
-    double load_real, store_real;       /* per working real: conversion, screening, mirror image */
+    double fft_point[26];       /* complex point of a transform of 2^i points */
+    double product_point;       /* complex point and filter */
+    double product_packed_point; /* the same with PACKED */
+    double load_real, store_real;       /* working real: conversion, screening, mirror image */
     double vector_product;      /* one fused multiply-add of a whole vector */
-    double transposed_real;     /* where time is slow, per real in and out */
-    double spilled_real;        /* the same, per SPILL_BYTES that a tile of channels takes */
+    double transposed_real;     /* time slow: real in and out */
+    double spilled_real;        /* time slow: the same, per SPILL_BYTES of a tile of channels */
 };
 
 /* Costs grow with the bytes of a tile, as it leaves one cache level after the other, up to MOST_SPILLS times SPILL_BYTES. */
@@ -57,11 +56,11 @@ static double fft_cost(const struct costs *costs, int64_t points)
     const int last = (int)(sizeof costs->fft_point / sizeof *costs->fft_point) - 1;
     const int power = 63 - __builtin_clzll((unsigned long long)points);
     const int64_t odd_part = points >> __builtin_ctzll((unsigned long long)points);
-    const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths */
+    const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths are slower */
     return slower * (double)points * costs->fft_point[power < last ? power : last];
 }
 
-/* Nanoseconds per real, in or out, for transposing a tile of channels; 0 where time is fast. */
+/* Return the nanoseconds per real, in or out, for transposing a tile of channels; 0 if time is fast. */
 static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
     const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
@@ -72,7 +71,7 @@ static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape
     return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
 }
 
-/* Nanoseconds for one segment of one channel and all filters. */
+/* Return the nanoseconds for one segment of one channel and all filters. */
 static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width);
@@ -115,7 +114,7 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.halo = shape.n_taps - 1 + shape.before + shape.after;
     shape.length = segment > 0 ? segment : DIRECT_HOP + shape.halo;
     shape.hop = shape.length - shape.halo;
-    /* there is room for the last DIRECT step of outputs, which reads beyond the segment */
+    /* the last DIRECT step of outputs reads beyond the segment */
     shape.turned = lw_round_up(shape.length * shape.width + shape.kernels->direct_step,
                                LW_ALIGNMENT / (int64_t)shape.kernels->real_bytes);
     shape.points = shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment;
@@ -127,14 +126,14 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     return shape;
 }
 
-/* Samples that one output is made of. */
+/* Return the samples that one output is made of. */
 static int64_t least_segment(const struct lw_op_spec *spec)
 {
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     return spec->ols.n_taps + reach.before + reach.after;
 }
 
-/* The cheapest of the direct method, 0, and the powers of two; of equally cheap ones the shorter. */
+/* Return the cheapest of the direct method (0) and the powers of two; of equal costs the shorter. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);

@@ -1,10 +1,10 @@
-/* ols.c - overlap-save filtering of one block: threads take segments, each in buffers of its own.
+/* ols.c - overlap-save filtering of one block: threads take segments, each in its own buffers.
  *
  * Per segment and tile of channels:  load (convert, transpose) -> repair, scale -> forward transform
- *                                    per filter: multiply -> inverse transform -> scale, blank -> what signal/search.h finds
- *                                                -> what signal/post.h makes of it -> store
- * Where something is searched, segments before and after a block's own are computed, too, as far as its products need them.
- * Nothing that is computed depends on the thread, the block or the slot. */
+ *                                    per filter: multiply -> inverse transform -> scale, blank -> search -> --post -> store
+ *
+ * A search also computes segments before and after a block's own, as far as its products need them. No result depends on the
+ * thread, the block or the slot. */
 #include "cpu/ols/ols.h"
 
 
@@ -15,19 +15,19 @@
 
 /* ---- the memory of a thread ------------------------------------------------------------------------------------ */
 
-/* As lw_cpu_padded, in reals. */
+/* Return lw_cpu_padded of a buffer, in reals. */
 static int64_t padded(const struct lw_cpu_ols_shape *shape, int64_t reals)
 {
     const int64_t real_bytes = (int64_t)shape->kernels->real_bytes;
     return lw_cpu_padded(reals * real_bytes) / real_bytes;
 }
 
-/* @param memory  NULL: only count it @return  its bytes */
+/* Lay out a lane. @param memory  NULL: only count the bytes @return  the bytes */
 static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, char *memory,
                        struct lw_cpu_ols_strides *strides, struct lw_cpu_ols_lane *lane)
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, tile = shape->tile;
-    const int64_t sums = shape->before + shape->hop + shape->after;     /* of a whole segment */
+    const int64_t sums = shape->before + shape->hop + shape->after;     /* sums of a whole segment */
     const bool is_direct = shape->method == LW_CPU_OLS_DIRECT, is_bank = shape->n_filters > 1;
     const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     const int64_t spectrum = is_direct ? 0 : padded(shape, 2 * shape->points);
@@ -61,7 +61,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-/* Segments times tiles: what the threads share out. */
+/* Return the tasks that the threads share: segments times tiles. */
 static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
     return lw_divide_up(count, shape->hop) * lw_divide_up(n_channels, shape->tile);
@@ -84,7 +84,7 @@ static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan 
            n_lanes(&shape, plan, size) * lane_bytes;
 }
 
-/* The lanes, and the transform, which is planned for their memory. */
+/* Open the lanes, and plan the transform for their memory. */
 static int open_lanes(struct lw_cpu_ols *ols, int n, struct lw_error *err)
 {
     struct lw_cpu_ols_lane counted;
@@ -138,10 +138,10 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
 
-/* Spectrum of channel c. */
+/* Return the spectrum of channel c. */
 static void *z_of(const struct lw_cpu_segment *s, int c) { return lw_cpu_real_at(s->ols, s->lane->z, c * s->ols->strides.z); }
 
-/* Make channel c ready for the filters: its spectrum, or for complex taps and DIRECT its copy turned by i. */
+/* Prepare channel c for the filters: its spectrum, or with DIRECT and complex taps its copy times i. */
 static void prepare(const struct lw_cpu_segment *s, int c)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -156,7 +156,7 @@ static void prepare(const struct lw_cpu_segment *s, int c)
         k->mirror(ols->fft, z, x);
 }
 
-/* Filter channel c into y. @return  its sums: the first n_taps - 1 points of a transformed segment are wrapped around */
+/* Filter channel c into y. @return  its sums; the first n_taps - 1 points of a transformed segment are wrapped and left out */
 static void *multiply(const struct lw_cpu_segment *s, int filter, int c, void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -205,8 +205,8 @@ static void put(const struct lw_cpu_segment *s, int filter, void *y)
         lw_cpu_segment_store(s, &outputs);
 }
 
-/* With one filter channel by channel, so that little memory is touched; with several the spectra of all channels are made first
- * and kept for every filter. */
+/* One filter goes channel by channel, which touches little memory. Several filters first make the spectra of all channels and keep
+ * them. */
 static void run(const struct lw_cpu_segment *s)
 {
     const bool is_bank = s->ols->shape.n_filters > 1;
@@ -228,8 +228,8 @@ static void run(const struct lw_cpu_segment *s)
     }
 }
 
-/* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. What
- * it holds depends on its place on the axis only, whoever computes it. */
+/* The segment is filled in place: a copy would wait until the outputs before it have left the processor's store buffer. Its content
+ * depends on its place on the axis only, whoever computes it. */
 static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *s)
 {
     const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
@@ -270,14 +270,14 @@ static void compute_all(const struct lw_cpu_work *work, const struct lw_slot *sl
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-/* Outputs [*begin, *end) of the axis that the crossings of `count` outputs from `first` on are chosen among. */
+/* Return in [*begin, *end) the outputs of the axis among which the crossings of `count` outputs from `first` on are chosen. */
 static void crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end)
 {
     *begin = lw_max64(0, first - spec->ols.search.cluster);
     *end = lw_min64(spec->n_outputs, first + count + spec->ols.search.cluster);
 }
 
-/* All products of a block: of its own outputs, and of some next to them. */
+/* Return the work for all products of a block: its own outputs, and neighbours as far as a search needs them. */
 static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct lw_block *block)
 {
     const int64_t every = ols->spec.ols.search.every;

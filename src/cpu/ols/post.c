@@ -1,4 +1,4 @@
-/* post.c - what signal/post.h makes of a segment's sums. */
+/* post.c - --post (signal/post.h) on a segment's sums. */
 #include "cpu/ols/ols.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@ struct lw_cpu_post {
     double least, most;                 /* see lw_op_power_range */
     struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
-    void *samples;                      /* ends: the working samples that one output is made of */
+    void *samples;                      /* ends: the working samples of one output */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post)
 
 /* ---- a segment --------------------------------------------------------------------------------------------------- */
 
-/* Make what is made of each output, in place, and put them into the slot. */
+/* Apply the operation to each output in place, and store the outputs in the slot. */
 static void finish_outputs(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -80,8 +80,8 @@ static void finish_outputs(const struct lw_cpu_segment *s, struct lw_cpu_segment
     lw_cpu_segment_store(s, outputs);
 }
 
-/* Interpolate after the samples [i, end) of the axis, which are all at one place (lw_post_place). `sums` is the sum of sample i
- * of the tile's first channel. */
+/* Interpolate after the samples [i, end) of the axis, which share one place (lw_post_place). sums: sum of sample i of the tile's
+ * first channel. */
 static void interpolate_outputs(const struct lw_cpu_segment *s, int filter, int64_t i, int64_t end, void *sums)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -104,14 +104,13 @@ static void interpolate(const struct lw_cpu_segment *s, int filter, void *y)
     const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate, n = ols->spec.n_outputs;
     const int64_t begin = s->slot->block.first + s->first, end = begin + s->n_outputs;
     for (int64_t i = begin, next; i < end; i = next) {
-        const int64_t place_end = lw_post_place(n, i) == 2 ? n - 2 : i + 1;     /* of the samples from i on that are at i's place */
+        const int64_t place_end = lw_post_place(n, i) == 2 ? n - 2 : i + 1;     /* samples i .. place_end - 1 share a place */
         next = lw_min64(lw_min64(i + at_a_time, end), place_end);
         interpolate_outputs(s, filter, i, next, lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * ols->shape.series_width));
     }
 }
 
-/* Put zeros for the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts what the output's type
- * loses of them. */
+/* Zero the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts their conversion losses. */
 static void drop_ends(const struct lw_cpu_segment *s, const struct lw_cpu_segment_outputs *outputs)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -137,10 +136,10 @@ void lw_cpu_segment_post(const struct lw_cpu_segment *s, struct lw_cpu_segment_o
         finish_outputs(s, outputs);
 }
 
-/* ---- the axis' ends of a derivative that is folded in ------------------------------------------------------------ */
+/* ---- the two ends of the axis with a folded derivative -------------------------------------------------------------- */
 
 /* Load the working samples first .. first + n - 1 of a channel of the slot's input, made finite.
- * @return whether the output that they make is to be NaN */
+ * @return whether their output must be NaN */
 static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n)
 {
     const struct lw_type input = ols->spec.input;
@@ -158,7 +157,7 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
     return touched && ols->spec.nan != LW_NAN_ZERO;
 }
 
-/* Make one output of the block by the filters for the ends; the newest sample of the input in it is `newest`. */
+/* Compute one output of the block with the filters for the ends. newest: its newest sample in the input. */
 static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
                      int64_t newest)
 {
@@ -185,7 +184,7 @@ void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
     const int64_t halo = ols->shape.halo, every = lw_post_every(post);
     const int64_t last = lw_post_length(post, ols->spec.n_outputs) - 1, at = last * every - block->first;
     if (block->first == 0)
-        make_end(ols, lane, slot, 0, halo);                             /* y[D] - y[0] ends with y[D] */
+        make_end(ols, lane, slot, 0, halo);                             /* y[D] - y[0]: its newest sample is that of y[D] */
     if (at >= 0 && at < block->count)
         make_end(ols, lane, slot, last - lw_divide_up(block->first, every), halo + at - every);
 }

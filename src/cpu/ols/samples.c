@@ -1,12 +1,12 @@
-/* samples.c - samples into a lane, and outputs out of it. */
+/* samples.c - loads samples into a lane, and stores outputs from there. */
 #include "cpu/ols/ols.h"
 
 #include <math.h>
 
-/* Bytes of a filter's outputs of a segment that are asked for beforehand: half of the nearest cache. */
+/* Most bytes of a filter's outputs of a segment that are prefetched: half of the nearest cache. */
 #define MOST_FETCHED (16 << 10)
 
-/* ---- in ---------------------------------------------------------------------------------------------------------- */
+/* ---- load ------------------------------------------------------------------------------------------------------------ */
 
 static void load_time_slow(const struct lw_cpu_segment *s, int64_t first, int64_t count)
 {
@@ -24,7 +24,7 @@ static void load_time_slow(const struct lw_cpu_segment *s, int64_t first, int64_
     }
 }
 
-/* Samples [first, first + count) of the slot's input. */
+/* Load samples [first, first + count) of the slot's input. */
 static void load(const struct lw_cpu_segment *s, int64_t first, int64_t count)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -40,13 +40,14 @@ static void load(const struct lw_cpu_segment *s, int64_t first, int64_t count)
 
 void lw_cpu_segment_load(const struct lw_cpu_segment *s) { load(s, s->ols->plan.before + s->first, s->n_samples); }
 
-/* ---- not a number, and out of range ------------------------------------------------------------------------------ */
+/* ---- samples that are not finite, and out of range ------------------------------------------------------------------- */
 
-/* Where outputs beyond a block's own are computed, the last sample of an own output is not an own sample. */
+/* Return whether own samples are counted separately. If outputs beyond a block's own are computed, the last sample of an own output
+ * is not an own sample. */
 static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0; }
 
-/* Replace what is not finite in channel c by zeros, mark the outputs that it touches, and count what `found` counts.
- * @param found  how many samples and outputs there are, and how many taps between them */
+/* Replace samples of channel c that are not finite by zero, mark the outputs that they touch, and count them if is_counted.
+ * @param found  numbers of samples, outputs and taps */
 static void repair(const struct lw_cpu_segment *s, int c, struct lw_cpu_repair found, bool is_counted)
 {
     found.width = s->ols->shape.width;
@@ -109,7 +110,7 @@ void lw_cpu_segment_finish(const struct lw_cpu_segment *s, int filter, int c, vo
         k->narrow(y, s->n_sums);
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
+/* ---- store ----------------------------------------------------------------------------------------------------------- */
 
 char *lw_cpu_output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output)
 {

@@ -1,4 +1,4 @@
-/* search.c - what signal/search.h makes of a segment's sums. */
+/* search.c - search (signal/search.h) in a segment's sums. */
 #include "cpu/ols/ols.h"
 
 
@@ -6,19 +6,20 @@
 
 enum { MAX, MEAN, RMS, N_VALUES };
 
-/* Cells of a channel and filter in a segment: the end of a block that began before it, and the beginning of one that goes on. */
+/* Cells of a channel and filter in a segment. HEAD: end of a block that began before the segment; TAIL: beginning of one that goes
+ * on after it. */
 enum { HEAD, TAIL, N_CELLS };
 
 struct lw_cpu_search {
-    int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of products; -1: not wanted */
+    int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of the products; -1: not wanted */
     double *noise;                      /* [stretches][n_channels of the whole data set][n_filters] */
-    double *least_noise;                /* [stretches][n_channels], of those above 0 */
+    double *least_noise;                /* [stretches][n_channels], the smallest noise above 0 */
     struct lw_cpu_cell *cells;          /* [n_filters][n_channels][segments of the block][N_CELLS] */
-    struct lw_cpu_table table;          /* of crossings of the block */
+    struct lw_cpu_table table;          /* crossings of the block */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
-/* Channels that have a noise of their own, in each stretch of the axis. */
+/* Return the channels with their own noise: all channels, in each stretch of the axis. */
 static int64_t n_noisy(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
 static int64_t n_noises(const struct lw_op_spec *spec) { return n_noisy(spec) * spec->ols.n_filters; }
@@ -86,7 +87,8 @@ void lw_cpu_search_destroy(struct lw_cpu_search *search)
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* The row of the noise of output `begin` of a segment: its stretch's channel. @param end  set to where it ends, `most` at most */
+/* Return the row of the noise of output `begin` of a segment: its stretch and channel. @param end  set to its end, at most
+ * `most` */
 static int64_t noise_row(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, int64_t *end)
 {
     const struct lw_search *const search = &s->ols->spec.ols.search;
@@ -120,7 +122,7 @@ static bool keeps_best(const struct lw_cpu_segment *s)
     return s->work->products & LW_BEST && lw_cpu_segment_is_own(s);
 }
 
-/* The strongest outputs of channel c of the tile. */
+/* Return the best outputs of channel c of the tile. */
 static struct lw_cpu_best best_of(const struct lw_cpu_segment *s, int c)
 {
     const struct lw_cpu_ols_strides *const strides = &s->ols->strides;
@@ -145,7 +147,7 @@ static void keep_best(const struct lw_cpu_segment *s, int filter, int c, const v
     }
 }
 
-/* The segment's values of a channel, to their places in a product of one plane. */
+/* Copy the segment's values of a channel to their places in a product of one plane. */
 static void put_row(const struct lw_cpu_segment *s, int product, int c, const void *values)
 {
     const struct lw_block *const block = &s->slot->block;
@@ -158,7 +160,7 @@ static void put_row(const struct lw_cpu_segment *s, int product, int c, const vo
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
 
-/* Block j of the outputs of a channel and filter of a slot's block. */
+/* Block j of a channel and filter's outputs, in a slot's block. */
 struct place {
     int filter;
     int64_t channel, j;
@@ -188,7 +190,7 @@ static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
     }
 }
 
-/* @param begin  the segment's first output on the axis */
+/* Return a cell. @param begin  the segment's first output on the axis */
 static struct lw_cpu_cell *cell_at(const struct lw_cpu_work *work, const struct lw_slot *slot, const struct place *place,
                                    int64_t begin, int which)
 {
@@ -197,7 +199,7 @@ static struct lw_cpu_cell *cell_at(const struct lw_cpu_work *work, const struct 
     return &work->ols->search->cells[(row * n_segments + (begin - work->begin) / hop) * N_CELLS + which];
 }
 
-/* The squares of float32 numbers neither over- nor underflow in double; others are divided by a power of two where they might. */
+/* Squares of float32 numbers neither overflow nor underflow in double. Doubles are divided by a power of two where theirs might. */
 static int exponent_of(const struct lw_cpu_ols *ols, const void *y, int64_t n)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
@@ -208,7 +210,7 @@ static int exponent_of(const struct lw_cpu_ols *ols, const void *y, int64_t n)
     return is_safe || largest == 0 || isinf(largest) ? 0 : ilogb(largest);
 }
 
-/* Measure the pieces of blocks in a segment that begin in the slot's block. */
+/* Measure those pieces of blocks in a segment that begin in the slot's block. */
 static void measure(const struct lw_cpu_segment *s, int filter, int c, const void *y)
 {
     const struct lw_cpu_ols *const ols = s->ols;
@@ -241,7 +243,7 @@ static void add_cell(struct lw_cpu_cell *sum, const struct lw_cpu_cell *more)
     sum->exponent = exponent;
 }
 
-/* Add up the cells of a filter and channel. Of the blocks that begin in a segment, the last one alone may go on after it. */
+/* Add up the cells of a filter and channel. Only the last block that begins in a segment can go on after it. */
 static void combine(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
     const struct lw_cpu_work *const work = state;
@@ -263,7 +265,7 @@ static void combine(const void *state, void *lane, const struct lw_slot *slot, i
     }
 }
 
-/* ---- a segment, and a block ---------------------------------------------------------------------------------------- */
+/* ---- segments and blocks ------------------------------------------------------------------------------------------- */
 void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot)
 {
     if (ols->search->crossings >= 0)

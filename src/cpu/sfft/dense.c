@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Sorting the lines takes a copy of them; by then FFTW has given its memory back. */
+/* Sorting takes a copy of the lines; FFTW has freed its memory by then. */
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
     (void)engine;
@@ -31,14 +31,14 @@ static int transform_in_place(const struct lw_sfft_spec *spec, double *samples, 
 
 static double energy(const struct lw_sfft_line *line) { return line->re * line->re + line->im * line->im; }
 
-/* Whether a is weaker than b; of two that are equally strong the one of the higher frequency is. */
+/* Return whether a is weaker than b; of equal lines, the one of the higher frequency is the weaker. */
 static bool is_weaker(const struct lw_sfft_line *a, const struct lw_sfft_line *b)
 {
     const double x = energy(a), y = energy(b);
     return x < y || (x == y && a->frequency > b->frequency);
 }
 
-/* lines[0] is the weakest of a heap: put `line` there and let it sink. */
+/* Replace lines[0], the weakest of a heap, by `line`, and let it sink. */
 static void sink(struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line line)
 {
     int64_t at = 0;

@@ -1,5 +1,5 @@
-/* solver.c - the cpu engine's solver: samples to buckets, by a window, a fold and FFTW, each row by one thread; then recovery, by
- * its own threads. */
+/* solver.c - the CPU engine's solver of the sparse transform: window, fold and FFTW turn samples into buckets, one thread per row;
+ * then the recovery runs in its own threads. */
 #include "cpu/sfft/solver.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@ struct solver_cpu {
     struct lw_sfft_solver base;
     struct lw_sfft *sfft;
     int n_threads;
-    fftw_plan forward[LW_SFFT_ATTEMPTS];    /* of B complex numbers, in place */
+    fftw_plan forward[LW_SFFT_ATTEMPTS];    /* B complex numbers, in place */
 };
 
 /* plane[i mod B] += g[i] x[i], i = -h .. h */

@@ -1,10 +1,10 @@
-/* solver.h - what the cpu engine has for sparse transforms. */
+/* solver.h - the CPU engine's sparse and dense transforms. */
 #pragma once
 
 #include "engine/sparse.h"
 
-/** Solvers with buckets by FFTW, and recovery by their own threads. */
+/** Solver with buckets by FFTW; the recovery runs in its own threads. */
 extern const struct lw_sparse_ops lw_cpu_sparse_ops;
 
-/** The transform of all samples, by FFTW and one thread: where a signal is not sparse, and the tests' oracle. */
+/** Transform of all samples, by FFTW in one thread: for signals that are not sparse, and as the tests' oracle. */
 extern const struct lw_dense_ops lw_cpu_dense_ops;

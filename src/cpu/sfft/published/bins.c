@@ -6,12 +6,12 @@
 #include <string.h>
 
 enum {
-    RUN = 1024,                     /* samples brought together at a time: they stay in the first cache */
-    AHEAD = 32,                     /* samples between the one that is read and the one that is asked for */
+    RUN = 1024,                     /* samples gathered at a time: they stay in the first cache */
+    AHEAD = 32,                     /* samples from the one that is read to the one that is prefetched */
 };
 
-/* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. The samples lie far
- * apart: all of a piece are asked for ahead, brought together, and folded as vectors. */
+/* Make buckets begin .. end - 1 of a loop from all their samples. Each piece of the window begins at an index of its own. Samples
+ * lie far apart: a piece's are prefetched, gathered, and folded as vectors. */
 static void bin_buckets(const struct lw_published_bins *bins, const struct lw_published_signal *signal, int l, int64_t begin,
                         int64_t end)
 {

@@ -1,8 +1,8 @@
-/* bins.h - permute, filter and fold: from a signal in memory to the B sums of a loop that are then transformed.
+/* bins.h - permute, filter and fold: from a signal in memory to the B sums of a loop, which are then transformed.
  *
  *     plane[b] = sum over i = b mod B, |i| <= h, of g[i] x[(sigma i + tau) mod n]
  *
- * Each sum is taken in the order of i, whatever the number of threads. */
+ * Each sum is added in the order of i, whatever the number of threads. */
 #pragma once
 
 #include "engine/published/solver.h"
@@ -13,7 +13,7 @@ static inline double _Complex lw_cpu_published_sample(const struct lw_published_
 }
 
 struct lw_published_bins {
-    const struct lw_sfft_stage *loops;              /* [n_loops], of one number of buckets */
+    const struct lw_sfft_stage *loops;              /* [n_loops], all with the same number of buckets */
     int n_loops;
     double _Complex *const *planes;                 /* [n_loops][B] */
     int n_threads;

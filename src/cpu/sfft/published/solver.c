@@ -13,10 +13,10 @@
 
 struct solver {
     struct lw_published_solver base;
-    int n_threads, n_loops;                         /* the loop that checks not counted */
-    void *memory;                                   /* the allocation that holds everything below but FFTW's plans */
-    double complex *planes[LW_PUBLISHED_LOOPS];     /* [B] each, one behind the other */
-    fftw_plan transform;                            /* of a plane, in place */
+    int n_threads, n_loops;                         /* loops without the one that checks */
+    void *memory;                                   /* one allocation for everything below except FFTW's plans */
+    double complex *planes[LW_PUBLISHED_LOOPS];     /* [B] each, adjacent */
+    fftw_plan transform;                            /* transform of a plane, in place */
 
     double *energies;                               /* [location loops][B] */
     int64_t *places;                                /* [location loops][M] */
@@ -82,7 +82,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     (void)engine;
     struct solver counted = {.n_loops = lw_published_count_loops(plan)};
     const int64_t buckets = plan->choice.n_buckets, comb = plan->choice.comb;
-    const int64_t sorting = plan->capacity * (int64_t)sizeof *counted.lines;        /* takes a copy */
+    const int64_t sorting = plan->capacity * (int64_t)sizeof *counted.lines;        /* sorting takes a copy */
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted + lay_out(&counted, plan) + sorting + lw_sfft_fftw_bytes(buckets, false) +
                 (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0),
@@ -98,7 +98,8 @@ static double lap(double *start)
     return elapsed;
 }
 
-/* Take every (n / size)-th sample from a random one on. Each bin of their transform is the sum of the lines of one residue. */
+/* Find the approved residues with one comb: every (n / size)-th sample from a random one on. Each bin of the comb's transform is
+ * the sum of the lines of one residue. */
 static void approve(struct solver *cpu, const struct lw_published_signal *signal, int number)
 {
     const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
@@ -115,7 +116,7 @@ static void approve(struct solver *cpu, const struct lw_published_signal *signal
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
 
-/* A residue is approved if any comb shows it: in a single comb two of its lines may cancel each other. */
+/* A residue is approved if any comb shows it: in a single comb two of its lines may cancel. */
 static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 {
     if (cpu->comb.size == 0)
@@ -196,7 +197,7 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
     return LW_OK;
 }
 
-/* ---- all together -------------------------------------------------------------------------------------------------- */
+/* ---- the solver ---------------------------------------------------------------------------------------------------- */
 
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 

@@ -1,4 +1,4 @@
-/* solver.h - the cpu engine's solver of the published transform, by FFTW and OpenMP. */
+/* solver.h - the CPU engine's solver of the published transform, by FFTW and OpenMP. */
 #pragma once
 
 #include "engine/published/solver.h"
