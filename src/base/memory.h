@@ -30,8 +30,9 @@ struct lw_memory_limit {
     const char *source;         /* "available memory", "cgroup limit", "Slurm's grant" */
 };
 
-/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room left in the cgroup (v1
- * or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times its CPUs, MiB). The page cache is free. */
+/** Return the smallest of three limits: the system's available memory (/proc/meminfo MemAvailable); the room in the cgroup (v1
+ * or v2); Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times its CPUs, MiB). The page cache counts as
+ * free. */
 struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */

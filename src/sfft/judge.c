@@ -31,12 +31,11 @@ void lw_sfft_sort_by_magnitude(struct lw_sfft_line *lines, int64_t count)
     qsort(lines, (size_t)count, sizeof *lines, by_magnitude);
 }
 
-/* Response of a bucket in which a line of the least amplitude is certain to be located. Almost surely one of a line's buckets in
- * three stages has this response. */
+/* Response of a bucket at which the least amplitude locates a line for certain. One of a line's buckets in three stages has at
+ * least this response, almost surely. */
 static const double sure_response = 0.8;
 
-/* Most energy of lines below the detection limit, as a part of all lines' energy, with which the search ends. Most spectra have
- * lines on both sides of the limit. */
+/* Part of the lines' energy that may be below the detection limit at the end of a search; most spectra have lines on both sides. */
 static const double weak_part = 0.01;
 
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
@@ -76,8 +75,8 @@ bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const st
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    /* All lines must be above the limit, except for a small part of their energy: one below is found by luck, and others are
-     * not. */
+    /* All lines must be above the limit, except for a small part of their energy: a weaker line is found by luck, and others
+     * are missed. */
     double all = 0, weak = 0;
     for (int64_t i = 0; i < result->n_lines; i++) {
         const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;

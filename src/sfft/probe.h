@@ -1,8 +1,8 @@
 /* probe.h - an estimate of a signal's noise, before its lines are searched for.
  *
  * A probe is one stage of one shift, with buckets of its own, computed from a small part of the samples. A line reaches at most
- * three buckets, and the buckets are so many that most contain no line. The energies of those buckets are noise alone: the
- * lowest energies, exponentially distributed. A quantile of the low energies gives the noise power.
+ * three buckets, and the buckets are so many that most contain no line. The lowest energies are therefore those of noise alone,
+ * which are exponentially distributed; a quantile of them gives the noise power.
  *
  * The estimate is within about 1 dB for a signal with as many lines as are wanted. With few lines it is up to 3 dB too low,
  * which does no harm: few lines stand out more clearly. */

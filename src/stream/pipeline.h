@@ -37,7 +37,7 @@ struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);
 
-/** Compute a table's rows again for a part of the block of a collected slot that is not released: lw_engine_ops.again. */
+/** Compute a table's rows again for a part of a slot's block. The slot is collected, not yet released: lw_engine_ops.again. */
 int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);

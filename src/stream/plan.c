@@ -109,7 +109,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
-    const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));  /* earlier, alone */
+    /* The power spectrum is measured before the rounds and frees its memory: the larger of both counts. */
+    const int64_t spectrum = lw_spectrum_bytes(job, spec->engine, spec->reader, lw_comm_size(spec->comm));
     plan->bytes.engine = lw_max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum)) + lw_spectrum_taps_bytes(job) +
                          lw_noise_kept_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, lw_max64(engine.pinned, noise.pinned));

@@ -190,7 +190,7 @@ static int64_t count_outputs(const struct lw_rounds *rounds, int64_t begin, int6
     return outputs;
 }
 
-/* Rank 0's clock, shared with all ranks. */
+/* Seconds since `start` by rank 0's clock, the same on all ranks. */
 static double agreed_seconds(struct lw_comm *comm, double start)
 {
     double seconds = lw_now() - start;

@@ -185,7 +185,7 @@ static struct tone tone_of(const struct fit *fit, const struct lw_sfft_line *pea
 
 /* ---- fit ------------------------------------------------------------------------------------------------------------------- */
 
-/* Copy the coefficients around a tone, minus all other tones and its own mirror image. @return  number; *first: first frequency */
+/* Copy the coefficients around a tone, minus the other tones and its own mirror image. @return  their number, from *first on */
 static int take_window(const struct fit *fit, const struct tone *tone, int64_t *first, double complex rest[WINDOW])
 {
     const bool is_real = fit->spec->is_real;
@@ -281,7 +281,8 @@ static int compare_tones(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sort the tones, strongest first. Remove tones that may be noise, and the weaker of two that have come together. Return if any. */
+/* Sort the tones, strongest first; remove those that may be noise, and the weaker of two close ones. Return whether any were
+ * removed. */
 static bool prune(struct fit *fit)
 {
     const int64_t before = fit->n_tones;

@@ -414,7 +414,7 @@ static void step_until_still(struct lw_sfft_tones *t)
     }
 }
 
-/* Remove tones that may be noise, and the later of two tones that have come too close to be told apart. Return if any. */
+/* Remove tones that may be noise, and the later of two too close to be told apart. Return whether any were removed. */
 static bool prune(struct lw_sfft_tones *t)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);

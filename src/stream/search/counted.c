@@ -291,7 +291,8 @@ static double energy(const struct lw_ols_spec *ols, int filter, int64_t tap)
     return h[0] * h[0] + (parts == 2 ? h[1] * h[1] : 0);
 }
 
-/* The oldest sample of the block's first output is number `before` of the slot; the newest sample of an output meets tap 0. */
+/* Whether bad samples meet more than the allowed part of a filter's energy. The oldest sample of the block's first output is
+ * number `before` of the slot; the newest sample of an output meets tap 0. */
 static bool is_touched(const struct lw_counted *counted, const struct lw_slot *slot, int number, const struct lw_crossing *crossing)
 {
     const struct lw_ols_spec *const ols = &counted->job->op.ols;

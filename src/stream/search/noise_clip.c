@@ -479,7 +479,8 @@ static int measure_filters(struct lw_setup *setup, const struct lw_plan *plan, i
     char text[160];
     snprintf(text, sizeof text, "blocks of %" PRId64 ", %" PRId64 " filters, channels by %" PRId64, clip.pass.blocks.length,
              n_filters(&clip), clip.pass.plan.op.channel_unit);
-    if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))      /* --engine allow-mixed */
+    /* Ranks on different processors (--engine allow-mixed) must measure alike. */
+    if ((rc = lw_comm_same(setup->comm, "how the engine measures the noise", text, err)))
         return rc;
     choose_group(&clip, setup, plan);
     rc = lw_comm_agree(setup->comm, open_clip(&clip, setup, err), err);

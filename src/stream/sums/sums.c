@@ -13,7 +13,7 @@ struct lw_sums {
     char *gather;                   /* work space of lw_sums_of_block; NULL if time is fast */
     uint64_t *values[LW_MAX_DEPTH]; /* [all products] sums of blocks that are being written; a ring */
     int newest;
-    int64_t used; /* sums used of the newest block */
+    int64_t used; /* sums of the newest block so far */
 };
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
