@@ -313,8 +313,9 @@ static int take_transform(const struct lw_device *device, const struct lw_op_spe
         *plan = best;
         return LW_OK;
     }
-    return lw_fail(err, LW_ECONFIG, "the transforms of the cuda engine do not hold a kernel of %" PRId64 " x %" PRId64
-                   "; try --algorithm direct, or --engine cpu", spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
+    return lw_fail(err, LW_ECONFIG, "a kernel of %" PRId64 " x %" PRId64 " is too large for the transforms "
+                   "of the CUDA engine: use --algorithm direct, or --engine cpu", spec->conv2d.kernel_rows,
+                   spec->conv2d.kernel_columns);
 }
 
 static int take_cheapest(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,

@@ -233,7 +233,7 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct
         .sum = conv2d->prepared.sum,
     };
     lw_conv2d_flaws_place(block, work.flaws, &flaws);
-    return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
+    return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating pixels that are not finite", err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)

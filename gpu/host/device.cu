@@ -32,12 +32,12 @@ static int check_code(const struct lw_device *device, struct lw_error *err)
     for (const int architecture : architectures)
         newest = architecture / 10 <= capability ? architecture / 10 : newest;
     if (capability < oldest)
-        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
+        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this lapwing is built for %d.%d "
                        "and later: use --engine cpu", device->index, device->name, device->major, device->minor, oldest / 10,
                        oldest % 10);
     if (capability >= 90 && newest < 90)
         return lw_fail(err, LW_ESYSTEM,
-                       "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
+                       "device %d (%s) has compute capability %d.%d, this lapwing has no kernels for 9.0 and later: "
                        "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu",
                        device->index, device->name, device->major, device->minor, capability);
     return LW_OK;

@@ -68,7 +68,7 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
     const int64_t pinned_bytes = lay_out_pinned(slot, memory);
     const int64_t device_bytes = lay_out_device(slot, memory);
     int rc;
-    if ((rc = lw_cuda_allocate(device_bytes, "a slot", &slot->device, err)) ||
+    if ((rc = lw_cuda_allocate(device_bytes, "the buffers of a block", &slot->device, err)) ||
         (rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err)))
         return rc;
     lay_out_pinned(slot, memory);
@@ -102,7 +102,7 @@ static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 
 static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
 {
-    struct slot_cuda *const slot = lw_alloc(sizeof *slot, "a slot", err);
+    struct slot_cuda *const slot = lw_alloc(sizeof *slot, "the buffers of a block", err);
     if (!slot)
         return LW_ESYSTEM;
     int rc;

@@ -12,9 +12,9 @@ static const char *remedy_of(cudaError_t status)
         return ": install a newer NVIDIA driver, or use --engine cpu";
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
-        return ": this program was not built for that device, see CMAKE_CUDA_ARCHITECTURES, or use --engine cpu";
+        return ": lapwing was not built for this device: build it with CMAKE_CUDA_ARCHITECTURES set, or use --engine cpu";
     case cudaErrorDevicesUnavailable:
-        return ": another process holds the device exclusively; use another one, or --engine cpu";
+        return ": another process holds the device exclusively; use another device, or --engine cpu";
     case cudaErrorNoDevice:
         return ": use --engine cpu";
     default:
@@ -35,13 +35,13 @@ static const char *cufft_text(cufftResult status)
     case CUFFT_ALLOC_FAILED:
         return "no memory for the plan: lower --gpu-memory or --memory";
     case CUFFT_INVALID_SIZE:
-        return "a transform length that cuFFT does not take";
+        return "cuFFT does not support this transform length";
     case CUFFT_SETUP_FAILED:
         return "cuFFT could not start on this device";
     case CUFFT_EXEC_FAILED:
         return "a transform failed on the device";
     case CUFFT_NOT_SUPPORTED:
-        return "not supported by this cuFFT";
+        return "this version of cuFFT does not support the transform";
     default:
         return "cuFFT failed";
     }

@@ -35,7 +35,7 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     if (status == cudaSuccess)
         status = cudaHostRegister(pinned->memory, (size_t)pinned->bytes, cudaHostRegisterDefault);
     pinned->is_registered = status == cudaSuccess;
-    return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "a slot", pinned->bytes, 0, err);
+    return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "the buffers of a block", pinned->bytes, 0, err);
 }
 
 /* Reserve memory from a huge page on. A child process does not inherit it, so that no copy-on-write moves its pages. */
@@ -60,7 +60,7 @@ int lw_pinned_begin(struct lw_pinned *pinned, int64_t bytes, int device, struct 
     *pinned = (struct lw_pinned){.bytes = lw_round_up(bytes, sysconf(_SC_PAGESIZE)), .device = device};
     pinned->memory = reserve(pinned->bytes);
     if (!pinned->memory)
-        return lw_cuda_no_memory(cudaErrorMemoryAllocation, "a slot", bytes, 0, err);
+        return lw_cuda_no_memory(cudaErrorMemoryAllocation, "the buffers of a block", bytes, 0, err);
     pinned->n_left = (int)lw_divide_up(pinned->bytes, PIECE_BYTES);
     pinned->batch = (struct lw_batch){.n_pieces = pinned->n_left, .work = make_pages, .context = pinned};
     lw_pool_start(threads, &pinned->batch);

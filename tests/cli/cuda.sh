@@ -104,8 +104,8 @@ never="$job --output never.h5"
     refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $shared --output never.h5
     unset LW_EMULATION_MEMORY_MIB
     export LW_EMULATION_PINNED_MIB=0    # found by other threads, while the first block is read
-    refuse 0 71 'no pinned memory for a slot: .* needed; lower --memory' $never
-    refuse 2 71 'no pinned memory for a slot: .* needed; lower --memory' $shared --output never.h5
+    refuse 0 71 'no pinned memory for the buffers of a block: .* needed; lower --memory' $never
+    refuse 2 71 'no pinned memory for the buffers of a block: .* needed; lower --memory' $shared --output never.h5
     unset LW_EMULATION_PINNED_MIB
     export LW_EMULATION_DEVICES=0       # found while MPI starts, told where the engine is opened
     refuse 0 71 'no CUDA device is visible: use --engine cpu' $never
