@@ -1,4 +1,4 @@
-# The architectures that kernels are compiled for where nobody has named them: each takes minutes.
+# The architectures that kernels are compiled for by default. Each takes minutes.
 
 # lapwing_architectures(RESULT): a list such as 80;90
 function(lapwing_architectures result)
@@ -24,8 +24,8 @@ function(lapwing_architectures result)
     set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# lapwing_own_architectures(RESULT): those of this machine's GPUs, of 8.0 and later; empty if there are none. (CMake knows "native"
-# from 3.24 on.)
+# lapwing_own_architectures(RESULT): the architectures of this machine's GPUs, 8.0 and later; empty if it has none. (CMake has
+# "native" since 3.24.)
 function(lapwing_own_architectures result)
     set(found)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader

@@ -50,7 +50,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     LW_DEVICE static constexpr int split_step(int m) { return (m % P * E * E + T * (m / P)) * WIDTH; }
     LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
 
-    /* Transform the E x E points of group r; this thread is its number `lane`. `then` follows the thread's last shared read. */
+    /* Transform the E x E points of group r as its thread `lane`. `then` is called after this thread's last shared-memory read. */
     template <class Then> LW_DEVICE void square_in(C (&v)[E], C *group, int lane, Then then) const
     {
         dft<E, false>(v, (const C *)nullptr);

@@ -287,7 +287,7 @@ template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &sca
     return largest;
 }
 
-/* Do step 1 on pixels in shared memory. Return the largest magnitude of the thread's pixels (is_exact), or frequencies 0. */
+/* Step 1 on pixels in shared memory; returns the largest magnitude of the thread's pixels (is_exact) or of their frequency 0. */
 template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
 {
     float largest = 0;

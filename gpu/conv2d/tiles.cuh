@@ -4,12 +4,12 @@
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
  * A tile of complex pixels has S x S of them, and uses the usual transform. A tile of real pixels has 2 S x S, and uses the
- * right-angle transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. As exp(-2 pi i
- * S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows. A product of two such spectra belongs to
- * a convolution whose rows beyond 2 S wrap to the first ones, negated; overlap-save drops wrapped rows anyway. So a real tile
- * needs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) for each row. Before the transform the weight is
- * part of the twiddles, after it one multiplication. Right-angle convolution is the product of polynomials modulo z^S - i (Arndt,
- * Matters Computational, 2011, on weighted convolutions).
+ * right-angle transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. Since
+ * exp(-2 pi i S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows. A product of two such spectra
+ * belongs to a convolution whose rows beyond 2 S wrap to the first ones, negated; overlap-save drops wrapped rows anyway. So a
+ * real tile needs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) for each row. Before the transform the
+ * weight is part of the twiddles, after it one multiplication. Right-angle convolution is the product of polynomials modulo
+ * z^S - i (Arndt, Matters Computational, 2011, on weighted convolutions).
  *
  * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. With rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 16
  * x1, kx = l1 + X l0 (X = E / 4), a thread's points are

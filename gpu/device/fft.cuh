@@ -4,11 +4,11 @@
  * A team of T = E P threads transforms one signal. Thread t holds the points t + T m (m = 0 .. E - 1) before and after: natural
  * order, so loads and stores are coalesced. Its coefficients of the spectrum are bin(t) + T m, bin(t) = P (t mod E) + t / E.
  *
- *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, and an exchange over the team's barrier. Group r
- *              = t / E of E threads then owns the bins k = r (mod P). Each group transforms its own E x E points: radix-E,
- *              exchange within the group, radix-E with weighted inputs.
- *   backward   the mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with exp(-2 pi i n k /
- *              N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
+ *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, and an exchange over the team's barrier.
+ *              Group r = t / E of E threads then owns the bins k = r (mod P). Each group transforms its own E x E points:
+ *              radix-E, exchange within the group, radix-E with weighted inputs.
+ *   backward   the mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
+ *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
  *
  * Shared memory: P regions, each E rows of PITCH complex values (8704 bytes per region for float, E = 32). A thread writes its row
  * whole by 16-byte stores; then the threads read across rows. The pitch is E values and 16 bytes, so neither access has bank
@@ -264,7 +264,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         __syncwarp();
     }
 
-    /* The second half: reads across rows, and the weighted radix-E. `read` follows the thread's last read of the region. */
+    /* The second half: reads across rows, weighted radix-E. `read` is called after the thread's last read of the region. */
     template <class Read = Nothing>
     LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
     {

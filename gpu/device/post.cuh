@@ -25,9 +25,9 @@ LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step,
     return sum;
 }
 
-/* The weights of one phase, in registers, for samples away from the axis' ends. They multiply y[i + k - LW_POST_REACH] for FIRST
- * <= k < END, a range that contains all stencils there. AT_ONCE outputs are computed side by side: each waits for shared memory
- * and then for its sum, and the others fill these waits. */
+/* The weights of one phase, in registers, for samples away from the axis' ends. They multiply y[i + k - LW_POST_REACH] for
+ * FIRST <= k < END, a range that contains all stencils there. AT_ONCE outputs are computed side by side: each waits for shared
+ * memory and then for its sum, and the others fill these waits. */
 template <class Real, int FIRST, int END> struct InnerPhase {
     Real weight[END - FIRST];
 

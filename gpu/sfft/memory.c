@@ -75,7 +75,7 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     const int64_t slots = (int64_t)1 << sizes.table_bits;
     r->rest = lw_arena_take(arena, 2 * sizes.n_values * (int64_t)sizeof *r->rest);
     r->energies = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->energies);
-    const int64_t of_blocks = sizes.n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* rounded up */
+    const int64_t of_blocks = sizes.n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
     r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
     r->head = lw_arena_take(arena, sizes.n_buckets * (int64_t)sizeof *r->head);
     r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
