@@ -1,5 +1,4 @@
-/* arrays.c - random elements of a result's arrays: series and what is made of them, the best filter, blocks, and the filters and
- * kernels that are stored with them. */
+/* arrays.c - checks random elements of a result's arrays: series and products of them, best filters, blocks, filters, kernels. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -18,7 +17,7 @@
 struct stored {
     struct lw_dataset_info info;
     struct lw_boxes *samples;
-    double unit;            /* of integers of FITS, which are read as what they stand for; 0: they are read as they are stored */
+    double unit;            /* value of one step of a FITS integer, which readers scale; 0: read as stored */
 };
 
 static void shape_text(int n_dims, const int64_t *dims, char text[128])
@@ -28,7 +27,7 @@ static void shape_text(int n_dims, const int64_t *dims, char text[128])
         snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
 }
 
-/* It must be there, with this shape. `stored` is to be closed in any case. */
+/* Open a dataset, which must have this shape. Close `stored` in any case. */
 static int open_stored(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct stored *stored,
                        struct lw_error *err)
 {
@@ -70,18 +69,18 @@ static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_r
 struct check {
     struct lw_verify *verify;
     struct lw_verify_row *report;
-    const struct lw_product *product, *filter;     /* the latter of the best one */
+    const struct lw_product *product, *filter;     /* `filter`: /best/filter, which belongs to /best/value */
     struct stored values, filters;
-    int64_t columns;                               /* of the product */
+    int64_t columns;                               /* columns of the product */
     bool is_of_blocks;                             /* an element is made of a block of outputs */
 
-    /* The rows of y that the elements from `at` to `last` are made of. */
+    /* Finds the rows of y that the elements from `at` to `last` are made of. */
     void (*find_outputs)(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end);
-    /* @param rest  filter and column */
+    /* Checks an element. @param rest  filter x columns + column */
     int (*element)(struct check *check, const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_error *err);
 };
 
-/* @param most_rows  of y, that a piece is made of */
+/* Check the chosen elements. @param most_rows  most rows of y that a piece is made of */
 static int check_pieces(struct check *check, const struct lw_verify_choice *choice, int64_t most_rows, struct lw_error *err)
 {
     struct lw_verify *const verify = check->verify;
@@ -108,7 +107,7 @@ static int check_pieces(struct check *check, const struct lw_verify_choice *choi
     return rc;
 }
 
-/* The stored value of an element. */
+/* Read the stored value of an element. */
 static int read_element(const struct check *check, struct stored *stored, const int64_t element[4], double complex *value,
                         struct lw_error *err)
 {
@@ -133,7 +132,7 @@ static void find_block(const struct lw_verify_shape *shape, int64_t at, int64_t 
     *end = lw_min64((last + 1) * shape->search->every, shape->n_outputs);
 }
 
-/* Of a block of a filter's outputs. */
+/* Make an element of /blocks by the definition: the largest, rms or mean of a block of a filter's outputs. */
 static struct lw_verify_truth block_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, const char *what,
                                        int filter, int64_t number)
 {
@@ -177,7 +176,7 @@ static int check_element(struct check *check, const struct lw_verify_samples *sa
     return LW_OK;
 }
 
-/* An element that is an output of y takes less than the one beside it. */
+/* An element at an output of y is made of fewer outputs than its neighbour, so that the neighbours of both ends count, too. */
 static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
     int64_t other_first, other_end;
@@ -210,15 +209,15 @@ int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *
 
 /* ---- the best filter --------------------------------------------------------------------------------------------- */
 
-/* What outputs are compared by, times sigma. */
+/* Strength by which outputs are compared, times sigma. */
 static double strength_of(const struct lw_verify *verify, double complex y)
 {
     const enum lw_sign sign = verify->shape.search->sign;
     return sign == LW_SIGN_BOTH ? cabs(y) : sign == LW_SIGN_POSITIVE ? creal(y) : -creal(y);
 }
 
-/* By how much some other filter is certainly better than the one stored, as a part of what is allowed: above 1 it is; NaN where
- * that cannot be said. */
+/* The most by which another filter exceeds the stored one, relative to the allowed error: above 1, the stored one is wrong. NaN: it
+ * is wrong, too, as there is a best filter and none is stored, or the values cannot be compared. */
 static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int stored,
                          const struct lw_verify_truth *its)
 {
@@ -315,7 +314,7 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
 
 /* ---- filters, kernel --------------------------------------------------------------------------------------------- */
 
-/* Taps are made again in double precision, by transforms where they are whitened. */
+/* Allowed differences of taps, relative to the largest. Taps are made again in double precision, whitened ones by transforms. */
 static const double same_taps = 1e-9, same_whitened_taps = 1e-6;
 
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)

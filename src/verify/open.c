@@ -42,7 +42,7 @@ void lw_verify_count(struct lw_verify_row *row, double part, const char *format,
 
 int64_t lw_verify_draw(struct lw_verify *verify, int64_t n) { return lw_random_below(verify->seed, verify->n_drawn++, n); }
 
-/* The first array of a FITS result is the primary unit, the others are extensions with the name in capitals. */
+/* The first array of a FITS result is the primary unit; the others are extensions, named in capitals. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
 {
     char unit[LW_MAX_PATH];
@@ -76,7 +76,7 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
     return lw_comm_agree(verify->comm, rc, err);
 }
 
-/* Whether an input is packed, and the result was made by a version that did not note it and took the numbers as they are stored. */
+/* Whether an input is packed, but an earlier version made the result, which took numbers as stored and noted no packing. */
 static bool was_as_stored(const struct lw_verify *verify, int input)
 {
     struct lw_attribute found;
@@ -85,7 +85,7 @@ static bool was_as_stored(const struct lw_verify *verify, int input)
     return verify->job.inputs[input].packing.is_on && !lw_said_find(&verify->notes->file, name, &found);
 }
 
-/* Filters, kernel and mask are not opened again as they were then. */
+/* Refuse filters, kernels and masks that an earlier version took as stored: they cannot be opened like that again. */
 static int check_packing(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 1; i < verify->job.n_inputs; i++)
@@ -96,7 +96,7 @@ static int check_packing(const struct lw_verify *verify, struct lw_error *err)
     return LW_OK;
 }
 
-/* The inputs have the sizes that the result says. Other times of change alone are no difference: a copy has them. */
+/* Check that inputs have the sizes that the result notes. Another time of change alone is accepted: a copy has one. */
 static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
 {
     for (int i = 0; i < verify->job.n_inputs; i++) {
@@ -111,9 +111,9 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
     return LW_OK;
 }
 
-/* ---- what only a pass over all of the data gives is taken from the result ---------------------------------------- */
+/* ---- numbers that need a pass over all of the data are taken from the result ----------------------------------- */
 
-/* @param values  [n]; @param path  of the result */
+/* @param path  dataset of the result @param values  [n] */
 static int take_numbers(struct lw_verify *verify, const char *path, double *values, int64_t n, struct lw_error *err)
 {
     struct lw_dataset_info info;
@@ -187,7 +187,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     shape->n_rows = job->n_samples;
     shape->n_outputs = job->n_outputs;
     shape->boundary = job->boundary;
-    /* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments. */
+    /* Segments are noted as "overlap-save, N = 4096, .." or "overlap-save on tiles of 128 x 256, .."; direct sums have none. */
     const char *const text = lw_said_text(&verify->notes->file, "algorithm");
     const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
     shape->segment_rows = shape->tap_rows;
@@ -209,7 +209,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* Notes of the result's first dataset, and so of its root group. Rank 0's go to all. */
+/* Read the notes of the result's first dataset, which include its root group's, on rank 0 for all ranks. */
 static int share_notes(struct lw_verify *verify, struct lw_error *err)
 {
     const bool reads = lw_comm_rank(verify->comm) == 0;
@@ -239,7 +239,7 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
     }
     if (rc || (rc = share_notes(verify, err)))
         return rc;
-    if (was_as_stored(verify, 0)) {         /* the input itself is opened again as it was then */
+    if (was_as_stored(verify, 0)) {         /* open the input again, as stored */
         verify->as_stored = true;
         verify->job.ops->release(&verify->job);
         verify->job = (struct lw_job){.ops = verify->request->ops};

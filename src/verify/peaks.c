@@ -1,4 +1,4 @@
-/* peaks.c - random rows of a table of peaks: their values, and that no output within reach is stronger. */
+/* peaks.c - checks random rows of a table of peaks: their values, and that no output within reach is stronger. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The columns that are looked at, in this order; of images the place is that of a pixel. */
+/* Columns to check, in this order. For images, row and column take the places of filter and index. */
 enum { CHANNEL, FILTER, ROW = FILTER, INDEX, COLUMN = INDEX, RE, IM, SNR, SIZE, N_COLUMNS };
 static const char *const peak_columns[] = {"channel", "filter", "index", "re", "im", "snr", "cluster_size"};
 static const char *const source_columns[] = {"image", "row", "column", "re", "im", "snr", "cluster_size"};
@@ -24,11 +24,11 @@ struct peak {
 struct table {
     struct lw_verify *verify;
     struct lw_name name;
-    int64_t cluster; /* reach of the neighbours that are compared; -1: none are */
+    int64_t cluster; /* reach of the neighbours to compare; -1: none */
     bool has_exclusions;
 };
 
-/* False: it is none of the outputs that there are. */
+/* @return  false: there is no such output */
 static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS], struct peak *peak)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -45,11 +45,11 @@ static bool take_peak(const struct lw_verify *verify, const double row[N_COLUMNS
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
-/* What the outputs within reach of a peak say of it. */
+/* Outputs within reach of a peak. */
 struct neighbours {
-    int64_t least, most; /* of them reach the threshold, for certain and possibly */
-    double excess;       /* by how much one is stronger, as a part of what is allowed */
-    int64_t row, column; /* that one */
+    int64_t least, most; /* outputs that certainly, and possibly, reach the threshold */
+    double excess;       /* the most by which one exceeds the peak, relative to the allowed error */
+    int64_t row, column; /* place of that one */
     int filter;
 };
 
@@ -78,7 +78,7 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
-/* Its value, its SNR, and that it is one. */
+/* Check a row's value and SNR, and that it may be a peak. */
 static void check_value(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
                         const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
@@ -171,7 +171,7 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_search *const search = shape->search;
     const int64_t n_taps = shape->tap_rows * shape->tap_columns;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps;    /* of one peak with its neighbours */
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps; /* products for a peak and neighbours */
     const int64_t n_compared = cost < 1e18 ? LW_VERIFY_PRODUCTS / lw_max64(1, (int64_t)cost) : 0;
     struct table table = {
         .verify = verify, .name = lw_verify_name(verify, product->dataset.path),

@@ -1,12 +1,12 @@
-/* promise.c - how far an output may be from the definition. */
+/* promise.c - bounds of the errors of outputs. */
 #include "verify/state.h"
 
 #include <math.h>
 
-/* Errors are close to normally distributed: none is beyond this many times the promised rms value. */
+/* Errors are close to normally distributed: none exceeds this many times the guaranteed rms error. */
 #define LARGEST_TO_RMS 6
 
-/* e r (log2(2N) |h|_2 + 10 |h|_1), see jobs/README.md. */
+/* Guaranteed rms error: e r (log2(2N) |h|_2 + 10 |h|_1) with r = 1, see jobs/README.md. */
 double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
 {
     const struct lw_verify_shape *const shape = &verify->shape;

@@ -1,4 +1,4 @@
-/* spots.c - which outputs are checked, and their names. */
+/* spots.c - chooses the outputs to check, and names them. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -12,7 +12,7 @@ struct lw_verify_deck lw_verify_shuffle(struct lw_verify *verify, int64_t n)
     return (struct lw_verify_deck){lw_random_bits(verify->seed, verify->n_drawn++), n};
 }
 
-/* A Feistel network of four rounds orders the numbers of 2 `half` bits; those that are too large are passed over. */
+/* A Feistel network of four rounds permutes the numbers of 2 `half` bits; a number that is too large is permuted again. */
 int64_t lw_verify_card(const struct lw_verify_deck *deck, int64_t i)
 {
     int half = 1;
@@ -57,8 +57,8 @@ int64_t lw_verify_all(const struct lw_verify_pieces *pieces)
     return pieces->choice.n_channels * pieces->choice.n_rows * pieces->choice.in_row;
 }
 
-/* The number of a piece: the ends of some channel first, then the cards of the deck that are not these. Pieces of a channel lie
- * behind each other. */
+/* Number of the i-th piece to take: first the two ends of random channels, then other cards of the deck. The pieces of a channel
+ * have consecutive numbers. */
 static int64_t deal(struct lw_verify *verify, struct lw_verify_pieces *pieces, int64_t i)
 {
     const int64_t n = pieces_of_channel(pieces);

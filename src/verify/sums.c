@@ -44,7 +44,7 @@ struct mapped {
     int64_t size;
 };
 
-/* Where the elements of a dataset are; NULL: not in the file. */
+/* Elements of a dataset; NULL: they are not in the file. */
 static const char *place_of(const struct mapped *mapped, const struct lw_notes *notes)
 {
     const bool is_inside = notes->bytes > 0 && notes->offset > 0 && notes->bytes <= mapped->size - notes->offset;
@@ -69,7 +69,7 @@ static int map_file(const char *file, struct mapped *mapped, struct lw_error *er
 
 /* ---- blocks of arrays -------------------------------------------------------------------------------------------- */
 
-/* An array, its sums, and what their attributes say of blocks. */
+/* An array, its checksums, and the shape of their blocks by their attributes. */
 struct array {
     struct lw_notes *notes, *sums; /* owned */
     struct lw_sums_shape shape;
@@ -99,7 +99,7 @@ static int64_t product_of(const int64_t *dims, int n)
     return product;
 }
 
-/* @return  whether the shapes of both fit each other */
+/* @return  whether array and checksums fit each other */
 static bool find_shape(struct array *array)
 {
     const struct lw_notes *const notes = array->notes, *const sums = array->sums;
@@ -127,7 +127,7 @@ static bool find_shape(struct array *array)
            array->n_sums == shape->n_planes * blocks * lw_sums_channel_blocks(shape, shape->n_channels);
 }
 
-/* Number i of the sums: what it is of. */
+/* Name the block of checksum i. */
 static void place_sum(const struct array *array, int64_t i, char text[160])
 {
     const struct lw_sums_shape *const shape = &array->shape;

@@ -1,4 +1,4 @@
-/* truth.c - what an output is by the definition, and how far a stored one may be from it. */
+/* truth.c - outputs by the definition, and the errors that stored ones may have. */
 #include "verify/state.h"
 
 #include "base/integers.h"
@@ -14,14 +14,14 @@ static const double *tap(const struct lw_verify_shape *shape, int filter, int64_
 
 /* ---- one output of the series ------------------------------------------------------------------------------------ */
 
-/* Sums over the taps of an output: in long double, since those of a run in double precision promise no more than 1e-16. */
+/* Sums over the taps of an output, in long double, since a run in double precision guarantees 1e-16. */
 struct sums {
     long double re, im;
-    long double valid, all; /* of the taps, whose weights NaN-aware convolution divides by */
+    long double valid, all; /* sums of taps: those at finite samples, and all; NaN-aware convolution uses the ratio */
     bool is_touched;
 };
 
-/* The place of the input in a row of `samples` that column `column` of the continued row is; -1: outside. */
+/* Column of the input that stands at `column` of a continued row; -1: outside. */
 static int64_t column_of(const struct lw_verify_shape *shape, int64_t column)
 {
     if (column >= 0 && column < shape->columns)
@@ -41,7 +41,7 @@ static void add_product(const struct lw_verify_shape *shape, const double *h, do
     sums->im += creal(x) * h_im + cimag(x) * h_re;
 }
 
-/* Every tap of a series meets a sample: there are no columns. */
+/* Sum for a series: it has no columns, and every tap meets a sample. */
 static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter, int64_t row)
 {
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
@@ -98,7 +98,7 @@ struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const st
 
 /* ---- what is made of it ------------------------------------------------------------------------------------------ */
 
-/* The samples of y that element j is interpolated from, or that one of every D. */
+/* Outputs of y that element j is interpolated from, or the one of every D that it is. */
 static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *first, int64_t *end)
 {
     const int64_t rate = lw_post_rate(shape->post), n = shape->n_outputs;
@@ -113,7 +113,7 @@ static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *fir
 
 static int64_t elements(const struct lw_verify_shape *shape) { return lw_post_length(shape->post, shape->n_outputs); }
 
-/* The two elements whose difference a derivative is: numpy.gradient. */
+/* The two elements whose difference is a derivative, as in numpy.gradient; without a derivative, element j. */
 static void find_sides(const struct lw_verify_shape *shape, int64_t j, int64_t *before, int64_t *after)
 {
     const bool differs = lw_post_has(shape->post, LW_POST_DIFFERS);
@@ -136,7 +136,7 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     }
 }
 
-/* Lagrange's polynomial through the stencil of element j. */
+/* Element j, by Lagrange's polynomial through its stencil. */
 static struct lw_verify_truth element(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
                                       int64_t j, int64_t column)
 {
@@ -157,12 +157,12 @@ static struct lw_verify_truth element(const struct lw_verify *verify, const stru
         im += weight * cimag(y.value);
         truth.allowed = fmax(truth.allowed, y.allowed);
     }
-    truth.allowed *= 2; /* weights sum up to at most 1.7 in magnitude, and are rounded themselves */
+    truth.allowed *= 2; /* magnitudes of the weights sum up to at most 1.7, and weights are rounded */
     truth.value = CMPLX((double)re, (double)im);
     return truth;
 }
 
-/* Whether a sample that is not finite meets a tap of one of the outputs [first, end) of a series. */
+/* Whether outputs [first, end) of a series are NaN, since a sample that is not finite meets one of their taps. */
 static bool is_touched(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t first, int64_t end)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
@@ -192,7 +192,7 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
     const struct lw_post post = shape->post;
     double y[2] = {creal(truth.value), cimag(truth.value)};
     if (lw_post_has(post, LW_POST_REAL) && lw_op_is_complex(&verify->job.op))
-        truth.allowed *= 1.5;           /* the errors of both parts */
+        truth.allowed *= 1.5;           /* errors of both parts add up */
     lw_post_operations[post.kind].define(y, &truth.allowed);
     truth.value = CMPLX(y[0], y[1]);
     return truth;
@@ -232,7 +232,7 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
 
 /* ---- how far a stored value may be from it ----------------------------------------------------------------------- */
 
-/* What rounding to the type changes a value of this size by, at most. */
+/* The most by which rounding to the type changes a value of this size. */
 static double rounding_of(enum lw_scalar scalar, double size)
 {
     if (lw_scalar_is_integer(scalar))
@@ -244,14 +244,14 @@ static double rounding_of(enum lw_scalar scalar, double size)
 
 static double fail_nan(bool is_nan) { return is_nan ? NAN : 0; }
 
-/* One part of a number. Integers and half precision saturate. */
+/* Error of one part of a number, relative to the allowed error. Integers and half precision saturate. */
 static double part_of(const struct lw_verify *verify, struct lw_type type, double scale, double got, double wanted, double allowed)
 {
     const bool saturates = lw_scalar_saturates(type.scalar), is_single = verify->job.op.precision == LW_SINGLE;
     const double unit = saturates && scale > 0 ? scale : 1, epsilon = is_single ? FLT_EPSILON : DBL_EPSILON;
     const double squares = lw_post_has(verify->shape.post, LW_POST_REAL) ? 2 * epsilon : 0, division = unit != 1 ? epsilon : 0;
     double want = wanted / unit;
-    if (isnan(got) || isnan(want)) /* where a number is due: fmax would take it for no error */
+    if (isnan(got) || isnan(want)) /* NaN on one side is wrong; fmax would ignore it */
         return NAN;
     if (saturates) {
         const bool is_integer = lw_scalar_is_integer(type.scalar), is_signed = lw_scalar_is_signed(type.scalar);

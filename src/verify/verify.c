@@ -33,7 +33,7 @@ static bool ends_with(const char *name, const char *ending)
     return length > its && strcmp(name + length - its, ending) == 0;
 }
 
-/* Of what a journal knows, the outputs that are done are right and complete, but no more can be said of the file. */
+/* The journal vouches only for the outputs it lists as done; the rest of the file is unknown. */
 static int fail_incomplete(const char *file, struct lw_error *err)
 {
     struct lw_journal_progress progress;
@@ -53,7 +53,7 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     char part[LW_MAX_PATH];
     const int length = snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, file);
     if (length < (int)sizeof part && access(file, F_OK) != 0 && access(part, F_OK) == 0)
-        return fail_incomplete(part, err);      /* a result that is not there has been begun */
+        return fail_incomplete(part, err);      /* the result has been begun, but is not complete */
     const int rc = lw_list_check(file, err);
     if (rc)
         return rc;
@@ -67,8 +67,8 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     return LW_OK;
 }
 
-/* What a sample can find, if wrong values lie anywhere: so many that one of them is in it with 95%. Of N values n are taken, and K
- * wrong ones missed with about (1 - n / N)^K. */
+/* Print a line of the table. A sample of n among N values misses K wrong ones, wherever they lie, with about (1 - n / N)^K; the
+ * line gives the K that are found with 95%. */
 static void print_row(const struct lw_verify_row *row)
 {
     const double part = (double)row->n_checked / (double)lw_max64(1, row->n_all);
@@ -87,7 +87,7 @@ static void print_row(const struct lw_verify_row *row)
            row->remark[0] ? "; " : "", row->remark);
 }
 
-/* What was found is shown, whatever ended the checks (`rc`); damage of the result counts more than an input that is not there. */
+/* Print the findings, whatever ended the checks (`rc`). Damage of the result counts more than an input that is missing. */
 static int judge(const struct lw_verify *verify, int rc, struct lw_error *err)
 {
     const struct lw_verify_row *worst = NULL;
@@ -134,7 +134,7 @@ static int check_product(struct lw_verify *verify, int number, struct lw_error *
     return lw_verify_series_product(verify, product, err);
 }
 
-/* Where the files are by now. */
+/* Put the files that the user names, as they have moved, into the configuration. */
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
     const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");
