@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what was typed, for the result's provenance ---- */
+/* ---- the command line as text, for the result's provenance ---- */
 
 static void print_quoted(FILE *file, const char *argument)
 {
@@ -55,11 +55,11 @@ static char *join(int argc, char **argv, struct lw_error *err)
     return NULL;
 }
 
-/* ---- understanding ---- */
+/* ---- parsing ---- */
 
 static bool is_help_option(const char *argument) { return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0; }
 
-/* --help anywhere behind a command, or the word help among the first two there, unless the command takes a file. */
+/* Whether --help stands anywhere behind a command, or, unless the command takes a file, `help` among the first two words there. */
 static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
 {
     const bool takes_file = command && command->takes_files && !command->words;
@@ -81,7 +81,7 @@ static int create_options(struct lw_cli *cli, struct lw_error *err)
     return lw_command_options(cli->action, cli->job, cli->kind, &cli->options, err);
 }
 
-/* A plan that does not try the job makes no output file, so it can do without its name. */
+/* Check that no required option is missing. A plan that does not try the job writes no file, so it does without --output. */
 static int check_complete(const struct lw_cli *cli, struct lw_error *err)
 {
     const struct lw_option *const missing = lw_options_missing(cli->options);
@@ -107,14 +107,14 @@ static int parse_options(struct lw_cli *cli, int argc, char **argv, struct lw_er
     return check_complete(cli, err);
 }
 
-/* The options of a job or of a kind of filters. */
+/* Parse the options of a job or of a kind of filters. */
 static int parse_named(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     const int rc = create_options(cli, err);
     return rc != LW_OK ? rc : parse_options(cli, argc, argv, err);
 }
 
-/* Whether a word is meant as the name of a file: no job has a name like that. */
+/* Whether a word is the name of a file: it has a dot or a slash, which no job's name has. */
 static bool is_jobfile(const char *word)
 {
     return word[0] != '-' && strpbrk(word, "./");
@@ -159,7 +159,7 @@ static int fail_no_command(const char *given, struct lw_error *err)
                    near ? near : "", near ? "?" : "");
 }
 
-/* One word of help's: a command, a job or a kind of filters, each at most once. */
+/* Take one word behind help: a command, a job or a kind of filters, each at most once. @return  false: it is none of these */
 static bool take_help_word(struct lw_cli *cli, const char *word)
 {
     const struct lw_word found = lw_word_find(LW_WORD_COMMAND | LW_WORD_JOB | LW_WORD_KIND, word);
@@ -171,7 +171,7 @@ static bool take_help_word(struct lw_cli *cli, const char *word)
     return true;
 }
 
-/* Whether these words belong together: a job to run, plan or synth, a kind to filters. */
+/* Whether these words fit together: a job behind run, plan or synth; a kind behind filters. */
 static bool makes_sense(const struct lw_cli *cli)
 {
     if (!cli->command)
@@ -213,7 +213,7 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* --help behind a command, with whatever else is there: the words up to the first that is none of help's. */
+/* Parse --help behind a command, whatever else stands there: take the words up to the first that help does not know. */
 static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
 {
     cli->action = LW_ACTION_HELP;
@@ -232,7 +232,7 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
     return LW_OK;
 }
 
-/* JOB.ini [options]: which options there are is known once the file has been read. */
+/* Parse JOB.ini [options]. The options are kept for later: which ones there are depends on the job in the file. */
 static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     if (argc == 0)
@@ -245,7 +245,7 @@ static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
-/* FILE ..., with options before and behind them: one of info, whose file may be missing; any number of plot and verify. */
+/* Parse FILE ..., with options before and behind: info takes one file or none, plot and verify take any number. */
 static int parse_files(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     const int most = cli->action == LW_ACTION_INFO ? 1 : argc;
@@ -329,7 +329,7 @@ void lw_cli_release(struct lw_cli *cli)
     *cli = (struct lw_cli){0};
 }
 
-/* ---- doing ---- */
+/* ---- execution ---- */
 
 bool lw_cli_is_text(const struct lw_cli *cli) { return cli->action == LW_ACTION_HELP || cli->action == LW_ACTION_VERSION; }
 
@@ -346,7 +346,7 @@ int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
     return lw_standard_flush(err);
 }
 
-/* Job and options from the file, then the options behind it, which override. */
+/* Take job and options from the job file, then the options behind it, which override. */
 static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     struct lw_options_file jobfile = {0};
@@ -365,12 +365,12 @@ static void start_log(const struct lw_cli *cli, const struct lw_comm *comm)
     enum lw_log_level level = LW_LOG_NORMAL;
     if (lw_options_flag(cli->options, "verbose"))
         level = LW_LOG_VERBOSE;
-    else if (lw_options_flag(cli->options, "quiet") || cli->action == LW_ACTION_VERIFY)     /* what a job says of itself is known */
+    else if (lw_options_flag(cli->options, "quiet") || cli->action == LW_ACTION_VERIFY)     /* the run has logged these */
         level = LW_LOG_QUIET;
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), level);
 }
 
-/* A log tells by itself what it is of: when and where it was, which command, and what came from where. */
+/* Log what identifies this run: version, time, Slurm job and command line; job, input and output. */
 static void log_start(const struct lw_cli *cli)
 {
     struct lw_instant now;
@@ -385,7 +385,7 @@ static void log_start(const struct lw_cli *cli)
     lw_log_info("%s: input %.700s%s, output %.700s", cli->job->name, input, strlen(input) > 700 ? " ..." : "", output);
 }
 
-/* Ranks whose home folders differ would take different files for ~. */
+/* Check that all ranks have the same options: where home folders differ, ~ would name different files. */
 static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     char *const resolved = lw_options_resolved(cli->options, "", err);
@@ -395,7 +395,7 @@ static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struc
     return rc;
 }
 
-/* The options of the result's job, as it keeps them. */
+/* Make the options of a result's job again from the configuration in the result. */
 static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
 {
     struct lw_options_file jobfile = {0};
@@ -419,7 +419,7 @@ static int verify_one(const struct lw_cli *cli, struct lw_comm *comm, const char
     return rc;
 }
 
-/* All of several, whatever is found of each. What is wrong counts more than what could not be checked. */
+/* Verify all of several results, whatever is found. A result that is wrong counts more than one that could not be checked. */
 static int verify_several(const struct lw_cli *cli, struct lw_comm *comm, const struct lw_names *files, struct lw_error *err)
 {
     int64_t n_bad = 0;

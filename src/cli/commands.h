@@ -1,4 +1,4 @@
-/* commands.h - the commands of the program and the options that they share, as tables. */
+/* commands.h - tables of the program's commands, and of the options that they share. */
 #pragma once
 
 #include "jobs/filters/kinds.h"
@@ -20,10 +20,10 @@ enum lw_action {
     LW_ACTION_VERSION,
 };
 
-/* The words that a command line begins with. */
+/* Sorts of words that begin a command line. */
 enum { LW_WORD_JOB = 1, LW_WORD_COMMAND = 2, LW_WORD_KIND = 4, LW_WORD_LIST = 240 };
 
-/* A command that is not itself a job. */
+/* A command that is no job. */
 struct lw_command {
     const char *name;
     enum lw_action action;
@@ -31,15 +31,14 @@ struct lw_command {
     const char *title;          /* one line */
     const char *description;    /* a paragraph */
     const char *example;        /* command lines */
-    unsigned words;             /* sorts of words that may stand behind it, LW_WORD_JOB | ...; 0: none */
+    unsigned words;             /* sorts of words that may follow it, LW_WORD_JOB | ...; 0: none */
     bool takes_files;
 };
 
-/** The commands, ended by one without a name. */
+/** The commands; the last entry has no name. */
 extern const struct lw_command lw_commands[];
 
-/** The options that every job has beside its own, those that a plan has beside these, those of info, and those that every other
- * command has. Each ends with an entry without a name. */
+/** Options that all jobs have beside their own, plan beside these, info, and all commands but info. Last entries have no name. */
 extern const struct lw_option lw_common_options[];
 extern const struct lw_option lw_plan_options[];
 extern const struct lw_option lw_info_options[];
@@ -53,33 +52,34 @@ struct lw_section {
 
 enum { LW_COMMAND_SECTIONS = 8 };
 
-/** The options that a command takes; an option that stands in several sections is that of the first. @return  how many sections
- * @param job, kind  NULL: none; of synth and filters those of all jobs, or of every kind */
+/** List the sections of options that a command takes. An option in several sections is the first section's.
+ * @return  their number
+ * @param job, kind  NULL: none; synth then has the options of all jobs, and filters those of every kind */
 int lw_command_sections(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                         struct lw_section sections[LW_COMMAND_SECTIONS]);
 
 /** Whether a section before number `number` has an option of that name, too. */
 bool lw_section_replaces(const struct lw_section *sections, int number, const char *name);
 
-/** These options, with their defaults. */
+/** Create these options, with their defaults. */
 int lw_command_options(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
                        struct lw_options **out, struct lw_error *err);
 
 struct lw_word {
     const char *name, *title;
-    const struct lw_job_ops *job;           /* one of these is not NULL */
+    const struct lw_job_ops *job;           /* one of the three is not NULL */
     const struct lw_command *command;
     const struct lw_filter_kind *kind;
 };
 
-/** Word `number` of these sorts; behind the last one without a name. */
+/** Return word `number` of these sorts; past the last, a word without a name. */
 struct lw_word lw_word_at(unsigned sorts, int number);
 
-/** The word of that name; without a name if there is none. */
+/** Return the word of that name; a word without a name: there is none. */
 struct lw_word lw_word_find(unsigned sorts, const char *name);
 
-/** The word whose name is near to what was typed; NULL if none is. */
+/** Return the word's name that is nearest to what was typed; NULL: none is near. */
 const char *lw_word_nearest(unsigned sorts, const char *name);
 
-/** "ols, conv2d, sfft". Returns `text`. */
+/** Write "ols, conv2d, sfft". @return  `text` */
 const char *lw_word_list(unsigned sorts, const char *separator, char text[LW_WORD_LIST]);

@@ -1,4 +1,4 @@
-/* completion.c - the scripts by which bash and zsh complete command lines. */
+/* completion.c - prints the scripts with which bash and zsh complete command lines. */
 #include "cli/completion.h"
 
 #include "cli/commands.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The shells that there is a script for. */
+/* Shells that have a script. */
 #define SHELLS "bash zsh"
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
@@ -17,8 +17,8 @@ static void print_names(FILE *file, unsigned sorts)
     fprintf(file, " %s", lw_word_list(sorts, " ", text));
 }
 
-/* The function _lapwing_words, which says the words that may follow lapwing, or one of its commands, and FILE where files may;
- * bash and zsh understand it. */
+/* Print the function _lapwing_words, which bash and zsh understand. It prints the words that may follow lapwing or one of its
+ * commands, and FILE where names of files may follow. */
 static void print_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
@@ -37,14 +37,14 @@ static void print_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* What is printed of the options behind some words, "ols", "plan ols", "filters chirp": between two texts, each option. */
+/* What to print for the options behind some words ("ols", "plan ols", "filters chirp"): each option, between two texts. */
 struct visitor {
     FILE *file;
     const char *begin, *end;
     void (*visit)(FILE *file, const struct lw_option *option);
 };
 
-/* Options within others are no options of their own. @param command  "" or "plan " @param name  of a job, ... */
+/* Print the options behind command ("", "plan ") and name (of a job, ...), except those within other options. */
 static void visit_command(const struct visitor *each, const char *command, const char *name, enum lw_action action,
                           const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
@@ -72,7 +72,7 @@ static void visit_all(const struct visitor *each)
     visit_command(each, "", "verify", LW_ACTION_VERIFY, NULL, NULL);
 }
 
-/* A choice's legal values, "full same valid". */
+/* Print the values of a choice: "full same valid". */
 static void print_choices(FILE *file, const char *choices)
 {
     for (const char *at = choices; *at; at++)
@@ -95,7 +95,7 @@ static void print_value(FILE *file, const struct lw_option *option)
     fprintf(file, "' ;;\n");
 }
 
-/* bash divides words at = and :, so that --mode=full comes as three of them. */
+/* bash divides words at = and :, so that --mode=full arrives as three words. */
 static const char bash_functions[] =
     "# Complete $2 by words of $1; FILE among them stands for names of files.\n"
     "_lapwing_complete() {\n"
@@ -173,7 +173,7 @@ void lw_completion_bash(FILE *file)
 
 /* ---- zsh ----------------------------------------------------------------------------------------------------------- */
 
-/* The first `length` characters of `text`, with a backslash before those in `special`. */
+/* Print the first `length` characters of `text`, with a backslash before those in `special`. */
 static void print_escaped(FILE *file, const char *text, size_t length, const char *special)
 {
     for (size_t i = 0; i < length; i++) {
@@ -185,7 +185,7 @@ static void print_escaped(FILE *file, const char *text, size_t length, const cha
     }
 }
 
-/* Of its help the first sentence, without its full stop. A bracket ends it, and a colon the name of the argument. */
+/* Print an option for zsh: the first sentence of its help, which a bracket ends, and the argument's name, which a colon ends. */
 static void print_spec(FILE *file, const struct lw_option *option)
 {
     const char *const stop = strstr(option->help, ". "), *const argument = option->argument ? option->argument : option->name;
@@ -209,7 +209,7 @@ static void print_spec(FILE *file, const struct lw_option *option)
     fputs("'\n", file);
 }
 
-/* zsh loads the script as the function _lapwing where it finds it in a folder of functions; otherwise it is sourced. */
+/* zsh loads the script as function _lapwing if the script lies in a folder of functions; otherwise it is sourced. */
 static const char zsh_functions[] =
     "# Offer the words of $1, with what they stand for; FILE among them stands for names of files.\n"
     "_lapwing_offer() {\n"

@@ -1,5 +1,5 @@
-/* facts.h - what `lapwing info` says of one dataset: facts.c format, shape, type, sampling, coordinates, unit, storage; table.c the
- * rows of a table. */
+/* facts.h - what `lapwing info` prints about one dataset. facts.c: format, shape, type, sampling, coordinates, unit, storage;
+ * table.c: rows of a table. */
 #pragma once
 
 #include "base/error.h"
@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/** One fact a line, on standard output, of the dataset FILE:/path, or of the one that the file's format or convention calls the
- * data. By one process. Errors as lw_examine_dataset; then nothing is printed. @param hints  NULL: none */
+/** Print the facts of a dataset on standard output, one a line. `name` is FILE:/path, or a file whose format or convention has one
+ * dataset with the data. Not collective. Errors as lw_examine_dataset; then nothing is printed.
+ * @param hints  NULL: none */
 int lw_facts_print(const char *name, const struct lw_hints *hints, struct lw_error *err);
 
-/** Print the rows of the table "FILE:/path" that stand out most by their `snr` or `magnitude`, the strongest first, or the first
- * ones of a table without such a column, on standard output. Columns that are no numbers are left out. By one process. LW_EIO,
- * LW_EDATA, LW_ESYSTEM.
- * @param is_table  whether it is one; else nothing is printed, and LW_OK is returned whatever is wrong with it */
+/** Print rows of the table "FILE:/path" on standard output: those with the largest `snr` or `magnitude`, the strongest first;
+ * without such a column, the first rows. Columns that are not numbers are left out. Not collective. LW_EIO, LW_EDATA, LW_ESYSTEM.
+ * @param is_table  set: whether it is a table. If not, nothing is printed, and LW_OK returned whatever is wrong with the dataset */
 int lw_table_print(const char *name, bool *is_table, struct lw_error *err);

@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is longer is data; a command line of two million characters, which are names of files, makes a job file of 3 MiB. */
+/* A longer file is data: even a command line of two million characters of file names makes a job file of only 3 MiB. */
 enum { MAX_BYTES = 64 << 20 };
 
 /* ---- reading ---- */
 
-/* All of a regular file, which may be longer by now than the system has just said. */
+/* Read a regular file up to the size that the system gives; it may have grown since. */
 static int read_open(struct lw_options_file *jobfile, FILE *file, struct lw_error *err)
 {
     struct stat status = {0};
@@ -49,7 +49,7 @@ static int read_text(struct lw_options_file *jobfile, struct lw_error *err)
     return rc;
 }
 
-/* The value that a configuration has for an option, which a newline or a break of the line ends; NULL: none. */
+/* Find the value of an option in a configuration; it ends with its line, even if a backslash continues it. @return  NULL: none */
 static const char *find_value(const char *configuration, const char *name)
 {
     const size_t length = strlen(name);
@@ -95,7 +95,7 @@ static int take_origin(struct lw_options_file *jobfile, struct lw_error *err)
     return rc;
 }
 
-/* Whether the text has ${NAME in it, where `variable` is "NAME=value". */
+/* Whether the text contains ${NAME} or ${NAME:..., where `variable` is "NAME=value". */
 static bool has_variable(const char *text, const char *variable)
 {
     const size_t length = strcspn(variable, "=");
@@ -105,7 +105,7 @@ static bool has_variable(const char *text, const char *variable)
     return false;
 }
 
-/* The variables that the text names. @param bytes  set to their length, the last null byte included */
+/* Collect the variables that the text names. @param bytes  set to their length, the last null byte included */
 static char *gather_variables(const char *text, int64_t *bytes, struct lw_error *err)
 {
     char *variables = NULL;
@@ -123,10 +123,10 @@ static char *gather_variables(const char *text, int64_t *bytes, struct lw_error 
         return NULL;
     }
     *bytes = (int64_t)size;
-    return variables;       /* lw_free is free, and open_memstream allocates with malloc */
+    return variables;       /* lw_free is free(), and open_memstream allocates with malloc() */
 }
 
-/* Rank 0's text to the others, which get memory for it. @param bytes  with a null byte at the end. Collective. */
+/* Send rank 0's text to the others, which allocate it. @param bytes  length, with a null byte at the end. Collective. */
 static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct lw_error *err)
 {
     lw_comm_broadcast(comm, &bytes, sizeof bytes);
@@ -138,7 +138,7 @@ static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct l
     return code;
 }
 
-/* @param read  by rank 0, which allocates the text */
+/* @param read  called on rank 0, where it allocates the text */
 static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_options_file *, struct lw_error *),
                  struct lw_options_file *jobfile, struct lw_error *err)
 {

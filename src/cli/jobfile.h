@@ -1,7 +1,7 @@
-/* jobfile.h - a job file: one [section] naming the job, and in it options as "name = value" lines (see lw_commands).
+/* jobfile.h - a job file: one [section] named after the job, and in it options as "name = value" lines (see lw_commands).
  *
- * Rank 0 reads it and the others get its bytes and the values of the variables that it names, so the file needs to be on one
- * node only and all ranks agree. */
+ * Rank 0 reads the file and sends its bytes, and the values of the variables that it names, to all ranks. So only one node needs
+ * the file, and all ranks agree. */
 #pragma once
 
 #include "comm/comm.h"
@@ -9,23 +9,24 @@
 #include "job/job.h"
 #include "options/file.h"
 
-/** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 64 MiB. Collective.
- * Release with lw_jobfile_release, in any case. */
+/** Read a job file. LW_EIO: it cannot be read; LW_ECONFIG: it is no text of at most 64 MiB. Collective.
+ * Release with lw_jobfile_release in any case. */
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
-/** The same of the job file that a result keeps of itself. LW_EDATA if it is none. Collective. */
+/** Read the job file that a result contains. LW_EDATA: there is none. Otherwise as lw_jobfile_read. Collective. */
 int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_options_file *jobfile, struct lw_error *err);
 
 enum { LW_JOBFILE_ADDED = 80 };
 
-/** What versions did that did not have --sign, --noise rms, --overlap or --isolated, as lines for the configuration of a result of
- * theirs, which does not say it. "" for others. @return  lines */
+/** Complete the configuration of a result from an earlier version. Versions without --sign, --noise rms, --overlap or --isolated
+ * did not note what they did in their place; these lines do.
+ * @return  `lines`; "": none are missing */
 const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED]);
 
 void lw_jobfile_release(struct lw_options_file *jobfile);
 
-/** The job that its section names. LW_ECONFIG, with file and line, if it is not a job file. Not collective. */
+/** Find the job that the section names. LW_ECONFIG, with file and line: it is no job file. Not collective. */
 int lw_jobfile_job(const struct lw_options_file *jobfile, const struct lw_job_ops **out, struct lw_error *err);
 
-/** Set its options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. Not collective. */
+/** Set the options of a job file. LW_ECONFIG, with file and line: one of them is wrong. Not collective. */
 int lw_jobfile_apply(const struct lw_options_file *jobfile, struct lw_options *options, struct lw_error *err);

@@ -1,4 +1,4 @@
-/* table.c - rows of a table, such as /peaks, for `lapwing info FILE:/table`. */
+/* table.c - prints rows of a table, such as /peaks, for `lapwing info FILE:/table`. */
 #include "cli/facts.h"
 
 #include "base/integers.h"
@@ -16,14 +16,14 @@ enum { MOST_SHOWN = 20, CELL_SIZE = 40 };
 
 struct table {
     struct lw_notes notes;
-    const char *columns[LW_MOST_COLUMNS];       /* of numbers */
+    const char *columns[LW_MOST_COLUMNS];       /* names of the columns of numbers */
     int n_columns;
-    int strength;                               /* column by which rows are chosen; -1: there is none */
-    double *rows;                               /* [MOST_SHOWN + 1 x n_columns], those to be shown */
+    int strength;                               /* column by which rows are ranked; -1: there is none */
+    double *rows;                               /* [MOST_SHOWN + 1 x n_columns], rows to show */
     int n_rows;
-    int place[2];                               /* columns that are the column and row of a source; -1: there are none */
-    struct lw_sky_point places[MOST_SHOWN];     /* of the rows, on the sky */
-    struct lw_sky sky;                          /* without a text: the places are not known */
+    int place[2];                               /* columns with the column and row of a source; -1: there are none */
+    struct lw_sky_point places[MOST_SHOWN];     /* places of the rows on the sky */
+    struct lw_sky sky;                          /* text "": the places are not known */
 };
 
 static void take_row(void *context, const double *row)
@@ -43,7 +43,7 @@ static void take_row(void *context, const double *row)
     t->n_rows += t->n_rows < MOST_SHOWN;
 }
 
-/* Seven digits; whole numbers have all, and times and frequencies six behind the point: GPS seconds are told to the microsecond. */
+/* Write a number with seven digits, a whole number in full, a time or frequency with six decimals: GPS times need microseconds. */
 static const char *cell(const struct table *t, int row, int c, char text[CELL_SIZE])
 {
     const double value = t->rows[row * t->n_columns + c];
@@ -84,7 +84,7 @@ static void print_title(const struct table *t, const char *name)
     printf(t->sky.text[0] ? "; degrees of %s\n" : "\n", lw_escape(t->sky.text, "", shown, sizeof shown));
 }
 
-/* Columns of numbers, those of the strength and of the place of a source among them. */
+/* Choose the columns of numbers, and among them those of the strength and of a source's place. */
 static void choose_columns(struct table *t)
 {
     t->strength = t->place[0] = t->place[1] = -1;
