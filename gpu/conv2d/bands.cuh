@@ -3,7 +3,7 @@
  * Transforms one below the other form a strip; they are numbered down each strip, one strip after the other. The windows of two
  * neighbours in a strip overlap by kernel_rows - 1 rows, and these are transformed once. So n transforms of a strip in a batch
  * have n step + lead lines, and start `step` lines apart. One case shares no lines: if a transform has two pieces one above the
- * other, each line holds a row of either piece.
+ * other, each line holds a row of both pieces.
  *
  * The work area, in order:
  *   lines      [line of the batch][C] complex, written by the row pass. The C bins of a row keep the row transform's thread order

@@ -17,7 +17,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     static constexpr int WIDTH = WIDTH_, THREADS = T * WIDTH, WARPS = THREADS / 32;
     static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* region of a group r = t / E */
     static constexpr int EXCHANGE_BYTES = P * GROUP * (int)sizeof(C);
-    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* values of the spectrum */
+    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* values per load of the spectrum */
     static constexpr int FACTOR_BYTES = N * (int)sizeof(Real);
     static constexpr int SHARED_BYTES_OF_BLOCK = EXCHANGE_BYTES + FACTOR_BYTES + WARPS * (int)sizeof(int);
 

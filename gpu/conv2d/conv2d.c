@@ -222,7 +222,7 @@ static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     block->input = from->input;
     block->output = converts_output(&op->spec) ? work.computed : from->products[0];
     block->not_finite = &from->report->flag;
-    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* the work area */
+    const bool is_shared = conv2d->prepared.plan.method == LW_CONV2D_BANDS;        /* slots share the work area */
     int rc;
     if ((is_shared && (rc = lw_cuda_check(cudaStreamWaitEvent(from->stream, conv2d->idle, 0), "waiting for the work area", err))) ||
         (rc = lw_conv2d_run(&conv2d->prepared, block, from->stream, err)) ||

@@ -437,7 +437,7 @@ LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool
 
 /* The work of a launch. */
 struct LoneWork {
-    unsigned n_tiles, late_cycles;      /* how much later than the first block the last one begins */
+    unsigned n_tiles, late_cycles;      /* late_cycles: delay of the last block after the first */
     bool has_aligned_pixels;            /* pixels can be copied 16 bytes at a time */
 };
 

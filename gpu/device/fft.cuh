@@ -11,7 +11,7 @@
  *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
  *
  * Shared memory: P regions, each E rows of PITCH complex values (8704 bytes per region for float, E = 32). A thread writes its row
- * whole by 16-byte stores; then the threads read across rows. The pitch is E values and 16 bytes, so neither access has bank
+ * whole by 16-byte stores; then the threads read across rows. The pitch is E values plus 16 bytes, so neither access has bank
  * conflicts: the 16-byte words of a quarter warp start at banks 4 t mod 32. The radix-P exchange uses the same regions without
  * pitch. For P <= 4 it moves only values that change groups: one P-th of them stays in its thread, even in its register. */
 #pragma once
@@ -246,7 +246,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         outer.pin();
     }
 
-    /* First half of E x E points in a group of E threads: radix-E, rows written to `region`, which no thread reads any more. */
+    /* First half of a transform of E x E points by E threads: radix-E, then rows to `region`, which no thread reads any more. */
     template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
     {
         dft<E, false, BEGUN>(v, (const C *)nullptr);

@@ -14,7 +14,7 @@
 
 /* ---- the choice of a template ------------------------------------------------------------------------------------ */
 
-/* Call `with` with a value of the C type of `scalar`, and with `more`. Kernels pass device lambdas, launchers host lambdas. */
+/* Call `with` with a value of the C type of `scalar`, and `more` arguments. Kernels pass device lambdas, launchers host lambdas. */
 #pragma nv_exec_check_disable
 template <class With, class... More>
 __host__ __device__ __forceinline__ auto with_stored(enum lw_scalar scalar, With with, More... more)

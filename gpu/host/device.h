@@ -7,7 +7,7 @@
 LW_C_BEGIN
 
 struct lw_device {
-    int index;                      /* among the visible devices */
+    int index;                      /* number among the visible devices */
     char name[256];
     char uuid[LW_DEVICE_ID];        /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
     char bus[16];                   /* PCI bus address: "0000:1b:00.0" */

@@ -77,7 +77,7 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
     return LW_OK;
 }
 
-/* Destroys the slot after all work on its streams has finished. */
+/* Destroy the slot after all work on its streams has finished. */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
     struct slot_cuda *const s = of(slot);

@@ -61,7 +61,7 @@ struct lw_op {
     struct lw_cuda_op_memory memory;
     cudaStream_t in, out;               /* all slots' copies to and from the device, in block order */
     struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none yet */
-    struct lw_pool *threads;            /* pin the slots' memory */
+    struct lw_pool *threads;            /* threads that pin the slots' memory */
     void *state;                        /* the implementation's own, which it frees in destroy */
 };
 

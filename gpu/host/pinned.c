@@ -22,7 +22,7 @@ int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
     return lw_pool_create((int)lw_min64(lw_proc_cores(), MOST_THREADS), out, err);
 }
 
-/* Create the pages of a piece; after the last piece register all. Without MADV_POPULATE_WRITE registering creates them. */
+/* Create a piece's pages; after the last piece register the memory, which creates pages that MADV_POPULATE_WRITE could not. */
 static int make_pages(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_pinned *const pinned = context;
@@ -38,7 +38,7 @@ static int make_pages(void *context, int64_t piece, int thread, struct lw_error 
     return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "the buffers of a block", pinned->bytes, 0, err);
 }
 
-/* Reserve memory from a huge page on. A child process does not inherit it, so that no copy-on-write moves its pages. */
+/* Reserve memory that starts at a huge page. A child process does not inherit it: copy-on-write must not move its pages. */
 static void *reserve(int64_t bytes)
 {
     const size_t whole = (size_t)bytes + HUGE_PAGE;

@@ -94,7 +94,7 @@ struct lw_sfft_recovery {
     int64_t capacity;                       /* room for lines */
     int table_bits;                         /* the table has 2^table_bits slots, as many as the current attempt needs */
 
-    const double2 *values;                  /* [n_values] measured */
+    const double2 *values;                  /* [n_values] measured values of the buckets */
     long long *rest;                        /* [n_values][2] measured values less the lines found; fixed point */
     float *energies;                        /* [n_buckets] mean over shifts of |rest|^2 */
     struct lw_sfft_device_candidate *candidates;    /* each block has its own part, as long as its number of buckets */
@@ -105,14 +105,14 @@ struct lw_sfft_recovery {
 
     int64_t *frequency[2];                  /* [capacity] lines, and space to sort them */
     double2 *amplitude[2];
-    int *keep;                              /* [capacity] */
+    int *keep;                              /* [capacity] not 0: the line is kept */
 
     /* The next arrays cover the stages up to the one that checks, and their planes; the values of a line are adjacent. */
     int *bucket;                            /* [capacity][stages] nearest bucket */
     double *gain;                           /* [capacity][stages][3] gains of the left neighbour, the bucket, the right one */
-    double2 *phase;                         /* [capacity][planes] */
+    double2 *phase;                         /* [capacity][planes] phase of the line in a plane */
     int *head;                              /* [n_buckets] first line of a bucket; -1: none */
-    int *next;                              /* [capacity][stages] */
+    int *next;                              /* [capacity][stages] next line of the same bucket; -1: none */
 
     int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] lines sharing its buckets; -1: none */
     double2 *row_value;                     /* likewise: products with these lines over the stage's planes */

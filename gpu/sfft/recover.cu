@@ -2,7 +2,7 @@
  * (gpu/sfft/team.cuh) do it all.
  *
  * The work is small (half a megabyte of buckets for a thousand lines), but has about twenty-five steps that wait for each other. A
- * barrier of the team takes a fraction of a launch, and lets the data decide the number of steps. The first step scales the
+ * barrier of the team takes a fraction of a launch's time, and lets the data decide the number of steps. The first step scales the
  * measured buckets; the last one chooses the strongest lines, which are already sorted. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/fit.cuh"

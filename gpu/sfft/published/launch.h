@@ -65,10 +65,10 @@ struct lw_published_device {
     const double2 *roots;                           /* roots of unity from lw_published_roots */
     double2 *between;                               /* [n_loops][n_buckets] work memory of lw_published_transform */
     const double *response;                         /* window response, layout as in struct lw_sfft_window */
-    double2 *planes;                                /* [n_loops][n_buckets] */
+    double2 *planes;                                /* [n_loops][n_buckets] folded sums, later their transforms */
 
-    double *energies;                               /* [location_loops][n_buckets] */
-    int *places;                                    /* [location_loops][n_selected] */
+    double *energies;                               /* [location_loops][n_buckets] of the transformed sums */
+    int *places;                                    /* [location_loops][n_selected] buckets of largest energy */
     int64_t n_words;                                /* ceil(n_buckets / 32) */
     unsigned *chosen;                               /* [location_loops][n_words] a bit per bucket: set if its place is listed */
 
@@ -87,10 +87,10 @@ struct lw_published_device {
     int64_t n_sums;
 
     int64_t comb, n_residues;                       /* 0: no comb */
-    double2 *teeth;                                 /* [comb] */
-    double *tooth_energies;                         /* [comb] */
-    int *tooth_places;                              /* [n_residues] */
-    unsigned char *approved;                        /* [comb] */
+    double2 *teeth;                                 /* [comb] samples of the comb, later their transform */
+    double *tooth_energies;                         /* [comb] energies of that transform */
+    int *tooth_places;                              /* [n_residues] the strongest residues */
+    unsigned char *approved;                        /* [comb] 1: frequencies of this residue may be lines */
 };
 
 LW_C_BEGIN
