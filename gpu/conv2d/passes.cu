@@ -9,7 +9,7 @@
  *     rows       a thread sums neighbouring columns of one row; lanes take neighbouring rows
  *     outputs    pass through shared memory once more, so that lanes store along a row
  *
- * For 8 taps a thread of the column pass reads V + 7 pixels and makes 8 V products; in the row pass H = 64 ROWS / 256 replaces V. */
+ * Per 8 taps a thread of the column pass reads V + 7 pixels and makes 8 V products; in the row pass, V is H = 64 ROWS / 256. */
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, threads = lanes * groups, step = 8;

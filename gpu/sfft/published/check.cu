@@ -1,9 +1,9 @@
 /* check.cu - subtracts the lines from the loop that checks, and writes the lines that are reported.
  *
  * In the first kernel some blocks subtract the lines' shares from their buckets, one thread per bucket, and sum the energies of a
- * block of buckets. The shares are linked in lists in any order, but are subtracted in the order of their frequencies. At the same time
- * the warps of other blocks sort the lines by magnitude, two lines per warp: a line's place is the number of lines before it. In
- * the second kernel one block finds the median of the energies left, and another one takes the sums. The others write the
+ * block of buckets. The shares are linked in lists in any order, but are subtracted in the order of their frequencies. At the same
+ * time the warps of other blocks sort the lines by magnitude, two lines per warp: a line's place is the number of lines before it.
+ * In the second kernel one block finds the median of the energies left, and another one takes the sums. The others write the
  * strongest lines to host memory, each at its place by frequency. */
 #include "gpu/device/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
