@@ -21,55 +21,61 @@
 
 static const struct lw_option options[] = {
     {.name = "kernel", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Kernel [rows x columns], real or complex, of any size, also larger than the image. Or give --gaussian."},
+     .help = "Kernel [rows x columns], real or complex. It may have any size, and be larger than the image. Or give --gaussian."},
     {.name = "gaussian", .kind = LW_OPTION_REAL, .argument = "PIXELS", .minimum = 0.5, .maximum = 500,
-     .help = "Instead of --kernel: a Gaussian of this full width at half maximum, out to 5 standard deviations, with the sum 1; "
-             "it is stored in the result as /kernel."},
+     .help = "Make a Gaussian of this full width at half maximum. It reaches out to 5 standard deviations, has the sum 1, and is "
+             "stored in the result as /kernel."},
     {.name = "background", .kind = LW_OPTION_INT, .argument = "PIXELS", .minimum = 3, .maximum = 2047,
-     .help = "With --gaussian, to find sources: the kernel is a square of so many rows and columns, an odd number, and its "
-             "mean is taken away, so that it gives 0 on a constant background. It is scaled such that the result is the "
-             "height, above the background, of the Gaussian that fits best, by least squares, around each pixel (as DAOFIND's "
-             "density enhancement). Give --boundary edge or reflect with it, as zeros beyond the sides would be a step. "
-             "Default: nothing is taken away."},
+     .help = "Size of a --gaussian that ignores the background. It is to find sources: the kernel is a square of so many rows "
+             "and columns, an odd number, less its mean, so that it gives 0 on a constant background. It is scaled such that an "
+             "output is the height, above the background, of the Gaussian that fits best, by least squares, around the pixel "
+             "(DAOFIND's density enhancement). Use it with --boundary edge or reflect, since zeros beyond the sides would be a "
+             "step. Default: the mean stays."},
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
-     .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 that "
-             "need no pixel beyond the sides."},
+     .help = "Part of the convolution to keep. full: all n+k-1 rows and columns. same: those of the image (see --origin). valid: "
+             "the n-k+1 that need no pixel beyond the sides."},
     {.name = "boundary", .kind = LW_OPTION_TEXT, .argument = "zero|edge|wrap|reflect|constant=V", .fallback = "zero",
-     .help = "Pixels beyond the four sides, with --mode same and full: zeros, the pixel of the edge repeated, the image "
-             "repeated, the image mirrored with its edge (numpy.pad's constant, edge, wrap and symmetric), or the value V."},
+     .help = "Pixels beyond the four sides. It goes with --mode same and full. zero: zeros. edge: the pixel of the edge "
+             "repeated. wrap: the image repeated. reflect: the image mirrored, with its edge. (numpy.pad's constant, edge, wrap "
+             "and symmetric.) constant=V: the value V."},
     {.name = "origin", .kind = LW_OPTION_TEXT, .argument = "ROW,COLUMN",
-     .help = "Centre of the kernel with --mode same: output (i, j) is output (i + ROW, j + COLUMN) of --mode full. Default: "
+     .help = "Centre of the kernel, with --mode same. Output (i, j) is output (i + ROW, j + COLUMN) of --mode full. Default: "
              "(rows - 1) / 2 and (columns - 1) / 2, rounded down."},
     {.name = "correlate", .kind = LW_OPTION_FLAG,
-     .help = "Correlate with the kernel instead of convolving: it is conjugated and turned by 180 degrees."},
+     .help = "Correlate instead of convolving. The kernel is conjugated and turned by 180 degrees."},
     {.name = "normalize", .kind = LW_OPTION_CHOICE, .choices = "none|sum", .fallback = "none",
-     .help = "sum: divide the kernel by the sum of its elements."},
-    {.name = "nan", .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate", .fallback = "propagate",
-     .help = "What a pixel that is not finite does: make exactly the outputs whose kernel covers it NaN, count as zero, end the "
-             "run, or be left out: then the kernel's elements that cover finite pixels are scaled to the sum of all (as "
-             "astropy.convolution does), and where less than 1e-6 of it is left the output is NaN."},
-    {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
-     .help = "Keep every D-th row and every D-th column of the convolved image, from the first on. The kernel must leave "
-             "nothing beyond half the new rate in either direction; one that leaves more than 1% of its energy there brings a "
-             "warning."},
-    {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
-     .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, "
-             "/peaks). Parted by commas. Sources are sought in the convolved image itself, whatever --decimate makes of it."},
+     .help = "Whether to divide the kernel by the sum of its elements."},
+    {.name = "nan", .group = LW_GROUP_INPUT, .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate",
+     .fallback = "propagate",
+     .help = "How pixels that are NaN or infinite count. propagate: exactly the outputs whose kernel covers one become NaN. "
+             "zero: they count as 0. error: the run ends with an error. interpolate: they are left out. The kernel's elements on "
+             "finite pixels are then scaled to the sum of all (as astropy.convolution does). Where less than 1e-6 of that sum is "
+             "left, the output is NaN."},
+    {.name = "decimate", .group = LW_GROUP_OWN, .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1,
+     .maximum = LW_POST_MOST_EVERY,
+     .help = "Keep every D-th row and every D-th column. The first ones are kept. The kernel must leave nothing beyond half the "
+             "new rate in either direction; one that leaves more than 1% of its energy there causes a warning."},
+    {.name = "products", .group = LW_GROUP_PRODUCTS, .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
+     .help = "What to write: convolved, peaks. Give one or both, separated by a comma. convolved: the convolved image, "
+             "/convolved. peaks: a table of the sources in it, /peaks. Sources are sought in the image before --decimate."},
     LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
-    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
-     .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
-             "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
-             "conv2d' shows what auto chooses."},
-    {.name = "start", .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0, .maximum = 9e18,
+    {.name = "algorithm", .group = LW_GROUP_OWN, .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable",
+     .fallback = "auto",
+     .help = "How to compute the convolution. direct: sums. tiles: transforms of tiles. full: transforms of bands as wide as the "
+             "image (on a GPU: of large tiles in three passes). separable: two passes, if the kernel is the product of a column "
+             "and a row. 'lapwing plan conv2d' shows what auto chooses."},
+    {.name = "start", .group = LW_GROUP_PART, .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0,
+     .maximum = 9e18,
      .help = "First row of the image to use."},
     {.name = "count", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
      .help = "Rows to use. Default: all from --start on."},
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
-     .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. A alone is one image. "
-             "Default: all."},
-    {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto", .is_neutral = true,
-     .help = "What is divided among the ranks: the rows (axis) or the images of a stack (channels). auto takes the rows unless "
-             "they are too few to keep all ranks busy."},
+     .help = "Images of a stack to use, from A to before B, every STEP-th. Parts may be left out. A alone is one image. Default: "
+             "all."},
+    {.name = "split", .group = LW_GROUP_RESOURCES, .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto",
+     .is_neutral = true,
+     .help = "Whether the ranks share the rows (axis) or the images of a stack (channels). auto takes the rows unless they are "
+             "too few to keep all ranks busy."},
     {.name = "axis", .kind = LW_OPTION_NONE},
     {0},
 };
@@ -464,11 +470,12 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 
 const struct lw_job_ops lw_job_conv2d = {
     .name = "conv2d", .way = LW_WAY_STREAMED, .title = "convolve a large image, or a stack of images, with a kernel",
-    .description = "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that "
-                   "need not be separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, "
-                   "by direct sums. The ranks share the rows; those that they need of each other come over MPI. The result is "
-                   "/convolved, with the rows and columns of the mode; --products peaks finds the sources in it and writes a table "
-                   "of them. An --output whose name ends with .fits is a FITS file with the sky coordinates of the input.",
+    .description = "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel. The "
+                   "kernel may be real or complex, and need not be separable. lapwing transforms overlapping tiles or, where that "
+                   "is faster, sums directly. The ranks share the rows, and pass each other the rows beyond their own over MPI. "
+                   "The result is /convolved, with the rows and columns that --mode keeps. --products peaks finds the sources in "
+                   "it and writes a table of them. An --output whose name ends with .fits becomes a FITS file with the sky "
+                   "coordinates of the input.",
     .remedy = "--algorithm tiles or direct", .sample = "row", .channel = "image", .value = "column", .least_dims = 2,
     .most_dims = 3, .join = LW_JOIN_ROWS, .taps = "kernel", .options = options, .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"

@@ -21,70 +21,69 @@
 
 static const struct lw_option options[] = {
     {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Filter bank: taps as [M] or [F x M], real or complex; [M x 1] is one filter, too. Or have the filters made by one "
-             "of the next four options: one of the five is required."},
+     .help = "Filter bank: taps as [M] or [F x M]. They are real or complex; [M x 1] is one filter, too. Instead, one of the "
+             "next four options makes the filters: one of the five is required."},
     LW_ASKED_OPTIONS,
     LW_WHITENING_OPTIONS,
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
-     .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or the "
-             "n-M+1 that need no sample beyond the ends."},
+     .help = "Part of the convolution to keep. full: all n+M-1 outputs. same: the central n; output i is output i+(M-1)/2 of "
+             "full. valid: the n-M+1 that need no sample beyond the ends."},
     {.name = "reference", .kind = LW_OPTION_TEXT, .argument = "first|middle|last|NUMBER", .is_rare = true,
-     .help = "Tap of the filters whose input sample gives an output its time, in every mode; NUMBER counts the taps from 0, as "
-             "they are stored. It changes times, never which outputs are kept. Default: the attribute reference_tap of "
-             "--filters, else middle, (M-1)/2 rounded down."},
+     .help = "Tap that sets the time of an output. An output has the time of the input sample under this tap, in every mode; "
+             "NUMBER counts taps from 0, as stored. It changes times, never which outputs are kept. Default: the attribute "
+             "reference_tap of --filters, else middle, (M-1)/2 rounded down."},
     {.name = "boundary", .kind = LW_OPTION_CHOICE, .choices = "zero|edge|wrap|reflect", .fallback = "zero",
-     .help = "Samples beyond both ends with --mode same: zeros, the end sample repeated, the signal repeated, or the signal "
-             "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
+     .help = "Samples beyond the ends (--mode same). zero: zeros. edge: the end sample repeated. wrap: the signal repeated. "
+             "reflect: the signal mirrored, with its end sample. These are numpy.pad's constant, edge, wrap and symmetric."},
     {.name = "correlate", .kind = LW_OPTION_FLAG,
-     .help = "Correlate with the filters instead of convolving: taps are conjugated and reversed."},
+     .help = "Correlate instead of convolving. Taps are conjugated and reversed."},
     {.name = "allow-rate-mismatch", .kind = LW_OPTION_FLAG, .is_rare = true,
-     .help = "Run though the filters are made for another sampling rate than the input's. Otherwise that is an error, where the "
-             "file says both."},
+     .help = "Accept filters made for another sampling rate. Otherwise they are an error, where both rates are known."},
     {.name = "interpolate", .kind = LW_OPTION_INT, .argument = "R", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_RATE,
      .is_rare = true,
-     .help = "Interpolate the filtered series to R times its sampling rate, by cubics through four samples: of n outputs become "
-             "R (n - 1) + 1, from the first to the last. Every R-th is an output itself."},
+     .help = "Interpolate the outputs to R times their sampling rate. Cubics through four samples turn n outputs into R (n - 1) "
+             "+ 1, from the first to the last. Every R-th is an output itself."},
     {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
-     .help = "Keep every D-th sample of the filtered series, from the first on, at a D-th of its sampling rate. The filters "
-             "must leave nothing beyond half the new rate; a filter that leaves more than 1% of its energy there brings a "
-             "warning."},
+     .help = "Keep every D-th output, beginning with the first. The sampling rate falls to a D-th. The filters must leave "
+             "nothing beyond half the new rate; a filter that leaves more than 1% of its energy there causes a warning."},
     {.name = "post", .kind = LW_OPTION_CHOICE, .choices = &LW_POSTS(POST_CHOICE)[1], .fallback = "none",
-     .help = "What to make of the filtered (and interpolated or decimated) series: " LW_POSTS(POST_HELP) ". Powers that leave "
-             "float32's range bring a warning; --output-type float64 holds them."},
-    {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "filtered",
-     .help = "What to write, one or more of: filtered (the filtered series, /filtered), peaks (a table of the places where a "
-             "filter fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
-             "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series "
-             "itself, whatever --decimate makes of it."},
+     .help = "What to make of each output. " LW_POSTS(POST_HELP) " It comes after --interpolate or --decimate. "
+             "Powers beyond float32's range cause a warning; --output-type float64 holds them."},
+    {.name = "products", .group = LW_GROUP_PRODUCTS, .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "filtered",
+     .help = "What to write: filtered, peaks, best, blocks. Give one or more, separated by commas. filtered: the outputs, "
+             "/filtered. peaks: a table of the places where a filter responds, /peaks. best: for each sample the filter that "
+             "responds most, /best/value and /best/filter. blocks: statistics of consecutive outputs, /blocks. All but filtered "
+             "are made of the outputs before --decimate."},
     {.name = "noise-every", .kind = LW_OPTION_STRETCH, .argument = "TIME", .minimum = 1, .maximum = 9e18, .within = "noise",
      .word = "every",
-     .help = "measured anew for each stretch of TIME (a number without a unit: of samples, 4096 at least), for data whose noise "
-             "changes. Stretches are counted from the data's first sample, whatever the window. One that a window cuts is "
-             "measured in what the window has of it; less than half of one has the noise of the stretch beside it. Default: one "
-             "noise for the whole run."},
+     .help = "measure it anew for each stretch of TIME, for data whose noise changes. A number without a unit counts samples, "
+             "4096 at least. Stretches count from the data's first sample, whatever part is used. If the part cuts a stretch, "
+             "what remains of it is measured; if that is less than half, it takes the noise of the stretch beside it. Default: "
+             "one noise for the whole run."},
     LW_SEARCH_OPTIONS(
         "output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
         "positive with --boxcar W,baseline=LENGTH, and for input that a result's --post made power or amplitude; else both"),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG, .within = "cluster", .word = "filters",
-     .help = "candidates of all filters of a channel are neighbours."},
+     .help = "peaks of all filters of a channel compete."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the "
-             "shape of the input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken "
-             "as zeros, and outputs that touch them are no peaks."},
+     .help = "Samples to ignore, marked by numbers other than 0. The mask has one for each sample, for each channel, or both, in "
+             "the shape of the input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). Masked "
+             "samples count as zeros, and outputs that need one are no peaks."},
     {.name = "good-data", .kind = LW_OPTION_TEXT, .argument = "TESTS", .within = "mask", .word = "good-data",
-     .help = "of strain as GWOSC has it, in place of a dataset: samples count in those seconds that pass these tests, parted by "
-             "commas, as the input's files name them for their /quality/simple/DQmask and /quality/injections/Injmask, such as "
-             "DATA,CBC_CAT2,NO_CBC_HW_INJ; or that have the bits of this number in DQmask, such as 7 or 0x7f. The others are "
-             "masked."},
+     .help = "take the mask from the data quality of GWOSC's strain files, in place of a dataset. Samples count in seconds that "
+             "pass these tests, separated by commas. Tests have their names in /quality/simple/DQmask and "
+             "/quality/injections/Injmask of the input, such as DATA,CBC_CAT2,NO_CBC_HW_INJ. Or give a number, such as 7 or "
+             "0x7f: seconds count that have its bits in DQmask. All others are masked."},
     {.name = "masked-fraction", .kind = LW_OPTION_REAL, .argument = "F", .fallback = "0", .minimum = 0, .maximum = 1,
      .is_rare = true,
-     .help = "With --products peaks: let an output be a peak if masked samples, and with --nan zero those that are not finite, "
-             "meet at most this fraction of its filter's energy."},
+     .help = "Part of a filter's energy that may be masked at a peak. It goes with --products peaks. With --nan zero, samples "
+             "that are not finite count as masked, too."},
     {.name = "blocks", .kind = LW_OPTION_TEXT, .argument = "D:VALUES",
-     .help = "With --products blocks: of each D consecutive outputs the VALUES max (the largest |y|), mean and rms (the root of "
-             "the mean of |y|^2). Without VALUES all three."},
-    {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30, .is_rare = true,
-     .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
+     .help = "Statistics of each D consecutive outputs. It goes with --products blocks. VALUES are max (the largest |y|), mean "
+             "and rms (the root of the mean of |y|^2). Without VALUES all three."},
+    {.name = "segment", .group = LW_GROUP_OWN, .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
+     .is_rare = true,
+     .help = "FFT length, at least the number of taps. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
     {0},
 };
 
@@ -366,11 +365,11 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 
 const struct lw_job_ops lw_job_ols = {
     .name = "ols", .way = LW_WAY_STREAMED, .title = "filter a long signal with a bank of FIR filters (overlap-save)",
-    .description = "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
-                   "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be "
-                   "real or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode. "
-                   "On the way there the filtered series can be interpolated and made into power, amplitude or derivative "
-                   "(--interpolate, --post), which takes no further pass over the data.",
+    .description = "Convolves each channel of a signal with every filter of a bank, by overlap-save: it cuts the signal into "
+                   "overlapping segments and multiplies each with the filters in the frequency domain. Signal and filters may be "
+                   "real or complex. /filtered has the input's shape, its time length set by --mode, and a first dimension "
+                   "`filter` if there are several. On the way the outputs can be interpolated or decimated, made into power, "
+                   "amplitude or derivative, and searched for peaks, without another pass over the data.",
     .remedy = "fewer --channels or a shorter --segment", .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2,
     .join = LW_JOIN_TIME, .taps = "filters", .options = options, .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"

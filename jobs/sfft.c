@@ -16,31 +16,33 @@
 
 static const struct lw_option options[] = {
     {.name = "sparsity", .kind = LW_OPTION_INT, .argument = "K", .minimum = 1, .maximum = 1e9, .is_required = true,
-     .help = "Lines wanted of each channel at most. Of a real signal the pair at f and -f counts once."},
+     .help = "Most lines to find in each channel. In a real signal the pair at f and -f counts once."},
     {.name = "snr", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = -100, .maximum = 300,
-     .help = "Signal-to-noise ratio per sample. Default: estimated before the first attempt, from a few samples of 64 channels at "
-             "most."},
+     .help = "Signal-to-noise ratio per sample. Default: estimated before the first attempt, from a few samples of 64 channels "
+             "at most."},
     {.name = "min-magnitude", .kind = LW_OPTION_REAL, .argument = "A", .fallback = "0", .minimum = 0, .maximum = 1e300,
-     .help = "Leave out coefficients of smaller magnitude (unnormalised: a tone of amplitude a has a n, or a n / 2 if real)."},
+     .help = "Leave out lines of smaller magnitude. Magnitudes are unnormalised: a tone of amplitude a has a n, or a n / 2 in a "
+             "real signal."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
-     .help = "Number that the random choice of samples follows from."},
+     .help = "Seed of the random choice of samples."},
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|sparse|dense" LW_SFFT_PUBLISHED_CHOICE,
      .fallback = "auto",
-     .help = "dense transforms all samples on one rank. auto does so where a sparse transform would take more than a quarter "
-             "of them." LW_SFFT_PUBLISHED_HELP},
+     .help = "Whether to transform few samples or all. sparse: few. dense: all, on one rank. auto takes dense where sparse would "
+             "need more than a quarter of the samples." LW_SFFT_PUBLISHED_HELP},
     {.name = "fallback", .kind = LW_OPTION_CHOICE, .choices = "dense|error|partial", .fallback = "dense",
-     .help = "What to do about a channel whose lines do not explain it down to the noise, after more attempts: transform all "
-             "its samples, end with an error, or write what was found and mark it."},
+     .help = "What to do if the lines do not explain a channel. This applies where more than noise is left after further "
+             "attempts. dense: transform all its samples. error: end with an error. partial: write the lines found and mark the "
+             "channel."},
     {.name = "window", .kind = LW_OPTION_STRETCH, .argument = "N", .minimum = 1, .maximum = 9e18,
-     .help = "Find the lines of each piece of so many samples, or of so much time (10s), by itself: the history of the lines of a "
-             "long record. The tables have the piece as their first column. Ranks share the pieces."},
+     .help = "Transform each piece of N samples, or of a time, by itself. The tables then have the piece as their first column: "
+             "the history of the lines over a long record. Ranks share the pieces."},
     {.name = "hop", .kind = LW_OPTION_STRETCH, .argument = "M", .minimum = 1, .maximum = 9e18,
-     .help = "From the first sample of a piece to that of the next; goes with --window. Default: the window, so that pieces follow "
-             "each other without a gap. Samples behind the last whole piece are left out."},
+     .help = "Distance between the first samples of two pieces. It goes with --window. Default: the window, so that pieces "
+             "follow each other without a gap. Samples after the last whole piece are left out."},
     {.name = "refine", .kind = LW_OPTION_FLAG,
-     .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a "
-             "tone's, with a fractional index. It is searched as for four times as many lines, which takes more samples. A dense "
-             "transform is refined, too, where so many tones leave no more of the energy than the lines do."},
+     .help = "Find tones between the transform's frequencies, too. Index, frequency and value of each line are then a tone's, "
+             "with a fractional index. The search is for four times as many lines, which takes more samples. A dense transform "
+             "is refined, too, where so many tones leave no more of the energy than the lines do."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
@@ -204,17 +206,17 @@ static void release(struct lw_job *job)
 }
 
 const struct lw_job_ops lw_job_sfft = {
-    .name = "sfft", .way = LW_WAY_SPARSE, .title = "find the largest Fourier coefficients of a very long signal (sparse FFT)",
-    .description =
-        "Finds the K largest Fourier coefficients of each channel of a time series whose spectrum has few strong lines, from "
-        "a small part of its samples: 0.1% of 2^27 samples for 1000 lines. What the lines leave unexplained is measured with "
-        "samples that were not used to find them; if that is more than noise, further attempts follow, and in the end the "
-        "transform of all samples. What is not sampled is not seen: a signal that is zero but for rare spikes counts as zero. "
-        "The result is the table /spectrum {channel, index, frequency, re, im, magnitude, fractional_index}, sorted by channel and "
-        "frequency (Hz where the sample rate is known, else cycles per sample), unnormalised like numpy.fft, and the table "
-        "/channels with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are "
-        "written. A tone between two frequencies of the transform leaks into all others: with --refine its own frequency is found. "
-        "With --window all of this is done for each piece of a long record by itself, and the tables begin with the column piece.",
+    .name = "sfft", .way = LW_WAY_SPARSE, .title = "find the strongest lines of a very long signal (sparse FFT)",
+    .description = "Finds the K largest Fourier coefficients (lines) of each channel of a signal whose spectrum has few strong "
+                   "lines. It reads a small part of the samples: 0.1% of 2^27 samples for 1000 lines. It measures what the lines "
+                   "leave unexplained with samples that were not used to find them. If that is more than noise, further attempts "
+                   "follow, and in the end the transform of all samples. What is not sampled is not seen: a signal that is zero "
+                   "but for rare spikes counts as zero. The result is the table /spectrum {channel, index, frequency, re, im, "
+                   "magnitude, fractional_index}, sorted by channel and frequency. Frequencies are in Hz where the sampling rate "
+                   "is known, else in cycles per sample; values are unnormalised like numpy.fft. The table /channels has what is "
+                   "left of each channel and how it was found. A real signal has lines at frequencies from 0 on only. A tone "
+                   "between two frequencies of the transform leaks into all others: --refine finds its own frequency. With "
+                   "--window each piece of a long record is transformed by itself.",
     .sample = "sample", .channel = "channel", .least_dims = 1, .most_dims = 2, .join = LW_JOIN_TIME, .needs_all = true,
     .is_isolated = true, .options = options, .synth_options = lw_sfft_synth_options,
     .example = "lapwing synth sfft --output tones.h5\n"

@@ -9,26 +9,26 @@
 /* Entries of a job's table of options, beside its --filters. */
 #define LW_ASKED_OPTIONS                                                                                                        \
     {.name = "bandpass", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH,...",                                                    \
-     .help = "Instead of --filters: one filter for each band in Hz (or kHz, MHz, GHz, as in 1.2kHz:1.5kHz), made for the "      \
-             "sampling rate of the input as 'lapwing filters bandpass' makes it, and stored in the result as /filters. At LOW " \
-             "and HIGH the gain is half. Length: --taps or --transition."},                                                     \
+     .help = "Make band-pass filters, one for each band in Hz. Units are possible, as in 1.2kHz:1.5kHz. The filters are made "     \
+             "for the sampling rate of the input, as 'lapwing filters bandpass' makes them, and stored in the result as "          \
+             "/filters. At LOW and HIGH the gain is half. --taps or --transition sets their length."},                             \
     {.name = "lowpass", .kind = LW_OPTION_TEXT, .argument = "HZ,...",                                                           \
-     .help = "Likewise, what lies below a frequency; one filter for each."},                                                    \
+     .help = "Make low-pass filters, one for each frequency. See --bandpass."},                                                    \
     {.name = "highpass", .kind = LW_OPTION_TEXT, .argument = "HZ,...",                                                          \
-     .help = "Likewise, what lies above a frequency; one filter for each."},                                                    \
+     .help = "Make high-pass filters, one for each frequency. See --bandpass."},                                                   \
     {.name = "boxcar", .kind = LW_OPTION_TEXT, .argument = "WIDTH,...",                                                         \
-     .help = "Likewise, running sums over so many samples, or so long (2ms), scaled so that white noise keeps its power; one "  \
-             "filter for each. Widths in samples need no sampling rate."},                                                      \
+     .help = "Make running sums, one for each width or time. A width is a number of samples, which needs no sampling rate, or "    \
+             "a time such as 2ms. The sums are scaled so that white noise keeps its power."},                                      \
     {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .within = "boxcar", .word = "baseline",                  \
      .help = LW_BASELINE_HELP},                                                                                                 \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                        \
-     .help = "Length of --bandpass, --lowpass and --highpass. With an odd one --mode same keeps the phase. Or give "            \
-             "--transition."},                                                                                                  \
+     .help = "Length of the filters that are made. It goes with --bandpass, --lowpass and --highpass. With an odd number "         \
+             "--mode same keeps the phase. Or give --transition."},                                                                \
     {.name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                    \
-     .help = "Their width of the transition from pass band to stop band, from which the length, an odd one, follows. Default: " \
-             "a quarter of the widest that leaves a pass band, and a stop band on the other side of each edge."},               \
+     .help = "Width from pass band to stop band; sets the length. The length is then odd. Default: a quarter of the widest "       \
+             "that leaves a pass band, and a stop band on the other side of each edge."},                                          \
     {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = LW_KAISER_LEAST_DB,                            \
-     .maximum = LW_KAISER_MOST_DB, .is_rare = true, .help = "Their attenuation beyond the transitions. Default: 60."}
+     .maximum = LW_KAISER_MOST_DB, .is_rare = true, .help = "Attenuation of the stop bands. Default: 60."}
 
 /** The option, of --filters and those above, that says what the filters are: "filters", "bandpass", ... LW_EUSAGE unless it is
  * exactly one, and for options that go with another one. */

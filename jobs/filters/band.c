@@ -14,17 +14,16 @@
 
 #define FREQUENCY(option, text)                                                                                         \
     {.name = option, .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true, \
-     .help = text " There the gain is half of that in the pass band (-6 dB)."}
+     .help = text " The gain there is half of that in the pass band (-6 dB)."}
 #define LENGTH_OPTIONS                                                                                                            \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                          \
-     .help = "Length. With an odd one the delay is a whole number of samples. Or give --transition."},                            \
+     .help = "Number of taps. With an odd number the delay is a whole number of samples. Or give --transition."},                  \
     {.name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                      \
-     .help = "Width of the transition from pass band to stop band, half of it on either side of an edge: the length, an odd "     \
-             "one, follows from it."},                                                                                            \
+     .help = "Width from pass band to stop band; sets the length. Half of it lies on either side of an edge. The length is odd."}, \
     {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "60", .minimum = LW_KAISER_LEAST_DB,            \
      .maximum = LW_KAISER_MOST_DB,                                                                                                \
-     .help = "Attenuation beyond the transitions; the ripple of the pass band follows from it. The more, the longer the filter, " \
-             "or the wider the transition."}
+     .help = "Attenuation of the stop bands. The ripple of the pass band follows from it. The more, the longer the filter, or "    \
+             "the wider the transition."}
 
 #define LOWER "Lower edge of the pass band."
 #define UPPER "Upper edge of the pass band."
@@ -280,9 +279,9 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
 
 /* ---- the kinds ----------------------------------------------------------------------------------------------------- */
 
-#define METHOD                                                                                                               \
-    " The taps are those of the ideal filter times a Kaiser window. Give the length, or have it found from the width of the " \
-    "transition; what the filter then does is measured and said."
+#define METHOD                                                                                                                     \
+    " The taps are those of the ideal filter times a Kaiser window. Give their number, or the width of the transition, which "     \
+    "sets it. The properties of the filter are measured and printed."
 
 const struct lw_filter_kind lw_filter_bandpass = {
     .name = "bandpass", .title = "passes what lies between two frequencies",

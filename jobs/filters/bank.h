@@ -16,11 +16,11 @@
 /* Entries of the kinds' tables. */
 #define LW_OPTION_RATE                                                                                                     \
     {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true, \
-     .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one."}
+     .help = "Sampling rate of the signals to filter. ols refuses signals of another rate."}
 #define LW_OPTION_NORM(default)                                                                                                   \
     {.name = "norm", .kind = LW_OPTION_CHOICE, .choices = "gain|energy", .fallback = default,                                     \
-     .help = "What is 1: the gain, at the frequency named above, or the energy, the sum of |h|^2, so that white noise keeps its " \
-             "power."}
+     .help = "What is 1: gain, or energy. gain: at the frequency that the description names. energy: the sum of |h|^2, so that "   \
+             "white noise keeps its power."}
 
 struct lw_bank {
     const struct lw_filter_kind *kind;
@@ -125,10 +125,10 @@ int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, d
 int lw_boxcar_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
 
 /** The help of --baseline, which `ols` and `filters boxcar` have. */
-#define LW_BASELINE_HELP                                                                                                        \
-    "The signal's mean over so many samples, or so long (2s), is taken away: each boxcar gives its sum less that of as many "  \
-    "samples of a running mean around it. For powers, whose mean is not 0, and with --boundary edge or reflect, as zeros "      \
-    "beyond the ends would be a step. It must be longer than the widest boxcar. Default: nothing is taken away."
+#define LW_BASELINE_HELP                                                                                                           \
+    "Subtract the signal's mean over LENGTH samples, or a time such as 2s. Each boxcar gives its sum less that of as many "        \
+    "samples of a running mean around it. It is for powers, whose mean is not 0. Use it with --boundary edge or reflect, since "   \
+    "zeros beyond the ends would be a step. LENGTH must exceed the widest boxcar. Default: nothing is subtracted."
 
 /** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
 void lw_bank_report(const struct lw_bank *bank, bool is_single);

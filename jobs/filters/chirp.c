@@ -9,11 +9,11 @@ static const struct lw_option options[] = {
     {.name = "from", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
      .help = "Frequency at the chirp's start."},
     {.name = "to", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
-     .help = "Frequency at its end; below that at the start the chirp falls."},
+     .help = "Frequency at the chirp's end. If it is below the start, the chirp falls."},
     {.name = "duration", .kind = LW_OPTION_DURATION, .argument = "S", .minimum = 1e-15, .maximum = 1e18, .is_required = true,
-     .help = "How long it lasts, in seconds, rounded to whole samples."},
+     .help = "Length of the chirp, rounded to whole samples."},
     {.name = "window", .kind = LW_OPTION_CHOICE, .choices = LW_WINDOW_CHOICES, .fallback = "rectangular",
-     .help = "What its amplitude does: constant, or rising and falling as sin^2."},
+     .help = "Amplitude: constant, or rising and falling as sin^2."},
     LW_OPTION_NORM("energy"),
     {0},
 };
@@ -43,11 +43,11 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
 
 const struct lw_filter_kind lw_filter_chirp = {
     .name = "chirp", .title = "the matched filter of a linear chirp, in quadrature",
-    .description = "Complex taps: the chirp with cosine and sine, conjugated and reversed in time, so that convolving is matched "
-                   "filtering (do not give ols --correlate). The magnitude of the output (--post amplitude) does not depend on "
-                   "the chirp's phase. A chirp that begins at sample i of a signal makes its peak at output i + M - 1 with --mode "
-                   "full and i + M / 2, rounded down, with --mode same. With --norm energy the mean of |y|^2 in white noise is "
-                   "the noise's power. Gain 1 is that in the middle of its frequencies.",
+    .description = "Complex taps: the chirp as cosine and sine, conjugated and reversed in time. Convolving is then matched "
+                   "filtering; do not give ols --correlate. The magnitude of the output (--post amplitude) does not depend on the "
+                   "chirp's phase. With --mode full a chirp that begins at sample i has its peak at output i + M - 1. With --mode "
+                   "same the peak is at i + M / 2, rounded down. With --norm energy the mean of |y|^2 in white noise is the "
+                   "noise's power. With --norm gain the gain is 1 in the middle of the chirp's frequencies.",
     .example = "lapwing filters chirp --rate 4096 --from 50 --to 300 --duration 0.25 \\\n"
                "    --output bank.h5",
     .options = options, .design = design,

@@ -19,7 +19,7 @@ const struct lw_option lw_bank_options[] = {
      .help = "HDF5 file to make, with the dataset /taps."},
     LW_OPTION_OVERWRITE,
     {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float64|float32", .fallback = "float64",
-     .help = "Type of the taps. What is said of a filter is measured on the taps that are written."},
+     .help = "Type of the taps. The printed properties of a filter are measured on taps of this type."},
     {0},
 };
 

@@ -16,14 +16,15 @@
 static const struct lw_option options[] = {
     LW_OPTION_RATE,
     {.name = "mass-1", .kind = LW_OPTION_TEXT, .argument = "M,M,...", .is_required = true,
-     .help = "Masses in solar masses as the detector sees them, (1 + z) times those at redshift z; one filter for each."},
+     .help = "Masses of the first bodies, one for each filter. They are in solar masses as the detector sees them: (1 + z) times "
+             "those at redshift z."},
     {.name = "mass-2", .kind = LW_OPTION_TEXT, .argument = "M,M,...", .is_required = true,
-     .help = "Those of the other bodies, as many."},
+     .help = "Masses of the second bodies, as many."},
     {.name = "from", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true,
-     .help = "Frequency of the wave at which the filters begin: the lower it is, the longer they are."},
+     .help = "Frequency of the wave at which the filters begin. The lower it is, the longer they are."},
     {.name = "to", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
-     .help = "Frequency at which they end. Default: that of the innermost stable circular orbit, 4397 Hz divided by the total "
-             "mass. Leading order has no merger; heavy black holes are found better with a frequency somewhat beyond it."},
+     .help = "Frequency at which the filters end. Default: that of the innermost stable circular orbit, 4397 Hz divided by the "
+             "total mass. Leading order has no merger; heavy black holes are found better with a frequency somewhat beyond it."},
     LW_OPTION_NORM("energy"),
     {0},
 };
@@ -134,15 +135,15 @@ static int design(const struct lw_options *given, struct lw_bank *bank, struct l
 }
 
 const struct lw_filter_kind lw_filter_inspiral = {
-    .name = "inspiral", .title = "matched filters of two masses that spiral in, for gravitational waves",
+    .name = "inspiral", .title = "matched filters of two inspiralling masses",
     .description = "Complex taps: the wave to leading order (Newtonian orbits, quadrupole radiation) with both phases, conjugated "
-                   "and reversed in time, so that convolving is matched filtering. The instant at which the masses would meet is "
-                   "in the middle of the taps, which their attribute reference_tap says, so that the time of the output's peak in "
-                   "/peaks is the event's; the second half of the taps holds the wave, the first half zeros. In detector noise "
-                   "whiten them: ols --whiten.",
-    .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 --from 25 --to 400 \\\n"
-               "    --output bank.h5\n"
-               "lapwing ols --input strain.h5:/strain/Strain --filters bank.h5:/taps --whiten 4,band=15:1700 \\\n"
-               "    --products peaks --threshold 8 --cluster 512 --output events.h5",
+                   "and reversed in time. Convolving is then matched filtering. The instant at which the masses would meet is in "
+                   "the middle of the taps. The attribute reference_tap marks it, so that a peak in /peaks has the time of the "
+                   "merger. The second half of the taps holds the wave, the first half zeros. In detector noise use ols --whiten.",
+    .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 \\\n"
+               "    --from 25 --to 400 --output bank.h5\n"
+               "lapwing ols --input strain.h5:/strain/Strain --filters bank.h5:/taps \\\n"
+               "    --whiten 4,band=15:1700 --products peaks --threshold 8 --cluster 512 \\\n"
+               "    --output peaks.h5",
     .options = options, .design = design,
 };

@@ -21,16 +21,16 @@
 
 #define TAPS_OPTION                                                                                           \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 1, .maximum = LW_BANK_MOST_TAPS,      \
-     .help = "Length, an odd number. Default: from where the longest pulse rises to where it has died away."}
+     .help = "Number of taps, odd. Default: from where the longest pulse rises to where it has died away."}
 
 static const struct lw_option boxcar_options[] = {
     {.name = "widths", .kind = LW_OPTION_TEXT, .argument = "W,W,...", .help = "Widths in samples. Or give --durations."},
     {.name = "durations", .kind = LW_OPTION_TEXT, .argument = "S,S,...",
-     .help = "Widths in seconds, rounded to whole samples. It needs --rate."},
+     .help = "Widths in seconds, rounded to whole samples. They need --rate."},
     {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .help = LW_BASELINE_HELP},
     {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
-     .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one. Default: none, and "
-             "the bank is for any."},
+     .help = "Sampling rate of the signals to filter. ols refuses signals of another rate. Default: none; the bank is for any "
+             "rate."},
     LW_OPTION_NORM("energy"),
     {0},
 };
@@ -179,10 +179,10 @@ static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, s
 
 const struct lw_filter_kind lw_filter_boxcar = {
     .name = "boxcar", .title = "running sums over some widths, as pulsar searches take",
-    .description = "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so "
-                   "that with --mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, "
+    .description = "Sums over neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so that "
+                   "with --mode same each gives what it would give alone: output i of width W is the sum from i - W / 2 on, "
                    "rounded down. With --norm energy white noise keeps its standard deviation for every width; with --norm gain "
-                   "the filters are means. With --baseline they are as long as it, and sum up to 0.",
+                   "the filters are means. With --baseline they are as long as the baseline, and their sum is 0.",
     .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5\n"
                "lapwing filters boxcar --widths 1,2,4,8 --baseline 256 --output bank.h5",
     .options = boxcar_options, .design = design_boxcar,
@@ -248,7 +248,7 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
 }
 
 const struct lw_filter_kind lw_filter_ricker = {
-    .name = "ricker", .title = "Ricker wavelets of some peak frequencies, as in seismology",
+    .name = "ricker", .title = "Ricker wavelets, as in seismology",
     .description = "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain "
                    "1 is that at f.",
     .example = "lapwing filters ricker --rate 500 --frequency 10,20,40 --output bank.h5",

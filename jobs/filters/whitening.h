@@ -6,14 +6,14 @@
 /* Entries of a job's table of options. */
 #define LW_WHITENING_OPTIONS                                                                                                    \
     {.name = "whiten", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 1e-12, .maximum = 1e12,                       \
-     .help = "Divide the filters by the power spectrum of the input, which makes them what they are for in its noise, and "     \
-             "scale them so that this noise comes out with a standard deviation of 1 (of either part, where outputs are "       \
-             "complex): |y| is the signal-to-noise ratio, and --noise is then given. The spectrum is the median over segments " \
-             "so long; it is stored as /psd and the filters, about two segments longer, as /filters. With --mode same outputs " \
-             "keep their times. One channel of real samples."},                                                                 \
+     .help = "Whiten the filters by the input's spectrum. It is the median over segments of TIME. The filters are divided by "     \
+             "this power spectrum and become matched filters for the input's noise. They are scaled so that this noise comes "     \
+             "out with a standard deviation of 1 (of either part, where outputs are complex): |y| is then the signal-to-noise "    \
+             "ratio, and --noise is given. The spectrum is stored as /psd, and the filters, about two segments longer, as "        \
+             "/filters. With --mode same outputs keep their times. The input must be one channel of real samples."},               \
     {.name = "whiten-band", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH", .within = "whiten", .word = "band",                 \
-     .help = "the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz), for instance where "  \
-             "the input was filtered before and holds no noise to divide by. Default: all."}
+     .help = "the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz). Use it where the input was filtered "   \
+             "before and holds no noise there to divide by. Default: all frequencies."}
 
 /** Read the options; where they ask for it, set job->whitening and leave room for the longer filters in job->taps, whose number and
  * length are those of job->op.ols, in which the length is replaced. LW_EUSAGE, LW_ECONFIG. */

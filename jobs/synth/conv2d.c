@@ -25,7 +25,7 @@ const struct lw_option lw_conv2d_synth_options[] = {
     {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float32|float64|int16|uint16|int32", .fallback = "float32",
      .help = "Type of the pixels. The noise has a standard deviation of 1, 256 (16 bits) or 65536 (32 bits)."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 9e18,
-     .help = "Number that the noise and the places of the sources follow from."},
+     .help = "Seed of the noise and of the places of the sources."},
     {0},
 };
 

@@ -29,9 +29,9 @@ const struct lw_option lw_ols_synth_options[] = {
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .fallback = "513", .minimum = 1, .maximum = 1 << 24,
      .help = "Length of every filter and chirp."},
     {.name = "sample-rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
-     .help = "Sample rate that the file states."},
+     .help = "Sampling rate that the file states."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 9e18,
-     .help = "Number that the noise follows from."},
+     .help = "Seed of the noise."},
     {0},
 };
 

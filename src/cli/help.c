@@ -143,7 +143,7 @@ static const char licence[] =
     "Copyright (c) 2026, the lapwing authors. BSD 3-Clause licence: free to use, change and pass on, with this notice; without any "
     "warranty.";
 
-static const char citing[] = "Name the version that made the results; 'lapwing info RESULT.h5' says which that was. For BibTeX:";
+static const char citing[] = "Name the version that made the results; 'lapwing info RESULT.h5' names it. For BibTeX:";
 
 static const char citation[] =
     "@software{lapwing,\n"
@@ -168,27 +168,31 @@ static void print_licence(struct page *page)
 struct help {
     struct page page;
     bool shows_all;             /* options that are rarely needed, too */
+    bool is_brief;              /* shows the first sentence of each option, and none of the options within it */
     int n_left_out;
 };
 
-/* "--mode full|same|valid", "--start SAMPLE", "--overwrite" */
-static void option_term(const struct lw_option *option, char *term, size_t size)
+/* "--mode full|same|valid", "--start SAMPLE", "--overwrite"; if brief "--output-type TYPE" instead of all types */
+static void option_term(const struct lw_option *option, bool is_brief, char *term, size_t size)
 {
-    const char *const argument = option->kind == LW_OPTION_CHOICE ? option->choices : option->argument;
+    const bool has_choices = option->kind == LW_OPTION_CHOICE && !(is_brief && option->argument);
+    const char *const argument = has_choices ? option->choices : option->argument;
     snprintf(term, size, "--%s%s%s", option->name, argument ? " " : "", argument ? argument : "");
 }
 
 enum { TERM_WIDTH = 78 };       /* beyond which a term says nothing of what stands within */
 
 /* What the option is for, and what stands within its value by the same table. */
-static void print_option(struct page *page, const struct lw_option *option, const struct lw_option *table)
+static void print_option(struct help *help, const struct lw_option *option, const struct lw_option *table)
 {
     char term[240], text[4096];
-    option_term(option, term, sizeof term);
-    int used = snprintf(text, sizeof text, "%s%s%s%s", option->help, option->is_required ? " Required." : "",
-                        option->fallback ? " Default: " : "", option->fallback ? option->fallback : "");
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s", option->fallback ? "." : "");
-    for (const struct lw_option *part = table; part->name; part++) {
+    const char *const stop = strstr(option->help, ". ");
+    const int length = help->is_brief && stop ? (int)(stop - option->help) + 1 : (int)strlen(option->help);
+    option_term(option, help->is_brief, term, sizeof term);
+    int used = snprintf(text, sizeof text, "%.*s%s%s%s%s", length, option->help, option->is_required ? " Required." : "",
+                        option->fallback ? " Default: " : "", option->fallback ? option->fallback : "",
+                        option->fallback ? "." : "");
+    for (const struct lw_option *part = table; part->name && !help->is_brief; part++) {
         if (!part->within || strcmp(part->within, option->name) != 0)
             continue;
         const bool is_flag = part->kind == LW_OPTION_FLAG;
@@ -199,26 +203,48 @@ static void print_option(struct page *page, const struct lw_option *option, cons
         used += snprintf(text + used, sizeof text - (size_t)used, " With %s: %s%s%s%s", word, part->help,
                          part->fallback ? " Default: " : "", part->fallback ? part->fallback : "", part->fallback ? "." : "");
     }
-    page_item(page, term, text);
+    page_item(&help->page, term, text);
 }
 
-/* A section's options, but those that a section before it has. */
-static void print_section(struct help *help, const struct lw_section *sections, int number)
+/* Print the options of one group in sections begin to end - 1, except those that an earlier section has, too. */
+static void print_group(struct help *help, const struct lw_section *sections, int begin, int end, enum lw_option_group wanted,
+                        const char *heading)
 {
-    const struct lw_option *const table = sections[number].table;
-    char heading[80];
-    if (!table || !table->name)
-        return;
-    snprintf(heading, sizeof heading, "%s%s", sections[number].heading, sections[number].name);
-    page_heading(&help->page, heading);
-    for (const struct lw_option *option = table; option->name; option++) {
-        if (!lw_option_is_own(option) || lw_section_replaces(sections, number, option->name))
-            continue;
-        if (option->is_rare && !help->shows_all)
-            help->n_left_out++;
-        else
-            print_option(&help->page, option, table);
+    bool has_heading = false;
+    for (int i = begin; i < end; i++) {
+        enum lw_option_group group = LW_GROUP_OWN;
+        for (const struct lw_option *option = sections[i].table; option && option->name; option++) {
+            group = option->group != LW_GROUP_SAME ? option->group : group;
+            if (group != wanted || !lw_option_is_own(option) || lw_section_replaces(sections, i, option->name))
+                continue;
+            if (option->is_rare && !help->shows_all) {
+                help->n_left_out++;
+                continue;
+            }
+            if (!has_heading)
+                page_heading(&help->page, heading);
+            has_heading = true;
+            print_option(help, option, sections[i].table);
+        }
     }
+}
+
+/* Print the options of all sections: first each section's own, then the groups that all of them share. */
+static void print_sections(struct help *help, const struct lw_section *sections, int n)
+{
+    static const char *const headings[] = {
+        [LW_GROUP_SAME] = NULL,
+#define X(name, heading) [LW_GROUP_##name] = heading,
+        LW_OPTION_GROUPS(X)
+#undef X
+    };
+    for (int i = 0; i < n; i++) {
+        char heading[80];
+        snprintf(heading, sizeof heading, "%s%s", sections[i].heading, sections[i].name);
+        print_group(help, sections, i, i + 1, LW_GROUP_OWN, heading);
+    }
+    for (int group = LW_GROUP_OWN + 1; group < LW_N_GROUPS; group++)
+        print_group(help, sections, 0, n, (enum lw_option_group)group, headings[group]);
 }
 
 /* ---- the overview ---- */
@@ -288,7 +314,7 @@ static void append_required(char usage[USAGE_SIZE], const struct lw_option *tabl
 {
     for (; table && table->name; table++) {
         char term[160];
-        option_term(table, term, sizeof term);
+        option_term(table, false, term, sizeof term);
         if (table->is_required)
             append_word(usage, term);
     }
@@ -338,6 +364,7 @@ static void print_command(struct help *help, const struct lw_command *command, c
                           const struct lw_filter_kind *kind)
 {
     const enum lw_action action = kind ? LW_ACTION_FILTERS : command ? command->action : LW_ACTION_RUN;
+    help->is_brief = !help->shows_all && job && action != LW_ACTION_SYNTH;
     struct lw_section sections[LW_COMMAND_SECTIONS];
     const int n = lw_command_sections(action, job, kind, sections);
     const char *const example = kind ? kind->example : example_of(command, job);
@@ -350,15 +377,17 @@ static void print_command(struct help *help, const struct lw_command *command, c
     }
     if (action == LW_ACTION_FILTERS && !kind) {
         print_words(&help->page, "Kinds", LW_WORD_KIND, false);
-        page_paragraph(&help->page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
+        page_paragraph(&help->page, "'lapwing filters KIND --help' describes a kind and lists its options.");
     }
-    for (int i = 0; i < n; i++)         /* the jobs that synth knows are told one by one */
-        print_section(help, action == LW_ACTION_SYNTH ? sections + i : sections, action == LW_ACTION_SYNTH ? 0 : i);
+    for (int i = 0; i < n && action == LW_ACTION_SYNTH; i++)        /* its jobs have options of the same names */
+        print_sections(help, sections + i, 1);
+    if (action != LW_ACTION_SYNTH)
+        print_sections(help, sections, n);
     command_words(command, job, kind, words);
     if (help->n_left_out > 0) {
-        snprintf(rest, sizeof rest, "%d more option%s, rarely needed: 'lapwing help %s --all' shows all of them.",
-                 help->n_left_out, help->n_left_out == 1 ? "" : "s", words + strlen("lapwing "));
-        page_heading(&help->page, "And");
+        snprintf(rest, sizeof rest, "'lapwing help %s --all' explains these options in full, and has %d more.",
+                 words + strlen("lapwing "), help->n_left_out);
+        page_heading(&help->page, "All options");
         page_paragraph(&help->page, rest);
     }
     if (example) {
@@ -398,7 +427,7 @@ static void print_man_kinds(struct help *help)
 {
     for (int i = 0; lw_filter_kinds[i]; i++) {
         const struct lw_filter_kind *const kind = lw_filter_kinds[i];
-        print_section(help, &(struct lw_section){"Options of ", kind->name, kind->options}, 0);
+        print_sections(help, &(struct lw_section){"Options of ", kind->name, kind->options}, 1);
         page_paragraph(&help->page, kind->description);
         page_code(&help->page, kind->example);
     }

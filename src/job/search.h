@@ -8,21 +8,24 @@
  * own; products, those that need sigma; signs, the default of --sign. */
 #define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
-     .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
+     .help = "Least signal-to-noise ratio of a peak. The ratio is |y| / sigma; see --noise and --cluster. It goes with "           \
+             "--products peaks."},                                                                                                 \
     {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms",                                         \
-     .help = "Sigma of --products " products ". given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
-             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", so that signals "  \
-             "do not raise it (from the median of |y|, then from what lies below 2 sigma); rms: likewise, the median over one " \
-             "in 16 pieces of the root mean square of |y|, which they raise; each takes a pass of its own. For complex " what   \
-             "s sigma^2 is the power of real and imaginary part together. Default: measured."},                                 \
+     .help = "Where the noise (sigma) comes from. It goes with --products " products ". given: sigma is 1, so that --threshold "   \
+             "is a value of |y|. energy: sigma of white noise of variance 1, the root of the sum of squares of the taps. "         \
+             "measured: from the data, by " each ", in a pass of its own. Signals hardly raise it: it is the median of |y|, "      \
+             "then what lies below 2 sigma. rms: in a pass of its own, too, the median over one in 16 pieces of the root mean "    \
+             "square of |y|, which signals raise. For complex " what "s sigma^2 is the power of real and imaginary part "          \
+             "together. Default: measured."},                                                                                      \
     {.name = "sign", .kind = LW_OPTION_CHOICE, .choices = "both|positive|negative",                                             \
-     .help = "With --products " products ": which " what "s count, those above 0, those below 0, or both. The others are no "   \
-             "candidates, and nobody's neighbours. Complex " what "s have no sign. Default: " signs "."},                       \
+     .help = "Whether " what "s above 0, below 0 or both count. The others are no peaks, and suppress none. Complex " what "s "    \
+             "have no sign. It goes with --products " products ". Default: " signs "."},                                           \
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
-     .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
+     .help = "Keep the strongest peak within +- W. Of " what "s above the threshold within +- W " near ", only the strongest "     \
+             "is a peak."},                                                                                                        \
     {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
      .within = "threshold", .word = "max-peaks",                                                                                \
-     .help = "more peaks than N end the run with an error that says which threshold would have kept N of them."}
+     .help = "more than N peaks end the run with an error. It names the threshold that would have kept N."}
 
 /* A word of --products and the product that it names. */
 struct lw_search_word {

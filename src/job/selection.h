@@ -6,11 +6,11 @@
 /* Entries for the table of options of every command whose user may choose channels. */
 #define LW_OPTIONS_COORDINATES                                                                                                 \
     {.name = "distance", .kind = LW_OPTION_TEXT, .argument = "A:B",                                                            \
-     .help = "Use the channels from A to B along the fibre or line, in the unit of the file's metadata, or as 100m:2km; A or " \
-             "B may be left out."},                                                                                            \
+     .help = "Channels to use, by distance along the fibre or line. The unit is that of the file's metadata, or as in "            \
+             "100m:2km. A or B may be left out."},                                                                                 \
     {.name = "frequency", .kind = LW_OPTION_TEXT, .argument = "A:B",                                                           \
-     .help = "Use the channels of frequencies from A to B, in the unit of the file's metadata, or as 1.2GHz:1.5GHz; A or B "   \
-             "may be left out."}
+     .help = "Channels to use, by their frequency. The unit is that of the file's metadata, or as in 1.2GHz:1.5GHz. A or B may "   \
+             "be left out."}
 
 /** Read --start and --count, or --from and --to, as the piece of dimension `axis` to take: from the first sample not before --from
  * to the last before --to. LW_ECONFIG: the piece leaves the axis or is empty, or the input's times are unknown. LW_EUSAGE: a time

@@ -35,14 +35,29 @@ enum lw_option_kind {
     LW_OPTION_GONE,             /* a former option: job files may still have it, without effect; `help` gives the replacement */
 };
 
+/* Headings under which help shows options, in its order. */
+#define LW_OPTION_GROUPS(X)                                                                                                       \
+    X(OWN, "") /* the heading of the command's own options */                                                                     \
+    X(PRODUCTS, "Products and search") X(INPUT, "Input") X(PART, "Part of the input") X(OUTPUT, "Output")                         \
+    X(INTERRUPTION, "Interruption") X(RESOURCES, "Resources") X(GPU, "GPU") X(MESSAGES, "Messages")
+
+enum lw_option_group {
+    LW_GROUP_SAME,              /* the group of the entry before; a table begins with OWN */
+#define X(name, heading) LW_GROUP_##name,
+    LW_OPTION_GROUPS(X)
+#undef X
+    LW_N_GROUPS
+};
+
 struct lw_option {
     const char *name;           /* without the dashes */
+    enum lw_option_group group;
     enum lw_option_kind kind;
     const char *argument;       /* shown in help: "FILE:/dataset"; NULL for flags and choices */
     const char *fallback;       /* default as text; NULL: none, and lw_options_given is false until the option is set */
     const char *choices;
     double minimum, maximum;    /* limits of numbers (BYTES: only the minimum); equal: no limits */
-    const char *help;           /* one or two sentences; the printer wraps them */
+    const char *help;           /* its first sentence alone tells what the option is for; the printer wraps it */
     const char *within;         /* the option that owns this one: the value of the owner holds it behind a comma, as in --cluster
                                    5,filters or --noise rms,every=1h. NULL: no owner. A job file may also have it as a line */
     const char *word;           /* its name in the owner's value: "filters", "every" */

@@ -21,44 +21,47 @@
 
 const struct lw_option lw_plot_options[] = {
     {.name = "output", .kind = LW_OPTION_FILE, .argument = "NAME",
-     .help = "Picture to make: its ending says whether as .png, .pdf, .svg, or as .gp, gnuplot's own text with all data in it, to "
-             "be changed and drawn by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and "
-             ".png."},
+     .help = "Picture to make. Its ending chooses .png, .pdf, .svg, or .gp: gnuplot's own text with all data in it, to edit and "
+             "to draw by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and .png."},
     LW_OPTION_OVERWRITE,
     {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters", .fallback = "auto",
-     .help = "What to draw. auto: tables of sfft as spectrum, tables of peaks as peaks, banks of filters as filters, pixels as "
-             "image, and samples as series, or as waterfall if there are more than 8 channels."},
+     .help = "What to draw. auto draws tables of sfft as spectrum, tables of peaks as peaks, and banks of filters as filters. It "
+             "draws pixels as image, up to 8 channels of samples as series, and more as waterfall."},
     {.name = "with-input", .kind = LW_OPTION_FLAG,
-     .help = "Draw above a result the same part of the input that it was made from. Default: if that file is still there and has "
-             "not changed; --with-input=no draws the result alone."},
+     .help = "Draw the input above the result. It is the part of the input that the result shows. Default: yes if that file is "
+             "still there and has not changed; --with-input=no draws the result alone."},
     {.name = "from", .kind = LW_OPTION_TEXT, .argument = "TIME",
-     .help = "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time "
-             "since the start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
-    {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends, told as for --from."},
+     .help = "Where the picture begins. A time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time "
+             "since the start of the data such as 2.5, 10ms or 3min. For spectra and filters it is a frequency such as 50 or "
+             "1.2kHz."},
+    {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME",
+     .help = "Where the picture ends. It is written as for --from."},
     {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .fallback = "0", .minimum = 0, .maximum = 9e18,
-     .help = "The same in samples of the axis, or columns of an image: the first one."},
-    {.name = "count", .kind = LW_OPTION_INT, .argument = "SAMPLES", .minimum = 1, .maximum = 9e18, .help = "And how many."},
+     .help = "First sample of the axis, or first column of an image."},
+    {.name = "count", .kind = LW_OPTION_INT, .argument = "SAMPLES", .minimum = 1, .maximum = 9e18,
+     .help = "Samples of the axis, or columns of an image."},
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
-     .help = "Channels, or rows of an image, to show: from A to before B, every STEP-th. A alone is one. Default: all."},
+     .help = "Channels to show, or rows of an image, from A to before B, every STEP-th. A alone is one. Default: all."},
     LW_OPTIONS_COORDINATES,
     {.name = "filters", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
-     .help = "Filters, or images of a stack, to show. Default: the first ones that have room."},
+     .help = "Filters to show, or images of a stack. Default: the first ones that have room."},
     {.name = "axis", .kind = LW_OPTION_INT, .argument = "DIMENSION", .minimum = 0, .maximum = 3,
-     .help = "Dimension of the dataset that is the axis (time). Default: what the file's metadata says, or else the longest."},
+     .help = "Dimension that is the axis (time). Default: from the file's metadata, else the longest."},
     {.name = "log", .kind = LW_OPTION_FLAG,
-     .help = "Logarithmic values: of the vertical axis, of colours; for filters of the frequencies. Of values below zero, the "
-             "magnitude counts."},
+     .help = "Logarithmic scale. It is the vertical axis, or the colours; for filters it is the frequencies. Values below zero "
+             "count by their magnitude."},
     {.name = "limits", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH",
-     .help = "Values of the first and the last colour; either may be left out. Default: the 1st and the 99th percentile, symmetric "
-             "about zero for values of both signs; of peaks the least and the largest."},
-    {.name = "title", .kind = LW_OPTION_TEXT, .argument = "TEXT", .help = "Title. Default: the name of file and dataset."},
+     .help = "Values of the first and the last colour. Either may be left out. Default: the 1st and the 99th percentile, "
+             "symmetric about zero for values of both signs; for peaks the least and the largest."},
+    {.name = "title", .kind = LW_OPTION_TEXT, .argument = "TEXT",
+     .help = "Title. Default: the names of file and dataset."},
     {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
-     .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
+     .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: what suits the picture."},
     {.name = "read", .kind = LW_OPTION_BYTES, .argument = "BYTES", .fallback = "256M", .minimum = 1 << 20,
-     .help = "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are "
-             "drawn, and where reading a little of every row would take too many places of the file (one for each 16 KiB of "
-             "BYTES), a lattice of channels and times, evenly spread, too. The picture says which part of the samples it shows: "
-             "what lies between, a short spike, may be missing. More BYTES show more."},
+     .help = "Most bytes of the dataset to read, about. A larger dataset is drawn from blocks of samples spread evenly over the "
+             "axis. If a little of every row lies in too many places of the file (one for each 16 KiB of BYTES), a lattice of "
+             "channels and times is drawn. The picture tells which part of the samples it shows: what lies between, such as a "
+             "short spike, may be missing. More BYTES show more."},
     LW_OPTIONS_HINTS,
     {.name = NULL},
 };

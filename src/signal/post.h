@@ -40,10 +40,10 @@ enum lw_post_traits {
  * in gpu/device/post.cuh. A new operation is a new row and these three functions. */
 #define LW_POSTS(X)                                                                                                              \
     X(NONE, "none", "%s", 0, keep, "")                                                                                           \
-    X(POWER, "power", "(%s)^2", LW_POST_REAL | LW_POST_SQUARES, power, "|y|^2 or ")                                              \
-    X(AMPLITUDE, "amplitude", "%s", LW_POST_REAL, amplitude, "|y|, real also where y is complex, or ")                           \
+    X(POWER, "power", "(%s)^2", LW_POST_REAL | LW_POST_SQUARES, power, "power: |y|^2. ")                                         \
+    X(AMPLITUDE, "amplitude", "%s", LW_POST_REAL, amplitude, "amplitude: |y|. Both are real, also where y is complex. ")         \
     X(DERIVATIVE, "derivative", "(%s) per sample", LW_POST_DIFFERS, keep,                                                        \
-      "its derivative per output sample (numpy.gradient: central differences, one-sided at the two ends)")
+      "derivative: per output sample (numpy.gradient: central differences, one-sided at the two ends).")
 
 enum lw_post_kind {
 #define X(kind, name, unit, traits, function, help) LW_POST_##kind,

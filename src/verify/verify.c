@@ -14,16 +14,17 @@
 
 const struct lw_option lw_verify_options[] = {
     {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 0, .maximum = 1e9,
-     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many "
-             "sums. N that is not less than there are: all. 0: only checksums are compared (--checksum of a job), without the "
-             "input."},
+     .help = "Random values of each dataset, and rows of each table, to check. Fewer are checked where a value takes very many "
+             "sums. If N is not less than there are, all are checked. 0: only checksums are compared (--checksum of a job), "
+             "without the input."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 0, .maximum = 9e18,
-     .help = "Another seed takes other values."},
+     .help = "Seed of the random choice. Another seed checks other values."},
     {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
-     .help = "Where the input is by now, if it is not where it was when the result was made."},
-    {.name = "beside", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset", .help = "The same of the files beside the input."},
+     .help = "Where the input is now, if it was moved."},
+    {.name = "beside", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+     .help = "Where the files beside the input are now."},
     {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
-     .help = "The same of filters, or of the kernel of conv2d, that were read from a file."},
+     .help = "Where the filters are now, or the kernel of conv2d. It is for those that were read from a file."},
     {.name = NULL},
 };
 
