@@ -109,6 +109,7 @@ def check_comments():
 if __name__ == "__main__":
     check_help(sys.argv[1])
     check_pages(sys.argv[1])
-    check_comments()
+    if "--comments" in sys.argv:
+        check_comments()
     print("".join(complaint + "\n" for complaint in complaints), end="")
     sys.exit(1 if complaints else 0)
