@@ -1,10 +1,9 @@
 /* direct.cu - direct sums with any kernel, real or complex, in either precision.
  *
  * A block of 32 x 8 threads makes 64 x 32 outputs: thread (x, y) makes columns x and x + 32 of rows 4 y .. 4 y + 3. The loop goes
- * over the kernel in squares of 8 x 8 taps, padded with zeros. Each square's taps and the pixels that they meet (39 rows of 71)
- * are loaded into shared memory, 11 to 45 KB. Lanes are neighbours in a row, in shared and in global memory: accesses are
- * coalesced and free of bank conflicts, and each tap is a broadcast. Per column of taps a thread reads 22 pixels and 8 taps for 64
- * products. */
+ * over the kernel in squares of 8 x 8 taps, padded with zeros. A square's taps and the pixels that they meet (39 rows of 71) are
+ * loaded into shared memory, 11 to 45 KB. Lanes are neighbours in a row of shared and global memory: coalesced, without bank
+ * conflicts; a tap is a broadcast. Per column of taps a thread reads 22 pixels and 8 taps for 64 products. */
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, groups = 8, across = 2, down = 4, square = 8;

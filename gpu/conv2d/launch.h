@@ -177,8 +177,7 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
 
 /** Enqueue the search, the report of the block's own pixels, and the treatment of the outputs, which are still in the computing
  * precision. An output becomes NaN in every part, or is divided by the fraction of the kernel's sum that meets finite pixels (NaN
- * where that is below 1e-6). The kernels read the flag on the device and return at once if it is zero. For integer input nothing
- * is launched. */
+ * where that is below 1e-6). The kernels return at once if the flag on the device is zero. Launches nothing for integers. */
 cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream);
 
 /* ---- crossings of a convolved image (signal/search.h, find.cu) ----------------------------------------------------------- */

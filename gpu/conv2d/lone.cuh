@@ -232,8 +232,7 @@ LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *chun
     }
 }
 
-/* How a warp loads its pixels, and the strand of each thread: its task's column or, if is_wide, the first of four columns that it
- * copies together. */
+/* How a warp loads pixels, and a thread's strand: its task's column or, if is_wide, the first of four that it copies at once. */
 struct LoneSource {
     Strand strand;
     bool is_wide, is_inner;

@@ -1,5 +1,5 @@
-/* rows.cuh - the row passes of large tiles. A team of threads takes one row, or two rows of real pieces as re and im. It
- * transforms them in registers and shared memory (gpu/device/fft.cuh); lanes access neighbouring points of global memory
+/* rows.cuh - the row passes of large tiles. A team of threads takes one row, or two rows of real pieces as re and im, and
+ * transforms it in registers and shared memory (gpu/device/fft.cuh). Lanes access neighbouring points of global memory
  * (coalesced).
  *
  * Each row is scaled to a magnitude near 1; the column pass evens out the scales of the rows. Pixels that are not finite show in

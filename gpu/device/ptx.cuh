@@ -243,8 +243,7 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
 
 /* The cluster's barrier in two halves. Arriving means that this thread has read its inbox, but orders nothing. Its loads from
  * shared memory may still be in flight, and a peer could overwrite the data before they are done. So call `need` with a mix of the
- * loaded values first. A barrier with release semantics would order the loads, too, but wait for all stores to global memory as
- * well. */
+ * loaded values first. Release semantics would order the loads, too, but wait for all stores to global memory. */
 __device__ __forceinline__ void cluster_arrive()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

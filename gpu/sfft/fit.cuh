@@ -183,8 +183,7 @@ LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from, int count)
         count_before(count, is_before, place);
 }
 
-/* Sort the lines by frequency into the other array, and trace them in every plane up to stage `check`. Clear the table for the new
- * numbers. */
+/* Sort the lines by frequency into the other array, and trace them up to stage `check`. Clear the table for the new numbers. */
 LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, int from)
 {
     const int count = r.control->n_lines;

@@ -55,8 +55,7 @@ LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
     __syncthreads();
 }
 
-/* Begin; return the mean |x|^2 per sample, from the energies of the check stage. Over random permutations its window weighs all
- * frequencies alike. */
+/* Begin; return the mean |x|^2 per sample, from the check stage: its permuted window weighs all frequencies alike on average. */
 LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &check = stage_at(look.check);
@@ -91,8 +90,7 @@ struct SfftReported {
     }
 };
 
-/* Mark the strongest lines to keep, at most `sparsity`; among equals the lower frequencies. r.residue, free by now, takes their
- * |X|^2, and -1 for the others. */
+/* Mark the strongest lines, at most `sparsity`, the lower of equals. r.residue, free now, takes their |X|^2, -1 for others. */
 LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_reported)
 {
     const int n_lines = r.control->n_lines;

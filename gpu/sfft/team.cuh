@@ -110,8 +110,7 @@ template <> LW_DEVICE double2 combined<SfftSumAndLargest>(double2 a, double2 b)
     return {SfftSum::of(a.x, b.x), SfftLargest::of(a.y, b.y)};
 }
 
-/* Combine over a warp, or over each `count` threads of it, a power of two. All get the same bits: a sum of two does not depend on
- * their order. */
+/* Combine over a warp, or over each `count` (a power of two) of its threads. All get the same bits, as a + b = b + a. */
 template <class Operation> LW_DEVICE double2 warp_combine(double2 mine, int count = 32)
 {
 #pragma unroll
@@ -284,8 +283,7 @@ template <class IsKept, class Place> LW_DEVICE void pack(int count, int number, 
     }
 }
 
-/* Call found(item, number) for each of `count` items, number being how many others satisfy is_before(item, other). A warp takes an
- * item, and all its lanes make the call. */
+/* Call found(item, number) for `count` items; number: how many others satisfy is_before(item, other). A warp takes an item. */
 template <class IsBefore, class Found> LW_DEVICE void count_before(int count, IsBefore is_before, Found found)
 {
     for (int64_t i = SfftTeam::first(); i < count * 32ll; i += SfftTeam::step()) {

@@ -102,8 +102,7 @@ struct Shared {
     int inner_step, outer_step;             /* steps for k < B / P */
 };
 
-/* Transform part c of a plane forward, once the previous kernel has ended. One thread of the cluster calls keep(k, X[k]) for each
- * result.
+/* Transform part c of a plane forward, once the previous kernel has ended; keep(k, X[k]) is called once for each result.
  *
  * X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y[k]) exp(-2 pi i c q / P), Y the transform of block c. */
 template <int E, int PARTS, class Keep> LW_DEVICE void transform_part(const Shared &plane, int c, double2 *points, Keep keep)
