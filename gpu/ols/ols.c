@@ -380,7 +380,7 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
     struct lw_repair repair = lw_ols_repair(op, work, piece, output);
     repair.is_silent = is_silent;
     return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
-                                                               "marking what is not a number", err);
+                                                               "marking outputs that are not a number", err);
 }
 
 static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
@@ -471,7 +471,7 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct
     const struct lw_repair repair = lw_ols_repair(op, work, &piece, NULL);
     int rc = LW_OK;
     if (op->spec.nan == LW_NAN_ZERO)
-        rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing what is not a number", err);
+        rc = lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream), "zeroing samples that are not a number", err);
     if (!rc && wants_series(&op->spec))
         rc = make_series(op, work, err);
     return rc ? rc : lw_ols_search(op, work, parts_of(op, work).search, err);

@@ -133,7 +133,7 @@ static int find_blocks(const struct lw_op *op, const struct lw_cuda_op_block *wo
         .every = every, .n_outputs = op->plan.n_outputs, .max = product_of(op, work, LW_OP_BLOCK_MAX),
         .mean = product_of(op, work, LW_OP_BLOCK_MEAN), .rms = product_of(op, work, LW_OP_BLOCK_RMS),
     };
-    return lw_cuda_check(lw_cuda_find_blocks(series, &statistics, work->stream), "computing blocks", err);
+    return lw_cuda_check(lw_cuda_find_blocks(series, &statistics, work->stream), "computing statistics of blocks", err);
 }
 
 static int search_series(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
@@ -209,7 +209,7 @@ static int launch_crossings(const struct lw_op *op, const struct lw_cuda_op_bloc
         return rc;
     const struct lw_repair repair = lw_ols_repair(op, work, piece, NULL);
     return lw_cuda_check(lw_cuda_spoil_crossings(&repair, &table, piece->first, work->block.channel + piece->channel, work->stream),
-                         "dropping what is not a number", err);
+                         "dropping crossings that are not a number", err);
 }
 
 /* The arrays for the best filter of a piece. */
@@ -279,7 +279,7 @@ static int search_by_kernels(const struct lw_op *op, const struct lw_cuda_op_blo
     struct lw_repair repair = lw_ols_repair(op, work, &own, product_of(op, work, LW_OP_BEST_VALUE));
     repair.filters = product_of(op, work, LW_OP_BEST_FILTER);
     repair.n_planes = wants(op, LW_BEST) ? 1 : 0;
-    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
+    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking outputs that are not a number", err);
 }
 
 /* ---- both ways ------------------------------------------------------------------------------------------------------- */

@@ -216,7 +216,7 @@ static const struct lw_engine_ops ops = {
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
-        return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
+        return lw_fail(err, LW_ECONFIG, "--threads %d is not in 1..%d", spec->n_threads, MOST_THREADS);
     const int rc = lw_cpu_instruction_set_check(err);
     if (rc)
         return rc;

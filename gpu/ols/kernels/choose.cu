@@ -343,7 +343,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         plan.path = LW_CUDA_TOO_LONG;
     else
         return lw_fail(err, LW_ECONFIG,
-                       "segment %d: with %lld taps the CUDA engine has powers of two, 12288 and 24576, from %d to %d",
+                       "--segment %d does not suit %lld taps: the CUDA engine takes powers of two, 12288 and 24576, from %d to %d",
                        spec->segment, (long long)spec->n_taps, plan.least_segment, plan.most_segment);
     *out = plan;
     return LW_OK;

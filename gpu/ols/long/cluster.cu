@@ -367,8 +367,8 @@ static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error
         return cudaGetLastError();
     });
     if (status == cudaSuccess && ols->resident == 0)
-        return lw_fail(err, LW_ECONFIG, "this device, or the part of it that this program may use, does not hold a segment "
-                       "of %" PRId64 " samples in shared memory: give --segment %d, which takes another way", plan->segment,
+        return lw_fail(err, LW_ECONFIG, "a segment of %" PRId64 " samples does not fit into the shared memory of this device, or "
+                       "of the part that this program may use: give --segment %d, which does not need it", plan->segment,
                        without_clusters);
     return lw_cuda_check(status, "preparing long segments", err);
 }

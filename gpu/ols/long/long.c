@@ -108,7 +108,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
     ols->plan = *plan;
     lay_out(ols, memory);
     int rc;
-    if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "making an event", err)) ||
+    if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "creating an event", err)) ||
         (rc = plan->method->prepare(ols, stream, err)) ||
         (rc = make_bank(ols, taps, setup, stream, err))) {
         lw_long_ols_destroy(ols);

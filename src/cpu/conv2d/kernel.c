@@ -140,7 +140,7 @@ static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *
     t->strip_plan = fftw_plan_many_dft(1, &n_rows, strip, t->strip, NULL, strip, 1, t->out, NULL, strip, 1, FFTW_FORWARD,
                                        FFTW_ESTIMATE);
     if (!t->row_plan || !t->strip_plan)
-        return lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for %d x %d points", n_rows, n_columns);
+        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %d x %d points", n_rows, n_columns);
     return LW_OK;
 }
 

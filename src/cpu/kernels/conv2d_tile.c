@@ -42,7 +42,7 @@ int KERNEL(lw_fft2d_create)(int64_t rows, int64_t columns, void *row, void *poin
     tile->inverse_strip = plan_strip(&shape, strip, shape.strip, points, shape.pitch, FFTW_BACKWARD);
     if (!tile->forward_row || !tile->inverse_row || !tile->forward_strip || !tile->inverse_strip) {
         KERNEL(lw_fft2d_destroy)(&tile->shape);
-        return lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for tiles of %lld x %lld", (long long)rows, (long long)columns);
+        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan transforms of %lld x %lld points", (long long)rows, (long long)columns);
     }
     *out = &tile->shape;
     return LW_OK;

@@ -89,7 +89,7 @@ int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_
     const bool is_planned = fft->forward && fft->inverse && (!has_rows || (fft->forward_columns && fft->inverse_columns));
     if (!is_planned || (has_rows && !fft->twiddles)) {
         KERNEL(lw_fft_destroy)(&fft->shape);
-        return is_planned ? LW_ESYSTEM : lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for %lld points", (long long)n);
+        return is_planned ? LW_ESYSTEM : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %lld points", (long long)n);
     }
     if (has_rows)
         fill_twiddles(&fft->shape, fft->twiddles);

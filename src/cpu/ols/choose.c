@@ -170,12 +170,12 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
     (void)products;
     const int64_t least = least_segment(spec);
     if (least > MOST_TAPS)
-        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu "
+        return lw_fail(err, LW_ECONFIG, "the filter has %" PRId64 " taps, more than the %" PRId64 " that the cpu "
                        "engine takes%s", ols->n_taps, MOST_TAPS - (least - ols->n_taps),
                        least > ols->n_taps ? " with --post or --interpolate" : "");
     if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
-        return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length%s on",
-                       ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
+        return lw_fail(err, LW_ECONFIG, "--segment %d is not in %" PRId64 "..%d: it must hold the filter%s (leave it out to "
+                       "have it chosen)", ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
     return LW_OK;
 }
 
@@ -192,7 +192,7 @@ static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, 
         const int used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
                                   methods[shape->method]);
         if (padded > shape->length)
-            snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
+            snprintf(text + used, size - (size_t)used, ", padded with zeros to %" PRId64, padded);
     }
     lw_post_describe(post, text, size);
 }
