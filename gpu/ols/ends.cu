@@ -1,9 +1,6 @@
-/* ends.cu - kernel for the first and the last output of the axis of a folded derivative.
- *
- * One thread block computes one output: one filter, one channel, one end. Thread t sums the products of taps t, t + 256, .., so
- * that a warp reads neighbouring taps and, time fast, neighbouring samples: coalesced. A tree in shared memory (256 complex
- * doubles, 4 KB) then adds the threads' sums in a fixed order, so that the same input always gives the same bits. The work does not
- * grow with the axis, so nothing hides the latency of its loads. */
+/* ends.cu - kernel for the first and the last output of the axis of a folded derivative. A thread block computes one output of one
+ * filter and channel. Thread t sums the products of taps t, t + 256, ..: neighbours read neighbouring taps (and samples, time
+ * fast). A tree in 4 KB of shared memory adds the threads' sums in a fixed order. There is little work, however long the axis. */
 #include "gpu/ols/ends.h"
 
 #include "gpu/device/stored.cuh"

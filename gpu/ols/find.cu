@@ -1,8 +1,7 @@
 /* find.cu - kernels that search a filtered series in device memory.
  *
  * find_crossings has one thread per output of a filter; find_best has one per output, which loops over the filters. Neighbouring
- * threads take neighbouring outputs in memory, so every access is coalesced. There is no shared memory; other warps of the SM hide
- * the latency of the loads. find_blocks is described above its code. */
+ * threads take neighbouring outputs in memory: coalesced. No shared memory; other warps hide the loads. find_blocks: see below. */
 #include "gpu/ols/find.h"
 
 #include "gpu/device/search.cuh"
@@ -121,11 +120,9 @@ cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int
 /* ---- blocks --------------------------------------------------------------------------------------------------------
  *
  * A team of 1, 32 or 256 threads adds up one block of one channel and filter: each member takes every team-th output, then a tree
- * in shared memory adds the members' sums. The layout and D decide the team's size, so that the order of additions depends on the
- * block alone. Time fast, the members of a team are neighbouring threads, which read neighbouring outputs: coalesced, except for
- * teams of one thread (D < 32), whose reads the caches serve. Time slow, neighbouring threads belong to teams of adjacent channels,
- * whose outputs are neighbours: coalesced. Shared memory: 256 sums, 10 KB (float outputs) or 14 KB (double). A block has few sums
- * to exchange; other blocks of the SM hide its barriers. */
+ * in shared memory (256 sums, 10 or 14 KB) adds the members' sums. Layout and D set the team's size, so that the order of additions
+ * depends on the block alone. Time fast, a team's members are neighbouring threads; time slow, teams of adjacent channels are. So
+ * neighbours read neighbouring outputs: coalesced, except by teams of one (D < 32, time fast), which rely on the caches. */
 
 /* Sum of |y|^2. Squares of floats neither overflow nor underflow in double. */
 template <typename Real> struct Squares {

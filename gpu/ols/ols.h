@@ -1,13 +1,9 @@
-/* ols.h - state of the operation `ols` of the CUDA engine. C.
+/* ols.h - state of the operation `ols` of the CUDA engine, and the steps of a block that ols.c and search.c share. C.
  *
- * A block of samples passes through this folder so:
+ *     input -> filter (kernels/kernels.h; if no kernel holds it, long/long.h) -> series -> marked, thinned out, converted -> result
+ *                                                                           \-> crossings, best filter, statistics of blocks
  *
- *     input -> filter (kernels/, direct/ or long/) -> series -> marked, thinned out, converted (ols.c) -> result
- *                                                 \-> crossings, best filter, blocks (search.c, find.cu)
- *
- * This header holds what the two sources share: the state of the operation, a piece of a block, and the steps for a piece.
- * kernels/kernels.h is the door to the kernels, long/long.h to filters that no kernel holds. repair_nan.h deals with samples that
- * are not finite, ends.h with the two ends of a derivative. */
+ * repair_nan.h treats samples that are not finite, ends.h the two ends of a derivative, find.h searches a stored series. */
 #pragma once
 
 #include "gpu/host/op.h"

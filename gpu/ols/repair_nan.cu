@@ -1,10 +1,9 @@
-/* repair_nan.cu - kernels that find samples that are not finite and overwrite the outputs they spoil.
+/* repair_nan.cu - kernels that find samples that are not finite (bad) and overwrite the outputs they spoil.
  *
- * A warp takes 32 consecutive samples of the axis of one channel at a time, one sample a thread: coalesced time fast, strided by
- * the channels time slow. A bad sample spoils the outputs from its own position to `span` positions later. The warp overwrites them
- * only up to the next bad sample, which takes over from there. So every spoilt output is written once, and the work is linear in
- * the block's size however many samples are bad. There is no shared memory. Without a bad sample the kernel ends after reading one
- * flag. */
+ * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced time fast, strided time slow. A bad sample
+ * spoils the outputs from its own position to `span` later. The warp overwrites them only up to the next bad sample, which takes
+ * over from there: every spoilt output is written once, and the work is linear in the block's size. No shared memory. Without a bad
+ * sample the kernel ends after reading one flag. */
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"

@@ -17,11 +17,9 @@
  *              spectrum stays, in registers as far as these go, the rest in shared memory
  *   store      pairs of rows t + 32 m, from registers: 8 W contiguous bytes of a row; in turns, as in interleaved.cuh
  *
- * Shared memory (AbreastBlock, up to 225 KB): one block an SM. Asynchronous copies hide the loads; turns hide the stores.
- *
- * A sample that is not finite makes the first value of its thread's first transform not finite. The warp then looks at each of its
- * samples, replaces the bad ones by zero, and reads them again. Rows that are not whole (at the last channels, or not aligned to 16
- * bytes) are read one by one. */
+ * Shared memory (AbreastBlock, up to 225 KB): one block an SM. Asynchronous copies hide the loads; turns hide the stores. A sample
+ * that is not finite makes the first value of its thread's first transform not finite. The warp then replaces bad samples by zero
+ * and reads them again. Rows that are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. */
 #pragma once
 
 #include "gpu/ols/kernels/abreast_rows.cuh"
@@ -186,8 +184,8 @@ LW_DEVICE void difference(float2 a, float2 &b, float2 u)
     b = {fmaf(u.y, b.y, p.x), fmaf(-u.y, b.x, p.y)};
 }
 
-/* P = 2: join the values a[n1] of both halves, n1 = m + 16 r (mod 32) in thread r, to outputs. v[j] becomes that of row t + 32 (j +
- * 16 r), unless the first 1024 rows are dropped; v[16 + j] becomes that of the row 1024 further. */
+/* P = 2: join the values a[n1] of both halves, n1 = m + 16 r (mod 32) in thread r, to outputs. v[j] becomes that of row t + 32
+ * (j + 16 r), unless the first 1024 rows are dropped; v[16 + j] becomes that of the row 1024 further. */
 template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const unsigned char *memory)
 {
     const AbreastThread thread = AbreastThread::own<B>();

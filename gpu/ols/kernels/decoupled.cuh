@@ -27,10 +27,10 @@
  * to the warp of its number in the other block, once that warp has announced that its region is free (`may_send`).
  *
  * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, in which each warp also exchanges its 32 x 32
- * points without bank conflicts (rows padded by 16 bytes); the twiddles of these; w and w^2 of each butterfly, w = exp(-2 pi i n /
- * N); four counters; the number of the exchange that met samples that are not finite; each warp's position; two blocks: a counter
- * for each warp and set for `may_send`. Registers hold the spectrum, the values in work, and a part of the next filter, which is
- * loaded an exchange ahead. */
+ * points without bank conflicts (rows padded by 16 bytes); the twiddles of these; w and w^2 of each butterfly, w = exp(-2 pi i
+ * n / N); four counters; the number of the exchange that met samples that are not finite; each warp's position; two blocks: a
+ * counter for each warp and set for `may_send`. Registers hold the spectrum, the values in work, and a part of the next filter,
+ * which is loaded an exchange ahead. */
 #pragma once
 
 #include "gpu/device/fft_24.cuh"

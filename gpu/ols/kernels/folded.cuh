@@ -12,8 +12,8 @@
  * bits do not depend on the team. There are FoldedBlock::SHARED_BYTES of shared memory: one exchange region forward, and one for
  * each team. Blocks of an SM hide each other's loads and barriers.
  *
- * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts (G
- * = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
+ * A product lies in rows of one value per thread of its team, plus one of padding: it is written and read without bank conflicts
+ * (G = 2: two-way conflicts in writing). The team's own exchange then overwrites it.
  *
  * Each way loads its twiddle powers anew, because registers are short while the other is under way. With several filters the
  * spectrum stays in registers meanwhile (KEEP). */

@@ -2,18 +2,17 @@
  *
  *     lw_cuda_ols_choose (pure) -> lw_cuda_ols_prepare (once) -> lw_cuda_ols_launch (per block, allocates nothing)
  *
- * A kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block. x is the block's input with M
- * - 1 samples of halo before its own, so that o = 0 is the block's first output. The kernel reads the stored samples and writes
+ * A kernel computes  y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m]  for all filters f of a block. x is the block's input with
+ * M - 1 samples of halo before its own, so that o = 0 is the block's first output. The kernel reads the stored samples and writes
  * float (single) or double, complex if input or taps are.
  *
- *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j covers the samples j hop - (discard - (M - 1)) .. +
- *                      N - 1 of the input. The discard - (M - 1) leading ones count as zero, as do those beyond the block, so that
- *                      an output's bits depend only on its place in the global grid of segments.
+ *   LW_CUDA_SEGMENTS   overlap-save in registers and shared memory. Segment j covers the samples j hop - (discard - (M - 1)) ..
+ *                      + N - 1 of the input. The discard - (M - 1) leading ones count as zero, as do those beyond the block, so
+ *                      that an output's bits depend only on its place in the global grid of segments.
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   the taps exceed the longest segment on this architecture: nothing is computed here.
  *
- * Three kinds of kernels do more than store the series, always on the path of segments:
- *
+ * Three kinds of kernels on the path of segments do more than store the series:
  *   --post         power, amplitude, interpolation (lw_cuda_post_is_needed): the halo is M - 1 + reach, and the output has the
  *                  length that lw_post_outputs gives for the block's part of the series. See post.cuh
  *   decimation     only every D-th output, or what --post makes of it, is stored (lw_cuda_ols_plan.fold > 0). Other kernels store

@@ -1,9 +1,7 @@
-/* time_fast.cuh - overlap-save kernel, time fast: load a segment, transform it, then for each filter multiply, transform back,
- * discard, store.
+/* time_fast.cuh - overlap-save kernel, time fast: load and transform a segment, then per filter multiply, transform back, store.
  *
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
- *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: the wrapped outputs of the circular convolution are
- *                                             dropped
+ *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: outputs that the transform wraps are dropped
  *
  * A team of T = E P threads takes one segment, or two real ones as re and im: with real taps, re and im of the result are their
  * outputs. A team is a thread block; where T = 16, a block of one warp holds two teams. Thread t holds the samples t + T m, m < E,
@@ -15,11 +13,10 @@
  * with float and E = 32. Several blocks share an SM, and one computes while another waits for its samples or an exchange. For the
  * longest segments, where only one block fits, there is gpu/ols/kernels/decoupled.cuh.
  *
- * The product is fused with the first butterflies of the backward transform; re and im are swapped there, see gpu/device/fft.cuh.
- * Rows of outputs below D are neither computed nor stored: D is the compile-time constant DISCARD if that is >= 0.
- *
- * A sample that is not finite spoils every bin. So each thread checks one value after the forward transform; only if a value is bad
- * is the segment loaded again, with the bad samples replaced by zero. */
+ * The product is fused with the first butterflies of the way back, where re and im are swapped (gpu/device/fft.cuh). Rows of
+ * outputs below D are neither computed nor stored; D is the constant DISCARD if that is >= 0. A sample that is not finite spoils
+ * every bin. So each thread checks one value after the forward transform; if one is bad, the segment is loaded again with bad
+ * samples zero. */
 #pragma once
 
 #include "gpu/device/fft.cuh"

@@ -23,8 +23,8 @@ struct lw_cpu_panel {
     double factor;                  /* store to types that saturate: multiplies each real before it is rounded */
 };
 
-/* Samples of one channel of a segment that are not finite, and the outputs whose taps touch them. Output o is made of the samples o
- * .. o + n_taps - 1. The first `halo` samples are the segment's halo, the others its own. */
+/* Samples of one channel of a segment that are not finite, and the outputs whose taps touch them. Output o is made of the samples
+ * o .. o + n_taps - 1. The first `halo` samples are the segment's halo, the others its own. */
 struct lw_cpu_repair {
     int width;
     int64_t n_taps, halo, n_samples, n_outputs;
@@ -32,8 +32,8 @@ struct lw_cpu_repair {
     int64_t n_own, first_own;       /* result: count of own samples that are not finite, and the first of them, counted from 0 */
 };
 
-/* Complex transforms of length n, unscaled. The order of the spectrum is the fastest to make: bin k1 + rows * k2 is at k1 * columns
- * + k2. Short transforms have one row, and thus natural order. */
+/* Complex transforms of length n, unscaled. The order of the spectrum is the fastest to make: bin k1 + rows * k2 is at
+ * k1 * columns + k2. Short transforms have one row, and thus natural order. */
 struct lw_cpu_fft {
     int64_t n, rows, columns;       /* rows * columns = n */
 };
@@ -61,8 +61,8 @@ struct lw_cpu_stencil {
 /* Rows of outputs that stencil() makes at a time. */
 #define LW_CPU_STENCIL_ROWS 4
 
-/* Interpolation at one place of the axis, see struct lw_post_weights. Output rate i + r is the sum of weights[k * rate + r] * y[i +
- * k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
+/* Interpolation at one place of the axis, see struct lw_post_weights. Output rate i + r is the sum of
+ * weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
 struct lw_cpu_phases {
     int rate;
     int begin[2], end[2];

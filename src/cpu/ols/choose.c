@@ -174,8 +174,8 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
                        "engine takes%s", ols->n_taps, MOST_TAPS - (least - ols->n_taps),
                        least > ols->n_taps ? " with --post or --interpolate" : "");
     if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
-        return lw_fail(err, LW_ECONFIG, "--segment %d is not in %" PRId64 "..%d: it must hold the filter%s (leave it out to "
-                       "have it chosen)", ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
+        return lw_fail(err, LW_ECONFIG, "--segment %d is not in %" PRId64 "..%d: it must hold the filter%s (or leave it out)",
+                       ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
     return LW_OK;
 }
 
