@@ -13,12 +13,12 @@ static const double most_beyond = 0.01;
 
 /* ---- a set of filters ------------------------------------------------------------------------------------------------ */
 
-/* Tap m of filter i stands at taps[(i step + m stride) parts]. */
+/* A set of filters: tap m of filter i is taps[(i step + m stride) parts]. */
 struct filters {
     const double *taps;
     int64_t n_filters, n_taps, step, stride;
-    int parts;
-    double every;
+    int parts;                  /* doubles of a tap: 2 if complex */
+    double every;               /* D of --decimate */
 };
 
 static int64_t grid_points(int64_t n_taps)
@@ -29,10 +29,10 @@ static int64_t grid_points(int64_t n_taps)
     return points;
 }
 
-/* Doubles of work space: one filter, and its response. */
+/* Doubles of work space: a filter and its response. */
 static int64_t work_doubles(int64_t n_taps) { return 2 * n_taps + lw_response_work(grid_points(n_taps)); }
 
-/* The part of the energy of filters [begin, end) that lies beyond; 0 for filters of zeros. */
+/* The part of the energy of the filters [begin, end) that is beyond half the new rate; 0 for filters of zeros. */
 static double part_beyond(const struct filters *f, int64_t begin, int64_t end, double *work)
 {
     double all = 0, beyond = 0;

@@ -1,14 +1,14 @@
-/* aliasing.h - how much of a filter lies beyond the band that a decimated result can hold. */
+/* aliasing.h - warn of filters that pass frequencies beyond half the sampling rate of a decimated result. */
 #pragma once
 
 #include "engine/engine.h"
 
-/** Warn once if a filter of the bank leaves more than 1% of its energy beyond half the rate that --decimate makes, where it would
- * be folded back into the result: the sum of |H|^2 over those frequencies against that over all, on a grid four times as
- * fine as the filter is long. Nothing where nothing is decimated.
- * @param rate_hz  of the input; 0: not known
- * @return LW_ESYSTEM: no memory */
+/** Warn once if a filter of the bank has more than 1% of its energy at frequencies beyond half the rate that --decimate leaves,
+ * which are folded back into the result. The energy is the sum of |H|^2 over a grid of at least four points per tap. Does nothing
+ * without --decimate.
+ * @param rate_hz  rate of the input; 0: not known
+ * @return  LW_ESYSTEM: no memory */
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err);
 
-/** The same for a kernel, from row to row (the sum over all its columns as filters) and from column to column. */
+/** Warn likewise of a kernel: from row to row, where each of its columns is a filter, and from column to column. */
 int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *conv2d, struct lw_error *err);

@@ -80,14 +80,14 @@ static const struct lw_option options[] = {
     {0},
 };
 
-/* Index into the choices is the value of the enumeration. */
+/* The index of a choice is the value of the enumeration. */
 static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "order of --mode");
 static_assert(LW_NAN_PROPAGATE == 0 && LW_NAN_ZERO == 1 && LW_NAN_ERROR == 2 && LW_NAN_INTERPOLATE == 3, "order of --nan");
 static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 && LW_CONV2D_ALGORITHM_TILES == 2 &&
               LW_CONV2D_ALGORITHM_FULL == 3 &&
               LW_CONV2D_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
 
-#define REACH 5     /* standard deviations of a Gaussian, where it has fallen to 4e-6 */
+#define REACH 5     /* half width of a Gaussian kernel in standard deviations: there it has fallen to 4e-6 */
 
 /* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
 
@@ -115,7 +115,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
 
 /* ---- the kernel: from a file -------------------------------------------------------------------------------------- */
 
-/* What needs a sum that is not only rounding: --normalize sum, and weights by the part of the kernel that is left. */
+/* Check that the sum of a kernel is more than rounding, for --normalize sum and --nan interpolate, which divide by it; normalize.
+ * @param source  completes "the kernel ..." in messages: "in FILE" */
 static int treat_sum(const struct lw_options *given, const char *source, double *kernel, int64_t n, int parts, struct lw_error *err)
 {
     const bool normalizes = lw_options_choice(given, "normalize") == 1;
@@ -175,8 +176,9 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
 
 /* ---- the kernel: a Gaussian made here ----------------------------------------------------------------------------- */
 
-/* G = exp(-r^2 / (2 sigma^2)). With a background the height a of a G + b that fits pixels x best is the sum of k x / |k|^2, where k
- * is G less its mean: P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square. Rows and columns are an odd number. */
+/* Make the kernel of --gaussian from G = exp(-r^2 / (2 sigma^2)), with an odd number of rows and columns. With --background, a is
+ * the height of the model a G + b that fits pixels x best, by least squares: the sum of k x / |k|^2, where k is G minus its mean:
+ * P. B. Stetson, PASP 99, 191 (1987), eq. 1, on a square. */
 static int make_gaussian(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     struct lw_conv2d_spec *const c = &job->op.conv2d;
@@ -227,7 +229,7 @@ static int get_kernel(const struct lw_options *given, struct lw_comm *comm, stru
     if (reads)
         rc = read_kernel(given, comm, job, err);
     else if ((rc = lw_comm_agree(comm, make_gaussian(given, job, err), err)) == LW_OK)
-        lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* bit by bit */
+        lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* same bits */
     c->kernel = job->taps;
     c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
     return rc;
@@ -255,7 +257,7 @@ static int choose_boundary(const struct lw_options *given, struct lw_job *job, s
     return LW_OK;
 }
 
-/* A number and the character behind it. */
+/* Parse the first `length` characters of a text as a whole number. */
 static bool parse_part(const char *text, size_t length, int64_t *value)
 {
     char part[32];
@@ -328,20 +330,20 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* The column of the kernel that gives an output its place: that of --origin, which is what mode same looks ahead by, or the
- * middle. */
+/* The column of the kernel that gives an output its place: the middle, or with mode same the column of --origin, which then is the
+ * look-ahead. */
 static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return mode == LW_MODE_SAME ? c->look_ahead_columns : lw_middle_tap(c->kernel_columns);
 }
 
-/* The column of the input that the first output belongs to. It may be before the first one that there is. */
+/* The column of the input at the place of output column 0; negative if it lies left of the image. */
 static int64_t first_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
     return c->look_ahead_columns - origin_column(mode, c);
 }
 
-/* The image, and which pixel of the input each of its pixels stands for, for the coordinates of the sky. */
+/* Add the product /convolved. Its map from output pixels to input pixels serves for the coordinates of the sky. */
 static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, struct lw_job *job)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
@@ -368,7 +370,7 @@ static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, 
     map->every[row] = map->every[column] = c->every;
 }
 
-/* The dataset of a kernel that is in no file yet, behind all products. */
+/* Add the dataset /kernel of a kernel that was made here, behind all products. */
 static void shape_kernel(const struct lw_options *given, struct lw_job *job)
 {
     if (!lw_options_given(given, "gaussian"))
@@ -387,7 +389,7 @@ static void shape_kernel(const struct lw_options *given, struct lw_job *job)
         lw_product_note_int(product, "background_pixels", lw_options_int(given, "background"));
 }
 
-/* The pixel of the input that row 0, column 0 stands for. The table of sources counts rows and columns before --decimate. */
+/* Note the pixel of the input at the place of row 0, column 0. The table of peaks counts rows and columns before --decimate. */
 static void note_first(enum lw_mode mode, const struct lw_job *job, struct lw_product *product)
 {
     lw_product_note_int(product, "first_input_row", job->first_input);

@@ -87,7 +87,7 @@ static const struct lw_option options[] = {
     {0},
 };
 
-/* Index into the choices of --mode and --boundary is the value of the enumeration. */
+/* The index of a choice of --mode and --boundary is the value of the enumeration. */
 static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "order of --mode");
 static_assert(LW_BOUNDARY_ZERO == 0 && LW_BOUNDARY_EDGE == 1 && LW_BOUNDARY_WRAP == 2 &&
               LW_BOUNDARY_REFLECT == 3, "order of --boundary");
@@ -120,7 +120,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     int rc;
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) || (rc = lw_search_choose_blocks(given, &ols->search, err)))
         return rc;
-    /* What is made of the series is for /filtered; only thinning leaves the series itself to be searched. */
+    /* Only /filtered may be interpolated or changed. Decimation is allowed: the search takes the series before it. */
     const bool searches = lw_search_is_needed(&ols->search);
     if (searches && lw_post_rate(ols->post) > 1)
         return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
@@ -128,7 +128,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
         return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_operations[ols->post.kind].name);
     if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
-    /* Whether what is sought adds to the data: to powers, which are never negative, or above the mean around. */
+    /* Signals can only be positive in powers, and above a baseline. */
     const bool adds = (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
     if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds, job, &ols->search, err)))
         return rc;
@@ -145,7 +145,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     return LW_OK;
 }
 
-/* The noise of fewer outputs is uncertain by more than 2%, and numbers of stretches, channels and filters are kept in memory. */
+/* Fewer outputs than LEAST_STRETCH give a noise that is uncertain by more than 2%. MOST_SIGMAS limits memory: there is a sigma for
+ * each stretch, channel and filter. */
 #define LEAST_STRETCH ((int64_t)1 << 12)
 #define MOST_SIGMAS ((int64_t)1 << 27)
 
@@ -178,7 +179,7 @@ static int choose_stretches(const struct lw_options *given, struct lw_job *job, 
 
 /* ---- result -------------------------------------------------------------------------------------------------------- */
 
-/* An array [filter,] and the input's dimensions, the axis `length` long. */
+/* Add an array product: the input's dimensions with `length` places on the axis, behind a dimension `filter` if has_filter_dim. */
 static struct lw_product *add_array(const struct lw_dataset_info *input, const char *path, struct lw_type type, bool has_filter_dim,
                                     int64_t length, struct lw_job *job)
 {
@@ -199,10 +200,10 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
     return product;
 }
 
-/* Of the outputs, "" where it is not known. Whitened, they are signal-to-noise ratios. */
+/* The unit of the outputs; "": not known. Outputs of whitened filters are signal-to-noise ratios. */
 static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
 
-/* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
+/* Describe the axis of a product with one output for each `every` samples of the series, or with `rate` outputs for each sample. */
 static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every,
                           struct lw_product *product)
 {
@@ -216,7 +217,7 @@ static void describe_axis(const struct lw_options *given, const struct lw_job *j
     lw_product_note_text(product, "mode", lw_mode_text(mode));
     lw_product_note_text(product, "boundary", lw_boundary_text(job->boundary));
     lw_product_note_int(product, "filter_taps", job->op.ols.n_taps);
-    /* beside a causal convolution, whose output has the time of its newest input sample */
+    /* relative to a causal convolution, whose outputs have the time of their newest input sample */
     lw_product_note_int(product, "group_delay_removed_samples", job->reference_tap);
     lw_product_note_int(product, "first_input_sample", first);
     if (axis->sample_rate_hz > 0)
@@ -279,7 +280,7 @@ static void shape_result(const struct lw_options *given, struct lw_job *job)
     const unsigned wanted = lw_search_products(&ols->search);
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = input->type.is_complex || ols->taps_complex};
-    if (axis->sample_rate_hz > 0) {     /* time of the first output, and from one to the next */
+    if (axis->sample_rate_hz > 0) {     /* otherwise the table of peaks has no times */
         job->search.time_step = 1 / axis->sample_rate_hz;
         job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
     }

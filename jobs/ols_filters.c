@@ -17,17 +17,17 @@
 
 enum { MAX_FILTERS = 1 << 20 };
 
-/* What /filters says of filters that were made here; the attributes on rank 0. */
+/* Filters that were made here. */
 struct lw_made_filters {
     struct lw_bank bank;
-    struct lw_bank_attributes attributes;
+    struct lw_bank_attributes attributes;       /* attributes of /filters; rank 0 only */
 };
 
 static int parts_of(const struct lw_ols_spec *ols) { return ols->taps_complex ? 2 : 1; }
 
 /* ---- from a file ----------------------------------------------------------------------------------------------------- */
 
-/* A filter's frequencies are fractions of the rate it was made for. */
+/* Check that the filters were made for the rate of the input: their frequencies are fractions of it. */
 static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
                       struct lw_error *err)
 {
@@ -41,7 +41,7 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
                    b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
 }
 
-/* The attribute of a bank that says which of its taps gives outputs their time; -1: it says nothing. By rank 0. */
+/* Read the attribute reference_tap of a bank, the tap that gives outputs their time; -1: it has none. Rank 0 only. */
 static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps, int64_t *tap, struct lw_error *err)
 {
     struct lw_attribute said_tap;
@@ -60,7 +60,7 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
     return rc;
 }
 
-/* @param reference  see find_reference; the same on every rank */
+/* Read the filters of --filters. @param reference  set as by find_reference, on every rank */
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference,
                         struct lw_error *err)
 {
@@ -121,7 +121,7 @@ static int make_filters(const struct lw_options *given, const char *way, struct 
 
 /* ---- both ------------------------------------------------------------------------------------------------------------ */
 
-/* @param own  the bank's, -1: it names none */
+/* Set job->reference_tap from --reference. @param own  the tap that the bank itself names; -1: none */
 static int choose_reference(const struct lw_options *given, int64_t own, struct lw_job *job, struct lw_error *err)
 {
     const char *const text = lw_options_text(given, "reference");

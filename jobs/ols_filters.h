@@ -1,14 +1,14 @@
-/* ols_filters.h - the filters of `ols`: read from a file, or made at the rate of the input; and, where that is asked for, to be
- * whitened by its spectrum. */
+/* ols_filters.h - the filters of `ols`: read from a file, or made for the rate of the input; prepared to be whitened if --whiten is
+ * given. */
 #pragma once
 
 #include "job/job.h"
 
-/** Read or make them, and set the operation's filters, what is made of their outputs included. Collective. */
+/** Read or make the filters, and set job->op.ols but for its search. Collective. */
 int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err);
 
-/** The datasets of filters that are in no file yet, and of the spectrum that whitened them, behind all products. */
+/** Add the datasets /filters, of filters that were made or whitened here, and /psf, behind all products. */
 void lw_ols_shape_filters(struct lw_job *job);
 
-/** lw_job_ops.release */
+/** Release what a job of `ols` owns: lw_job_ops.release. */
 void lw_ols_release(struct lw_job *job);

@@ -44,18 +44,18 @@ static const struct lw_option options[] = {
              "with a fractional index. The search is for four times as many lines, which takes more samples. A dense transform "
              "is refined, too, where so many tones leave no more of the energy than the lines do."},
     LW_SFFT_PUBLISHED_OPTIONS
-    {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
+    {.name = "output-type", .kind = LW_OPTION_NONE},        /* tables have fixed types */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
-    {.name = "isolated", .kind = LW_OPTION_NONE},           /* what is chosen is transformed, and nothing else */
+    {.name = "isolated", .kind = LW_OPTION_NONE},           /* a transform never takes samples beside the chosen ones */
     {.name = "beside", .kind = LW_OPTION_NONE},
     {0},
 };
 
-/* Index into the choices is the value of the enumeration. */
+/* The index of a choice is the value of the enumeration. */
 static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_PUBLISHED == 3, "order of --algorithm");
 static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL_PARTIAL == 2, "order of --fallback");
 
-/* Of pieces and channels, in one run. */
+/* Most transforms in a run: pieces times channels. */
 enum { MOST_TRANSFORMS = 1 << 30 };
 
 /* ---- pieces --------------------------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int read_window(const struct lw_options *given, const struct lw_dataset_i
     return LW_OK;
 }
 
-/* What is transformed: whole channels, or with --window pieces of them. */
+/* Choose the pieces to transform: with --window as it sets them, else a single one, the whole channel. */
 static int choose_pieces(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_job *job,
                          struct lw_sfft_request *request, struct lw_error *err)
 {
@@ -106,7 +106,7 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
 
 /* ---- the tables ----------------------------------------------------------------------------------------------------- */
 
-/* Where there are pieces, tables have them as their first column. */
+/* Columns of the tables. The first, piece, is left out without --window. */
 static const struct lw_column line_columns[] = {
     {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT},      {"frequency", LW_COLUMN_REAL},
     {"re", LW_COLUMN_REAL},   {"im", LW_COLUMN_REAL},     {"magnitude", LW_COLUMN_REAL}, {"fractional_index", LW_COLUMN_REAL},

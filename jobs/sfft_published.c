@@ -9,7 +9,7 @@ static const struct lw_option its_own[] = {
     {0},
 };
 
-/* Index into the choices is the value of the enumeration. */
+/* The index of a choice is the value of the enumeration. */
 static_assert(LW_PUBLISHED_DOLPH_CHEBYSHEV == 0 && LW_PUBLISHED_GAUSSIAN == 1, "order of --flat-window");
 
 static int refuse_options(const struct lw_options *given, struct lw_error *err)

@@ -1,11 +1,11 @@
-/* sfft_published.h - the options of `sfft` that are for the published transform alone (sfft/published/published.h), as parts
- * of the job's table of options. */
+/* sfft_published.h - the entries in the table of options of `sfft` that only concern the published transform
+ * (sfft/published/published.h). */
 #pragma once
 
 #include "options/options.h"
 #include "sfft/published/published.h"
 
-#define LW_SFFT_PUBLISHED_CHOICE "|sfft2"       /* of --algorithm, behind the others */
+#define LW_SFFT_PUBLISHED_CHOICE "|sfft2"       /* last choice of --algorithm */
 
 #define LW_SFFT_PUBLISHED_HELP                                                                                                     \
     " sfft2 is the published transform with flat windows and voting (Hassanieh et al., SODA 2012), to compare with. It is "        \
@@ -34,6 +34,6 @@
     LW_OPTION_GONE_ENTRY("fetch", "leave it out, each engine takes its fastest way and no bit differs"),                      \
     LW_OPTION_GONE_ENTRY("cutoff", "leave it out, it changed no bit of the result"),
 
-/** Set request->published where that is the algorithm; LW_EUSAGE where its options are given to another. LW_ESYSTEM. */
+/** Set request->published if --algorithm is sfft2. LW_EUSAGE: another algorithm has options of sfft2. LW_ESYSTEM: no memory. */
 int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_request *request, struct lw_error *err);
 void lw_sfft_published_release(struct lw_sfft_request *request);

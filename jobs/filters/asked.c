@@ -123,7 +123,7 @@ static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, st
     return lw_boxcar_design(count, baseline, bank, err);
 }
 
-/* Whether some width is a time: widths in samples are the same at any rate. */
+/* Whether a list of widths has a time: only times need the rate of the input. */
 static bool has_times(const char *text)
 {
     struct lw_stretch stretch;
@@ -139,7 +139,7 @@ static bool has_times(const char *text)
     return false;
 }
 
-/* By rank 0. */
+/* Make, scale and measure the bank. Rank 0 only. */
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
 {
     int k = 0, rc;
@@ -174,6 +174,6 @@ int lw_asked_design(const struct lw_options *given, const char *name, struct lw_
     rc = is_first ? LW_OK : lw_bank_shape(bank, (int)shape[0], (double)shape[1], false, "fewer filters", err);
     if ((rc = lw_comm_agree(comm, rc, err)))
         return rc;
-    lw_comm_broadcast(comm, bank->taps, bank->n_filters * lw_bank_values(bank) * (int64_t)sizeof *bank->taps);   /* bit by bit */
+    lw_comm_broadcast(comm, bank->taps, bank->n_filters * lw_bank_values(bank) * (int64_t)sizeof *bank->taps);   /* same bits */
     return LW_OK;
 }

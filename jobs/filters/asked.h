@@ -1,4 +1,4 @@
-/* asked.h - filters that a job makes itself, at the rate of its input, by the same designs as `lapwing filters`: --bandpass,
+/* asked.h - filters that a job makes itself for the rate of its input, by the designs of `lapwing filters`: options --bandpass,
  * --lowpass, --highpass and --boxcar. */
 #pragma once
 
@@ -6,7 +6,7 @@
 #include "io/dataset.h"
 #include "jobs/filters/bank.h"
 
-/* Entries of a job's table of options, beside its --filters. */
+/* Entries of a job's table of options that take the place of its --filters. */
 #define LW_ASKED_OPTIONS                                                                                                        \
     {.name = "bandpass", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH,...",                                                    \
      .help = "Make band-pass filters, one for each band in Hz. Units are possible, as in 1.2kHz:1.5kHz. The filters are made "     \
@@ -30,15 +30,15 @@
     {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = LW_KAISER_LEAST_DB,                            \
      .maximum = LW_KAISER_MOST_DB, .is_rare = true, .help = "Attenuation of the stop bands. Default: 60."}
 
-/** The option, of --filters and those above, that says what the filters are: "filters", "bandpass", ... LW_EUSAGE unless it is
- * exactly one, and for options that go with another one. */
+/** Find the option that gives the filters: "filters", "bandpass", "lowpass", "highpass" or "boxcar". LW_EUSAGE unless exactly one
+ * is given, and if there are options that only go with another one. */
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err);
 
-/** Make the bank that the option `name` asks for, turned about where --correlate is given, on rank 0, and share its shape and its
- * taps; say what each filter does. Where the rate of the input is not known, LW_EUSAGE says how to give it. Collective.
- * @param bank  on ranks other than 0 without figures, bands and notes; release with lw_bank_release whatever the outcome */
+/** Make the bank of option `name` on rank 0, reversed if --correlate is given, print its figures, and broadcast its shape and taps.
+ * LW_EUSAGE: the rate of the input is needed, but not known. Collective.
+ * @param bank  ranks other than 0 get no figures, bands and notes; to be released with lw_bank_release, after errors too */
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err);
 
-/** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */
+/** Parse a band "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  option's name for the message */
 int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err);

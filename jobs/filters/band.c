@@ -1,5 +1,5 @@
-/* band.c - band-pass, low-pass and high-pass: the ideal filter times a Kaiser window. --from and --to are where the gain is
- * half of that in the pass band; transitions lie half on either side of them. */
+/* band.c - band-pass, low-pass and high-pass filters: the ideal filter times a Kaiser window. At --from and --to the gain is half
+ * of that in the pass band; a transition lies half on either side of them. */
 #include "jobs/filters/band.h"
 
 #include "base/integers.h"
@@ -38,7 +38,7 @@ static const struct lw_option highpass_options[] = {
     LW_OPTION_RATE, FREQUENCY("from", LOWER), LENGTH_OPTIONS, LW_OPTION_NORM("gain"), {0},
 };
 
-/* ---- what can be made ---------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------------------- */
 
 static int check_edges(double rate_hz, const struct lw_band *band, struct lw_error *err)
 {
@@ -51,7 +51,7 @@ static int check_edges(double rate_hz, const struct lw_band *band, struct lw_err
     return LW_OK;
 }
 
-/* Room on both sides of an edge. */
+/* The widest transition around an edge that stays between 0 and half the rate. */
 static double room(double rate_hz, double edge_hz) { return fmin(2 * edge_hz, rate_hz - 2 * edge_hz); }
 
 static double widest_transition(double rate_hz, const struct lw_band *band)
@@ -92,17 +92,17 @@ int lw_band_read_length(const struct lw_options *given, const struct lw_band *ba
 
 /* ---- one filter ---------------------------------------------------------------------------------------------------- */
 
-/* A filter that is being made. */
+/* The filter to make. */
 struct request {
     double rate_hz;
     const struct lw_band *band;
     const struct lw_band_length *length;
 };
 
-/* A Kaiser window made for so much attenuation. */
+/* A trial of a Kaiser window. */
 struct trial {
-    double attenuation_db;
-    double transition;              /* fraction of the rate */
+    double attenuation_db;          /* what the window is designed for */
+    double transition;              /* its transition, as a fraction of the rate */
 };
 
 static int fill(const struct request *request, struct trial *trial, struct lw_bank *bank, struct lw_error *err)
@@ -133,8 +133,9 @@ static int fill(const struct request *request, struct trial *trial, struct lw_ba
     return lw_bank_measure(bank, err);
 }
 
-/* Kaiser's formulas are good to some tenths of a dB for one edge. What two edges and their mirror images let through adds up, so
- * the window is made for somewhat more, until the filter does what it should. Where there is no stop band any will do. */
+/* Design windows for more and more attenuation until the filter has the attenuation wanted: Kaiser's formulas are good to some
+ * tenths of a dB for one edge, but the leakage of two edges and their mirror images adds up. Any filter will do without a stop
+ * band. */
 static int search(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     enum { MOST_TRIALS = 12 };
@@ -164,7 +165,7 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
     if ((rc = search(request, bank, trial, err)))
         return rc;
     const double transition_hz = trial->transition * request->rate_hz;
-    if (length->transition_hz == 0 && transition_hz >= widest)      /* the taps that --taps gives may be too few for the edges */
+    if (length->transition_hz == 0 && transition_hz >= widest)      /* --taps may be too few for these edges */
         lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
                     "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, "
                     "above %.0f taps", length->n_taps, transition_hz, widest,
@@ -174,7 +175,7 @@ static int make_one(const struct request *request, struct lw_bank *bank, struct 
 
 /* ---- the bank ------------------------------------------------------------------------------------------------------ */
 
-/* Filters on their way into a bank: each in one of its own. */
+/* The filters before they are joined: a bank for each. */
 struct parts {
     struct lw_bank *banks;          /* [count] */
     struct trial *trials;           /* [count] */
@@ -196,7 +197,7 @@ static int make_parts(double rate_hz, const struct lw_band *bands, const struct 
     return rc;
 }
 
-/* Filters found from a transition have odd lengths, all others one length: shorter ones fit into the middle. */
+/* Join the filters to a bank. Shorter ones fit into the middle, as lengths are all odd (--transition) or all equal (--taps). */
 static int join(const struct parts *parts, struct lw_bank *bank, struct lw_error *err)
 {
     int64_t n_taps = 0;

@@ -1,4 +1,4 @@
-/* bank.h - a bank of filters of one kind while it is made, and what the kinds have in common: their options and lists. */
+/* bank.h - a bank of filters while it is made, and what the designs of all kinds share: reading lists, scaling, figures, report. */
 #pragma once
 
 #include "design/response.h"
@@ -7,13 +7,13 @@
 #include "jobs/filters/kinds.h"
 #include "options/parse.h"
 
-#define LW_BANK_MOST_TAPS (1 << 20)                     /* of one filter */
-#define LW_BANK_MOST_FILTERS LW_ATTRIBUTE_MOST_REALS    /* each has a place in the attributes */
+#define LW_BANK_MOST_TAPS (1 << 20)                     /* taps of a filter */
+#define LW_BANK_MOST_FILTERS LW_ATTRIBUTE_MOST_REALS    /* attributes have a number for each filter */
 #define LW_BANK_MOST_VALUES ((int64_t)1 << 26)          /* taps of all filters: 512 MiB */
 
 #define LW_BANK_NOTES 8
 
-/* Entries of the kinds' tables. */
+/* Entries of the tables of several kinds. */
 #define LW_OPTION_RATE                                                                                                     \
     {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18, .is_required = true, \
      .help = "Sampling rate of the signals to filter. ols refuses signals of another rate."}
@@ -30,35 +30,35 @@ struct lw_bank {
     bool is_complex;
     double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2] */
 
-    /* for each filter, owned: */
-    double *parameters;                 /* what tells it from the others, in the unit of `parameter_name` */
-    double *references;                 /* where its gain is told, as a fraction of the rate */
-    double *delays;                     /* in samples */
-    struct lw_filter_figures *figures;  /* filled once the taps are final */
+    /* arrays [n_filters], owned: */
+    double *parameters;                 /* the number by which a filter differs from the others, in the unit of parameter_name */
+    double *references;                 /* frequency of figures.gain, as a fraction of the rate */
+    double *delays;                     /* samples */
+    struct lw_filter_figures *figures;  /* set by lw_bank_measure, once the taps are final */
 
-    const char *parameter_name;         /* attribute: "width_samples"; static storage; NULL: there are no parameters */
-    const char *parameter_text;         /* message: "width %.6g samples"; static storage */
-    const char *design;                 /* how the taps were found; static storage */
-    const char *norm;                   /* "gain", "energy": what is 1; static storage */
+    const char *parameter_name;         /* name of the attribute, "width_samples"; static storage; NULL: there are no parameters */
+    const char *parameter_text;         /* format for messages, "width %.6g samples"; static storage */
+    const char *design;                 /* formula or method of the taps; static storage */
+    const char *norm;                   /* which figure is scaled to 1: "gain" or "energy"; static storage */
     bool has_bands;
-    struct lw_filter_bands *bands;      /* owned; of each filter */
-    double attenuation_wanted_db;       /* where there are bands */
-    struct lw_attribute notes[LW_BANK_NOTES];   /* further attributes of the dataset; their arrays are owned */
+    struct lw_filter_bands *bands;      /* [n_filters], owned */
+    double attenuation_wanted_db;       /* only if has_bands */
+    struct lw_attribute notes[LW_BANK_NOTES];   /* attributes of this kind; their arrays are owned */
     int n_notes;
 };
 
-/** Give the bank its shape and its memory, with delays in the middle of the taps; a shape that it had is released. LW_EUSAGE if it
- * is larger than can be, naming the remedy, such as "a wider --transition".
- * @param n_taps  a whole number that may be beyond any length */
+/** Allocate the bank for a shape, in place of an earlier one, with delays at the middle of the taps. LW_EUSAGE: it is too large.
+ * @param n_taps  a whole number, of any size
+ * @param remedy  advice for the message: "a wider --transition" */
 int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err);
 void lw_bank_release(struct lw_bank *bank);
 
-static inline int lw_bank_parts(const struct lw_bank *bank)             /* of one tap */
+static inline int lw_bank_parts(const struct lw_bank *bank)             /* doubles of a tap */
 {
     return bank->is_complex ? 2 : 1;
 }
 
-static inline int64_t lw_bank_values(const struct lw_bank *bank)        /* of one filter */
+static inline int64_t lw_bank_values(const struct lw_bank *bank)        /* doubles of a filter */
 {
     return bank->n_taps * lw_bank_parts(bank);
 }
@@ -69,38 +69,38 @@ static inline double *lw_bank_filter(const struct lw_bank *bank, int f) { return
 void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);
 void lw_bank_note_int(struct lw_bank *bank, const char *name, int64_t value);
 
-/** Add an attribute that has a number for each filter. @return  [n_filters] to be filled, the bank's; NULL: LW_ESYSTEM */
+/** Add an attribute with a number for each filter. @return  [n_filters], owned by the bank, for the caller to fill; NULL: error */
 double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_error *err);
 
-/** An option that is a frequency, which must not be beyond half of the bank's rate. LW_EUSAGE. */
+/** Read an option that is a frequency. LW_EUSAGE: it is beyond half of the bank's rate. */
 int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *given, const char *name, double *hz,
                            struct lw_error *err);
 
-/* An option that is a list: numbers divided by commas. */
+/* An option whose value is a list of numbers, separated by commas. */
 struct lw_bank_list {
     const char *option, *unit;  /* "widths", "samples" */
-    double least, most;         /* legal numbers */
-    bool is_whole;
-    enum lw_parse (*parse)(const char *text, double *number);      /* numbers with units; NULL: they have none */
+    double least, most;         /* range of legal numbers */
+    bool is_whole;              /* only whole numbers are legal */
+    enum lw_parse (*parse)(const char *text, double *number);      /* parser of numbers with units; NULL: numbers have no unit */
 };
 
-/** Number of items of a list. LW_EUSAGE if a bank cannot have so many filters. */
+/** Count the items of a list. LW_EUSAGE: more than LW_BANK_MOST_FILTERS. */
 int lw_bank_count_items(const char *option, const char *text, int *count, struct lw_error *err);
 
-/** Read it. LW_EUSAGE. @param numbers  [*count], the caller's to release with lw_free */
+/** Read a list. LW_EUSAGE. @param numbers  set; [*count], to be released with lw_free */
 int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list *list, double **numbers, int *count,
                       struct lw_error *err);
 
-/** Find the figures of all filters, as their taps are now. */
+/** Find the figures of all filters from their taps. LW_ESYSTEM: no memory. */
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err);
 
-/** Turn each filter about, for correlations (lw_taps_reverse), and its delay. Figures are those of either. */
+/** Reverse each filter and its delay for correlations (lw_taps_reverse). The figures stay valid. */
 void lw_bank_reverse(const struct lw_bank *bank);
 
-/** Scale each filter so that what bank->norm says is 1. LW_EUSAGE where a filter has no gain. */
+/** Scale each filter so that the figure bank->norm is 1. LW_EUSAGE: a filter has no gain. */
 int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err);
 
-/* The attributes of the dataset that holds a bank's taps. */
+/* The attributes of a dataset with a bank's taps. */
 #define LW_BANK_FIGURES 6
 #define LW_BANK_ATTRIBUTES (LW_BANK_NOTES + LW_BANK_FIGURES + 6)
 
@@ -110,25 +110,25 @@ struct lw_bank_attributes {
     double *numbers;            /* owned; [LW_BANK_FIGURES][n_filters] */
 };
 
-/** Fill them, from a bank that has been measured and is borrowed as long as they are used. LW_ESYSTEM. */
+/** Make the attributes of a measured bank, which is borrowed as long as they are used. LW_ESYSTEM: no memory. */
 int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
 void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
 
-/** Fill a bank with boxcars of the widths, in samples, that stand in bank->parameters, but for their scale. LW_EUSAGE.
- * @param baseline  samples over which the mean is taken from each boxcar, more than the widest has; 0: none is */
+/** Fill a bank with boxcars, without their final scale; bank->parameters holds their widths in samples. LW_EUSAGE.
+ * @param baseline  samples over which each boxcar's mean is subtracted, more than the widest boxcar has; 0: it is not */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err);
 
-/** A width of boxcars in samples, from "16" or "2ms". LW_EUSAGE, also for a time where rate_hz is 0. */
+/** Read a width such as "16" or "2ms", as samples. LW_EUSAGE, also for a time if rate_hz is 0. */
 int lw_boxcar_read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err);
 
-/** The option baseline likewise; 0 where it is not given. */
+/** Read the option baseline, as samples; 0 if it is not given. */
 int lw_boxcar_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
 
-/** The help of --baseline, which `ols` and `filters boxcar` have. */
+/** Help text of the option baseline of `ols` and `filters boxcar`. */
 #define LW_BASELINE_HELP                                                                                                           \
     "Subtract the signal's mean over LENGTH samples, or a time such as 2s. Each boxcar gives its sum less that of as many "        \
     "samples of a running mean around it. It is for powers, whose mean is not 0. Use it with --boundary edge or reflect, since "   \
     "zeros beyond the ends would be a step. LENGTH must exceed the widest boxcar. Default: nothing is subtracted."
 
-/** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
+/** Log the figures of each filter. @param is_single  whether the taps are rounded to float32 */
 void lw_bank_report(const struct lw_bank *bank, bool is_single);

@@ -1,4 +1,4 @@
-/* command.c - `lapwing filters KIND`: a bank is made, written and told of. A further kind is a further line here. */
+/* command.c - `lapwing filters KIND`: make a bank, write it to a file, log its figures. A new kind is a line in lw_filter_kinds. */
 #include "jobs/filters/kinds.h"
 
 #include "base/log.h"
@@ -23,12 +23,12 @@ const struct lw_option lw_bank_options[] = {
     {0},
 };
 
-/* The taps as the file has them, and what is said of them: rank 0's, but for the shape. */
+/* The contents of the file; filled on rank 0 only. */
 struct file {
     struct lw_writer_dataset taps;
     struct lw_bank_attributes notes;
     char *configuration;
-    float *rounded;             /* NULL: the taps are written as they are */
+    float *rounded;             /* the taps as float32; NULL: they are written as float64 */
 };
 
 static int prepare(const struct lw_bank *bank, const struct lw_options *given, struct file *file, struct lw_error *err)
@@ -106,7 +106,7 @@ int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, cons
     struct file file = {0};
     int rc = lw_comm_agree(comm, is_mine ? make(kind, given, &bank, err) : LW_OK, err);
     if (rc == LW_OK) {
-        /* The others learn the shape, which is all that the file's collective calls need of them. */
+        /* The other ranks only need the shape, for the collective calls that write the file. */
         int64_t shape[3] = {bank.n_filters, bank.n_taps, bank.is_complex};
         lw_comm_broadcast(comm, shape, sizeof shape);
         bank.n_filters = (int)shape[0];

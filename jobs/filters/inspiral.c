@@ -1,4 +1,4 @@
-/* inspiral.c - matched filters of two compact stars or black holes that spiral in, to leading order, in quadrature. */
+/* inspiral.c - matched filters for the gravitational wave of two masses that spiral in, to leading order, in quadrature. */
 #include "base/integers.h"
 #include "base/memory.h"
 #include "design/taps.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* G M / c^3 of the Sun: the nominal 1.3271244e20 m^3/s^2 (IAU 2015 resolution B3) by c^3. */
+/* G M / c^3 of the Sun: the nominal G M = 1.3271244e20 m^3/s^2 (IAU 2015 resolution B3), divided by c^3. */
 #define SUN_SECONDS (1.3271244e20 / (299792458.0 * 299792458.0 * 299792458.0))
 
 #define LEAST_MASS 1e-3
@@ -29,12 +29,12 @@ static const struct lw_option options[] = {
     {0},
 };
 
-/* Of one filter; times in samples. */
+/* The orbit of one filter; times in samples. */
 struct orbit {
-    double mass_1, mass_2;              /* solar */
+    double mass_1, mass_2;              /* solar masses */
     double chirp_mass;                  /* G m / c^3 */
-    double to_hz;
-    double begin, end;                  /* time left at the first and the last frequency */
+    double to_hz;                       /* last frequency of the wave */
+    double begin, end;                  /* time left until the masses meet, at the first and the last frequency */
 };
 
 static int read_masses(const struct lw_options *given, double *masses[2], int *count, struct lw_error *err)

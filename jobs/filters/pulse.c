@@ -1,5 +1,4 @@
-/* pulse.c - banks of pulses: boxcars, Gaussians and Ricker wavelets, each of several widths. All filters of a bank are as long
- * as the longest, with their middles in one place. */
+/* pulse.c - banks of boxcars, Gaussians or Ricker wavelets of several widths, all as long as the longest and with one middle. */
 #include "base/log.h"
 #include "design/taps.h"
 #include "jobs/filters/bank.h"
@@ -11,12 +10,12 @@
 
 #define PI 3.14159265358979323846
 
-/* How far a pulse reaches on either side: a Gaussian in sigma, where it has fallen to 4e-6; a Ricker wavelet in periods of its
- * peak frequency, where it has fallen to 2e-7. */
+/* Half lengths of pulses: of a Gaussian in sigma, where it has fallen to 4e-6; of a Ricker wavelet in periods of its peak
+ * frequency, where it has fallen to 2e-7. */
 #define GAUSSIAN_REACH 5
 #define RICKER_REACH 1.4
 
-/* The least time that an option takes: what lies below would leave the range of numbers. */
+/* The shortest time that an option accepts; with shorter ones computations would overflow. */
 #define LEAST_SECONDS 1e-15
 
 #define TAPS_OPTION                                                                                           \
@@ -56,7 +55,7 @@ static const struct lw_option ricker_options[] = {
 
 /* ---- common -------------------------------------------------------------------------------------------------------- */
 
-/* Exactly one of two options is wanted. */
+/* Check that exactly one of two options is given. */
 static int check_either(const struct lw_options *given, const char *a, const char *b, struct lw_error *err)
 {
     const bool has_a = lw_options_given(given, a), has_b = lw_options_given(given, b);
@@ -68,7 +67,7 @@ static int check_either(const struct lw_options *given, const char *a, const cha
     return LW_OK;
 }
 
-/* Of filters that reach `reach` samples to either side, unless --taps says otherwise. */
+/* Choose the length: --taps, or enough for `reach` samples on either side of the middle. */
 static int choose_length(const struct lw_options *given, double reach, double *n_taps, struct lw_error *err)
 {
     const int64_t wanted = lw_options_int(given, "taps");
@@ -121,7 +120,7 @@ int lw_boxcar_read_baseline(const struct lw_options *given, double rate_hz, int6
     return rc;
 }
 
-/* --widths, or --durations as the nearest whole numbers of samples. */
+/* Read the widths in samples: --widths, or --durations rounded to whole samples. */
 static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
 {
     int rc = check_either(given, "widths", "durations", err);
@@ -140,8 +139,8 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
     return rc;
 }
 
-/* A boxcar less its mean over the baseline is the filter that is best, for a pulse of its width in white noise on a constant that
- * is not known: the boxcar's projection on what is perpendicular to constants. */
+/* A boxcar minus its mean over the baseline is the best filter for a pulse of its width in white noise on an unknown constant: it
+ * is the boxcar's projection onto the filters that give 0 for a constant. */
 int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err)
 {
     const double widest = largest(bank->parameters, count);
@@ -234,7 +233,7 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
         bank->references[f] = bank->parameters[f] / bank->rate_hz;
         lw_taps_ricker(bank->references[f], bank->n_taps, bank->taps + f * bank->n_taps);
     }
-    /* A wavelet's spectrum goes as a exp(-a) with a = (f / peak)^2: what is left of it at half the rate is folded back. */
+    /* The spectrum of a wavelet goes as a exp(-a) with a = (f / peak)^2; the part beyond half the rate is folded back. */
     const double peak_hz = largest(bank->parameters, count), ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio;
     const double left = a * exp(1 - a);
     if (left > 0.01)

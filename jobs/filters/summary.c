@@ -1,4 +1,4 @@
-/* summary.c - what attributes and messages say of a bank's filters. */
+/* summary.c - the attributes and log lines that describe the filters of a bank. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "jobs/filters/bank.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is told of each filter, in the file's units. */
+/* The figures of a filter and the names of their attributes. */
 static const struct {
     const char *name;
     size_t offset;
@@ -29,7 +29,7 @@ static void add_text(struct lw_bank_attributes *notes, const char *name, const c
     notes->list[notes->count++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
 }
 
-/* A number for each filter: an array only where there are several. */
+/* Add a number for each filter: an array, or a plain number if there is one filter. */
 static void add_numbers(struct lw_bank_attributes *notes, const char *name, const double *numbers, int count)
 {
     notes->list[notes->count++] = count == 1
@@ -55,7 +55,7 @@ int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *note
     if (bank->parameter_name)
         add_numbers(notes, bank->parameter_name, bank->parameters, bank->n_filters);
     add_numbers(notes, "group_delay_samples", bank->delays, bank->n_filters);
-    /* Figures that the kind does not have are NaN for all filters, and stay away; so do frequencies where no rate is known. */
+    /* A figure that is NaN for all filters is left out, and so are frequencies in Hz if the rate is not known. */
     for (int i = 0; i < LW_BANK_FIGURES; i++) {
         bool has_any = false;
         double *const numbers = notes->numbers + (ptrdiff_t)i * bank->n_filters;
@@ -88,7 +88,7 @@ static void append(char line[LINE_SIZE], const char *format, ...)
     va_end(arguments);
 }
 
-/* Frequencies in Hz, or as fractions of a rate that is not known. */
+/* A frequency as the log shows it: in Hz, or in cycles per sample if the rate is not known. */
 static double shown(const struct lw_bank *bank, double frequency)
 {
     return bank->rate_hz > 0 ? frequency * bank->rate_hz : frequency;

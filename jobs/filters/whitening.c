@@ -10,13 +10,13 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A shorter one has too few frequencies; a longer one is never meant. */
+/* Samples of a segment: fewer give too few frequencies; nobody means more. */
 #define LEAST_SEGMENT 16
 #define MOST_SEGMENT (1 << 26)
 
 static int parts_of(const struct lw_job *job) { return job->op.ols.taps_complex ? 2 : 1; }
 
-/* An even number of samples. */
+/* Turn --whiten TIME into an even number of samples. */
 static int choose_segment(const struct lw_options *given, const struct lw_job *job, int64_t *segment, struct lw_error *err)
 {
     const double seconds = lw_options_real(given, "whiten"), rate_hz = job->inputs[0].axis.sample_rate_hz;
@@ -50,7 +50,7 @@ static int choose_band(const struct lw_options *given, struct lw_whitening *whit
     return LW_OK;
 }
 
-/* The filters give way to room for the whitened ones. */
+/* Move the filters to job->whitening, and allocate job->taps for the whitened ones. */
 static int make_room(struct lw_job *job, struct lw_error *err)
 {
     struct lw_whitening *const whitening = job->whitening;

@@ -1,4 +1,4 @@
-/* whitening.h - --whiten: the filters of a job divided by the power spectrum of its input. */
+/* whitening.h - the option --whiten: divide the filters of a job by the power spectrum of its input. */
 #pragma once
 
 #include "job/job.h"
@@ -15,17 +15,17 @@
      .help = "the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz). Use it where the input was filtered "   \
              "before and holds no noise there to divide by. Default: all frequencies."}
 
-/** Read the options; where they ask for it, set job->whitening and leave room for the longer filters in job->taps, whose number and
- * length are those of job->op.ols, in which the length is replaced. LW_EUSAGE, LW_ECONFIG. */
+/** Read the options. With --whiten, move the filters to job->whitening, allocate job->taps for the longer whitened filters, and set
+ * their length in job->op.ols. LW_EUSAGE, LW_ECONFIG. */
 int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, struct lw_error *err);
 
-/** Attributes of the whitened taps. */
+/** Add the attributes of whitened taps to /filters. */
 void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *product);
 
-/** The dataset of the spectrum, behind all products. */
+/** Add the dataset /psd, the spectrum, behind all products. */
 void lw_whitening_shape_spectrum(struct lw_job *job);
 
-/** lw_job_ops.whiten */
+/** Whiten the filters with the measured spectrum: lw_job_ops.whiten. */
 int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err);
 
 void lw_whitening_release(struct lw_job *job);

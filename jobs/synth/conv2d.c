@@ -1,4 +1,4 @@
-/* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
+/* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to a file. */
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -46,7 +46,7 @@ static int read_options(const struct lw_options *given, struct lw_synth_sky *sky
                    sky->n_images, sky->rows, sky->columns, lw_options_text(given, "type"));
 }
 
-/* Attributes of the image, and the storage of their texts: the first sources of all. */
+/* Attributes of the image, which describe its first sources, and the storage of their texts. */
 struct notes {
     struct lw_attribute attributes[MAX_NOTES + 2];
     int n;
@@ -76,7 +76,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
         [PSF] = {.path = "/psf", .n_dims = 2, .dims = {size, size}, .dim_names = {"row", "column"}, .type = {.scalar = LW_FLOAT64}},
     };
     struct lw_writer_dataset *const image = &datasets[IMAGE];
-    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {       /* the last two of [image][row][column], or all three */
+    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {       /* [row][column] if there is one image */
         image->dim_names[image->n_dims] = names[d];
         image->dims[image->n_dims++] = dims[d];
     }
@@ -84,7 +84,7 @@ static int create_file(const struct lw_options *given, struct lw_comm *comm, str
                            &work->writer, err);
 }
 
-/* Of the pixels: blocks of rows in turn, each by one rank. */
+/* Make and write a block of rows. */
 static int write_block(void *context, int64_t image, int64_t first, int64_t count, struct lw_error *err)
 {
     struct work *const work = context;

@@ -14,10 +14,10 @@ uint64_t lw_noise_bits(uint64_t seed, uint64_t counter)
     return z ^ (z >> 31);
 }
 
-/* In (0, 1]: never 0, whose logarithm there is not. */
+/* A number in (0, 1]; 0 would have no logarithm. */
 static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 1) * 0x1p-53; }
 
-/* Two independent normal deviates (Box and Muller); the second only where there is a place for it. */
+/* The method is that of Box and Muller. */
 void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second)
 {
     const double radius = sqrt(-2 * log(uniform(lw_noise_bits(seed, 2 * index))));
@@ -27,7 +27,7 @@ void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *seco
         *second = radius * sin(angle);
 }
 
-/* Of 8 bits 4, of 16 bits 8, and so on. */
+/* Sigma takes half the bits of an integer type: it is 2^4 for 8 bits, 2^8 for 16 bits, and so on. */
 double lw_synth_sigma(enum lw_scalar scalar)
 {
     return lw_scalar_is_integer(scalar) ? ldexp(1, 4 * (int)lw_scalar_bytes(scalar)) : 1;
@@ -38,7 +38,7 @@ double lw_synth_mean(enum lw_scalar scalar)
     return lw_scalar_is_signed(scalar) ? 0 : ldexp(1, 8 * (int)lw_scalar_bytes(scalar) - 1);
 }
 
-/* Rounded to nearest, ties to even, and kept in the integer type's range. */
+/* The value rounded to nearest, ties to even, and clipped to the range of the integer type. */
 static double clip(double value, enum lw_scalar scalar)
 {
     const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));

@@ -1,22 +1,22 @@
-/* random.h - random numbers of synthetic data, and how it is stored in each type. Pure arithmetic.
+/* random.h - random numbers for synthetic data, and the scale of such data in each stored type. Pure arithmetic.
  *
- * Every number is a function of a seed and a place alone: any part of the data can be made anywhere. */
+ * A number depends on a seed and a place only, so that any rank can make any part of the data. */
 #pragma once
 
 #include "base/type.h"
 
 #include <stdint.h>
 
-/** 64 random bits, number `counter` of the sequence that `seed` begins. */
+/** Return 64 random bits: number `counter` of the sequence of `seed`. */
 uint64_t lw_noise_bits(uint64_t seed, uint64_t counter);
 
-/** Two independent normal deviates. @param second  NULL: only the first is wanted */
+/** Draw two independent normal deviates. @param second  NULL: only the first is wanted */
 void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *second);
 
-/** Standard deviation of the noise (of each part, if complex) and mean of the stored samples: integers use part of their
- * range, unsigned ones around its middle. */
+/** Return the standard deviation of the noise (of each part, if complex) and the mean of the stored samples. Integers use part of
+ * their range; unsigned integers use it around its middle. */
 double lw_synth_sigma(enum lw_scalar scalar);
 double lw_synth_mean(enum lw_scalar scalar);
 
-/** into[index] = value; integers are rounded to nearest, ties to even, and kept in their range. */
+/** Set into[index] = value. Integers are rounded to nearest, ties to even, and clipped to their range. */
 void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value);

@@ -1,5 +1,5 @@
-/* sfft.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
- * function of the seed and its place alone. */
+/* sfft.c - `lapwing synth sfft`: write a signal of tones in white noise, and the table of the tones. Their frequencies are whole,
+ * that is multiples of 1/n. A sample depends on the seed and its place only. */
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -53,9 +53,9 @@ struct synth {
     int64_t n_tones;
     double snr_db, range_db, sample_rate_hz;
     uint64_t seed;
-    struct tone_row *tones;         /* [n_channels][n_tones], as in the file */
-    double *sigma;                  /* [n_channels] of the noise; of each part, if complex */
-    double *re, *im;                /* [most] one channel's block */
+    struct tone_row *tones;         /* [n_channels][n_tones], rows of the file's table */
+    double *sigma;                  /* [n_channels]: standard deviation of the noise, of each part if complex */
+    double *re, *im;                /* [most]: a block of one channel */
     struct lw_writer *writer;
     void *block;                    /* [most][n_channels] or [n_channels][most] */
     int64_t most;                   /* samples of a block */
@@ -84,7 +84,7 @@ static bool is_free(const struct tone_row *rows, int64_t count, int64_t index)
     return true;
 }
 
-/* The rows of one channel hold X[f] = n a, of a real signal n a / 2, for a tone of amplitude a. */
+/* Draw the tones of a channel. A row holds X[f] = n a for a tone of amplitude a, or n a / 2 if the signal is real. */
 static void draw_tones(struct synth *synth, int64_t channel)
 {
     struct tone_row *const rows = synth->tones + channel * synth->n_tones;
@@ -113,7 +113,7 @@ static void draw_tones(struct synth *synth, int64_t channel)
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* Add a tone to a block whose first sample is `first`: a run of samples, by rotations, turned to where each run begins. */
+/* Add a tone to a block that begins at sample `first`. The rotations of RUN samples serve for each run, turned to its beginning. */
 static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
 {
     double re[RUN], im[RUN];

@@ -1,12 +1,12 @@
-/* sky.h - the synthetic sky: what its pixels and its point-spread function are. Pure arithmetic.
+/* sky.h - the pixels and the point-spread function of the synthetic sky. Pure arithmetic.
  *
- * Every image is white noise, in which there are, all as the telescope shows them:
+ * Every image is white noise and sources as a telescope shows them:
  *
- *     point sources        the point-spread function, brightest at a known pixel with 30 times the noise
- *     an extended source   a broad Gaussian in the middle, at its peak 5 times the noise
+ *     point sources        copies of the point-spread function; the peak, at a known pixel, is 30 times the noise
+ *     an extended source   a broad Gaussian in the middle of the image; its peak is 5 times the noise
  *
- * The point-spread function is a Moffat profile whose isophotes are slanted ellipses, so it is not separable; it sums up to 1.
- * Every pixel is a function of the seed and its place alone. */
+ * The point-spread function is a Moffat profile with the sum 1. Its isophotes are slanted ellipses, so that it is not separable.
+ * A pixel depends on the seed and its place only. */
 #pragma once
 
 #include "jobs/synth/random.h"
@@ -22,22 +22,22 @@ struct lw_synth_sky {
 };
 
 struct lw_sky_source {
-    int64_t row, column;        /* its brightest pixel */
+    int64_t row, column;        /* the brightest pixel of the source */
 };
 
-/** Value of the brightest pixel of a point source, above the mean and without the noise, in stored units. */
+/** Return the height of a point source's brightest pixel above the mean, without noise, in stored units. */
 double lw_sky_peak(const struct lw_synth_sky *sky);
 
 struct lw_sky_source lw_sky_source(const struct lw_synth_sky *sky, int64_t image, int source);
 
-/** One row of an image, before rounding. @param line  [columns] */
+/** Make a row of an image, before rounding. @param line  set; [columns] */
 void lw_sky_line(const struct lw_synth_sky *sky, int64_t image, int64_t row, double *line);
 
-/** @param psf  [psf_size x psf_size] */
+/** Make the point-spread function. @param psf  set; [psf_size x psf_size] */
 void lw_sky_psf(const struct lw_synth_sky *sky, double *psf);
 
-/** What a correlation with the point-spread function, --mode same, gives at a source's brightest pixel; relative to the peak. */
+/** Return the output at a source's brightest pixel of a correlation with the point-spread function, divided by lw_sky_peak. */
 double lw_sky_gain(const struct lw_synth_sky *sky);
 
-/** Where a point source is, in words: an attribute of the file. Returns `text`. */
+/** Describe the place of a point source, for an attribute of the file. Return `text`. */
 const char *lw_sky_source_text(const struct lw_synth_sky *sky, int64_t image, int source, char *text, size_t size);

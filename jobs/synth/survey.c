@@ -30,7 +30,7 @@ double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
 
 double lw_synth_half_width_hz(const struct lw_synth *synth) { return synth->sample_rate_hz * half_width(synth); }
 
-/* Chirps follow each other at equal distances; the last one ends before the survey does. */
+/* Chirps begin at equal distances; the last one ends before the survey ends. */
 int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
 {
     const int64_t room = synth->n_samples - synth->n_taps;
@@ -39,14 +39,14 @@ int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
 
 static double hann(int64_t i, int64_t n) { return lw_window_at(LW_WINDOW_HANN, (double)i + 0.5, (double)n); }
 
-/* Sample i of the chirp of n_taps samples whose frequency rises through the band, with unit energy. The real one's is unit
- * on average over its phase, which is as good as exact for more than a few cycles. */
+/* Sample i of a filter's chirp: n_taps samples with unit energy, whose frequency rises through the band. The energy of a real chirp
+ * is 1 on average over its phase, which is nearly exact for more than a few cycles. */
 static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *re, double *im)
 {
     const double n = (double)synth->n_taps, t = (double)i - (n - 1) / 2;
     const double centre = (double)centre_turns(synth, filter) / TURN;
     const double phase = 2 * PI * (centre * t + half_width(synth) * t * t / n);
-    const double energy = n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * n;       /* sum of the squares of the window's values */
+    const double energy = n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * n;       /* sum of the squares of the window */
     const double scale = hann(i, synth->n_taps) / sqrt(energy);
     if (im) {
         *re = scale * cos(phase);
@@ -87,7 +87,7 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
 
 void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {
-    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
+    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* else seeds 1 and 2 would give shifted copies of the noise */
     for (int64_t i = 0; i < count; i++) {
         const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
         double *const sample = line + i * (synth->is_complex ? 2 : 1);
@@ -104,10 +104,10 @@ void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first,
         line[i] = mean + sigma * line[i];
 }
 
-/* sin(2 pi w t) / (pi t), the impulse response of a low-pass of half width w */
+/* The impulse response of a low-pass of half width w: sin(2 pi w t) / (pi t). */
 static double sinc_lowpass(double w, double t) { return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t); }
 
-/* A low-pass moved to the band's centre; divided by its own sum, its gain there is 1. */
+/* A low-pass moved to the band's centre. Divided by its sum, it has gain 1 there. */
 static void band_pass(const struct lw_synth *synth, int filter, double *taps)
 {
     const double centre = (double)centre_turns(synth, filter) / TURN;
@@ -126,7 +126,7 @@ static void band_pass(const struct lw_synth *synth, int filter, double *taps)
     }
 }
 
-/* The matched filter of a chirp is the chirp backwards and conjugated. */
+/* The matched filter of a chirp is the chirp reversed and conjugated. */
 void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
 {
     const int64_t n = synth->n_taps;

@@ -1,5 +1,7 @@
-/* synth.h - the synthetic surveys that the jobs offer (lw_job_ops.synth_options and .synth of each), and what they have in
- * common. */
+/* synth.h - `lapwing synth JOB`: synthetic input with known contents.
+ *
+ *     ols.c (survey.h), conv2d.c (sky.h), sfft.c   the samples of each job: its lw_job_ops.synth_options and .synth
+ *     synth.c, random.h                            shared: the file, blocks in turn by all ranks; random numbers */
 #pragma once
 
 #include "comm/comm.h"
@@ -13,35 +15,35 @@ int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw
 int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 
-/** Create the file that --output names. Collective.
- * @param title, configuration  attributes of the file; NULL: it has neither */
+/** Create the file of --output. Collective.
+ * @param title, configuration  attributes of the file; title NULL: it has neither */
 int lw_synth_create(const struct lw_options *given, struct lw_comm *comm, const char *title, const char *configuration,
                     const struct lw_writer_dataset *datasets, int n_datasets, struct lw_writer **out, struct lw_error *err);
 
-/* Blocks of one axis after the other, made in turn by one rank each. */
+/* The division of the work: one axis after the other is cut into blocks, which the ranks make in turn. */
 struct lw_synth_turns {
-    int64_t n, block;           /* of an axis; of a block at most */
-    int64_t n_axes;
-    int64_t weight, bytes;      /* for the progress: values of one place of an axis; bytes of all, 0: they are not told */
+    int64_t n, block;           /* places on an axis, and most places of a block */
+    int64_t n_axes;             /* axes: images, or 1 for all channels together */
+    int64_t weight, bytes;      /* values of a place, and bytes of all values, for the progress; bytes 0: not shown */
 };
 
-/** Make and write `count` of an axis from `first` on; 0 by a rank that has none left. Collective. */
+/** Make and write the places [first, first + count) of an axis; count is 0 on ranks without a block in this turn. Collective. */
 typedef int lw_synth_block_fn(void *context, int64_t axis, int64_t first, int64_t count, struct lw_error *err);
 
-/** Call it for all blocks, and show the progress. Collective. */
+/** Call `block` for all blocks, and show the progress. Collective. */
 int lw_synth_in_turns(struct lw_comm *comm, const struct lw_synth_turns *turns, lw_synth_block_fn *block, void *context,
                       struct lw_error *err);
 
-/* A series as it lies in the file: [channel x time] or [time x channel], of one channel [time]. */
+/* The signal in the file: [channel x time] or [time x channel], with one channel [time]. */
 struct lw_synth_series {
     int64_t n_samples, n_channels;
     enum lw_layout layout;
     struct lw_type type;
 };
 
-/** The dataset /signal. */
+/** Return the description of the dataset /signal. */
 struct lw_writer_dataset lw_synth_describe(const struct lw_synth_series *series, const struct lw_attribute *notes, int n_notes);
 
-/** Write a block of it, which is dataset 0, of all channels. Collective. */
+/** Write a block of all channels to the signal, which is dataset 0. Collective. */
 int lw_synth_write(const struct lw_synth_series *series, struct lw_writer *writer, int64_t first, int64_t count,
                    const void *samples, struct lw_error *err);

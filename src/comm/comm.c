@@ -68,7 +68,7 @@ static void set_up_library(void)
     /* hwloc, which Open MPI uses, would start the drivers of all GPUs only to learn their names. That takes 0.15 s of MPI's start,
      * and most of it again when lapwing starts the driver itself. */
     setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero", 0);
-    /* Without mpirun, Open MPI would start a daemon for processes that the program might start later: another 0.07 s. */
+    /* Open MPI without mpirun would start a daemon for processes that the program might start later: another 0.07 s. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     /* All processes without a launcher share one folder in /tmp, and the first to end deletes it. Another one that is just making
      * its own folder in it then fails. A single rank needs no such folder. */
@@ -244,7 +244,7 @@ void lw_comm_stop(struct lw_comm *comm)
     MPI_Comm_free(&comm->notices);
     MPI_Comm_free(&comm->world);
     lw_free(comm);
-    if (__lsan_do_leak_check)       /* before MPI's libraries are unloaded: their leaks then look like ours */
+    if (__lsan_do_leak_check)       /* leaks of MPI's libraries look like ours once these are unloaded */
         __lsan_do_leak_check();
     MPI_Finalize();
 }

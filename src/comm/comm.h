@@ -44,7 +44,7 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
  * Collective. */
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err);
 
-void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* from rank 0, any size. Collective. */
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* rank 0's data, any size. Collective. */
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value);                       /* Collective. */

@@ -13,7 +13,7 @@ struct lw_halo {
     const struct lw_rounds *rounds;
     enum lw_layout layout;
     int64_t sample_bytes;
-    int64_t length;             /* of the halo, in samples */
+    int64_t length;             /* samples of the halo */
 
     char *carry;                /* packed: [n_channels][halo] or [halo][n_channels] */
     char *outgoing, *incoming;  /* packed messages; NULL if the halo is contiguous in a slot, so that no packing is needed */
@@ -21,7 +21,7 @@ struct lw_halo {
     MPI_Request *requests;
     int n_requests, max_requests;
 
-    /* between begin and end */
+    /* valid between begin and end */
     struct lw_block block;
     char *samples;
     int source;                 /* the rank that sends this rank's halo, or FROM_CARRY, or NOWHERE: it needs none */
@@ -114,7 +114,7 @@ bool lw_halo_needs_prologue(const struct lw_halo *halo, int64_t round)
 struct rows {
     int64_t n;
     int64_t pitch;              /* bytes between rows in the slot */
-    int64_t bytes;              /* of the halo part of a row */
+    int64_t bytes;              /* bytes of the halo part of a row */
 };
 
 static struct rows slot_rows(const struct lw_halo *halo)

@@ -15,11 +15,11 @@ int64_t lw_whitened_taps(int64_t n_taps, int64_t n) { return n_taps + 2 * n - 4;
 struct whitener {
     const struct lw_whiten_spec *spec;
     int64_t points;                     /* length of the transforms that convolve: a power of two, >= the whitened taps */
-    struct lw_transform *forward, *backward;            /* of length `points` */
+    struct lw_transform *forward, *backward;            /* transforms of length `points` */
     struct lw_transform *of_segment, *from_segment;     /* forward and backward, of length n */
     double *weight;                     /* [points]: the transform of w, divided by `points` */
     double *work;                       /* [n_threads + 1][doubles] */
-    int64_t doubles;                    /* for the data of one transform of either length */
+    int64_t doubles;                    /* room for the data of one transform of either length */
 };
 
 static int64_t points_for(int64_t n_taps, int64_t n)

@@ -68,7 +68,7 @@ struct lw_conv2d_spec {
                                    returns; already normalized, and for a correlation already conjugated and flipped */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
-    int64_t rows, columns;      /* of an image */
+    int64_t rows, columns;      /* size of an image */
     int64_t output_columns;
     int64_t look_ahead_rows, look_ahead_columns;        /* see signal/convolution.h, for each direction */
     int every;                  /* D: only rows and columns of y whose index is a multiple of D are kept; 0 counts as 1 */
@@ -82,14 +82,14 @@ enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
 
 struct lw_op_spec {
     enum lw_op_kind kind;
-    struct lw_type input;       /* as stored */
+    struct lw_type input;       /* the stored type */
     struct lw_type output;      /* outputs are rounded to nearest even; integers and halves saturate; integers hold 0 for NaN */
     double output_scale;        /* integers and halves hold y / output_scale; 0 counts as 1 */
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_nan nan;
-    int64_t n_channels;         /* of the whole data set */
-    int64_t n_outputs;          /* of y on the whole axis, before interpolation; 0: not known. Segments are not much longer */
+    int64_t n_channels;         /* channels of the whole data set */
+    int64_t n_outputs;          /* outputs y on the whole axis, before interpolation; 0: not known. Segments are not much longer */
     union {
         struct lw_ols_spec ols;
         struct lw_conv2d_spec conv2d;
@@ -134,13 +134,13 @@ struct lw_op_plan {
     int64_t unit;               /* see struct lw_grid */
     int64_t channel_unit;
     int64_t input_width;        /* values of one sample of the axis: the pixels of a row for images, else 1 */
-    int64_t n_outputs;          /* on the whole axis, before interpolation; 0: not known */
+    int64_t n_outputs;          /* outputs on the whole axis, before interpolation; 0: not known */
     struct lw_op_product products[LW_OP_PRODUCTS];
     int n_products;
     int64_t n_values;           /* computed values per sample of the axis and channel: all filters, all pixels of a row */
     int segment;                /* FFT length N; 0: no FFT */
     double seconds_per_output;  /* modelled time of one such value on one thread or the device */
-    char text[160];             /* for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
+    char text[160];             /* description for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
 
 /** Set the plan's products for an overlap-save operation: the series first, if it is wanted, then the products of signal/search.h
@@ -316,7 +316,7 @@ struct lw_engine {
     char device_id[LW_DEVICE_ID];       /* name of the device, the same on every rank that uses it: "GPU-..."; "": no device */
     char device_cores[96];      /* file that lists the cores nearest to the device, for lw_proc_stay_on; "": no such file */
     int device_ranks;           /* ranks that use this device, this one included; 0 until lw_devices_settle has counted them */
-    char warning[256];          /* about this rank's resources; all ranks' warnings become one message; "": none */
+    char warning[256];          /* warning about this rank's resources; those of all ranks become one message; "": none */
 };
 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */

@@ -25,7 +25,7 @@ struct parse {
     bool is_continuation;       /* the line before it ends with a backslash */
 
     char section[MAX_NAME + 1]; /* name of the section; "": not read yet */
-    struct lw_options *options; /* to be set; NULL: only the section is wanted */
+    struct lw_options *options; /* the options to set; NULL: only the section is wanted */
 
     char name[MAX_NAME + 1];    /* the option being read, "": none */
     char *value;                /* its value so far; owned, as large as the whole text */

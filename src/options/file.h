@@ -6,7 +6,7 @@
 struct lw_options_file {
     char *path;                 /* owned */
     char *text;                 /* owned, ends with a null byte */
-    int64_t bytes;              /* of the text without the null byte */
+    int64_t bytes;              /* length of the text without the null byte */
     char *variables;            /* owned: texts "NAME=value" for ${NAME}, each ended by a null byte, the last one empty */
 };
 

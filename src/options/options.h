@@ -50,7 +50,7 @@ enum lw_option_group {
 };
 
 struct lw_option {
-    const char *name;           /* without the dashes */
+    const char *name;           /* the name without the dashes */
     enum lw_option_group group;
     enum lw_option_kind kind;
     const char *argument;       /* shown in help: "FILE:/dataset"; NULL for flags and choices */

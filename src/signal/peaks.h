@@ -7,8 +7,8 @@
 LW_C_BEGIN
 
 struct lw_peak {
-    int64_t index;              /* on the axis */
-    int64_t channel, filter, column;    /* as in struct lw_crossing */
+    int64_t index;              /* output on the axis */
+    int64_t channel, filter, column;    /* see struct lw_crossing */
     double re, im;
     double snr;
     int64_t cluster_size;       /* number of crossings within +- cluster, the peak included */
@@ -16,9 +16,9 @@ struct lw_peak {
 
 /* How peaks are chosen among the crossings of a piece of the axis. */
 struct lw_peaks_spec {
-    const struct lw_search *search;     /* with its noise; borrowed during the call */
-    int64_t n_channels;                 /* of the whole data set; used only if the noise has stretches */
-    int n_filters;                      /* of the whole data set */
+    const struct lw_search *search;     /* threshold, noise, cluster; borrowed during the call */
+    int64_t n_channels;                 /* channels of the whole data set; used only if the noise has stretches */
+    int n_filters;                      /* filters of the whole data set */
     int64_t first, end;                 /* the piece, in outputs; the crossings also cover `cluster` outputs before and after it */
     bool is_image;                      /* outputs are pixels and `index` is the row: neighbours lie within +- cluster rows and
                                            columns of the same channel; there is one filter */

@@ -35,7 +35,7 @@ enum lw_split { LW_SPLIT_AUTO, LW_SPLIT_AXIS, LW_SPLIT_CHANNELS };
 
 /* Everything about the cuts that follows from the job alone, not from ranks and memory. */
 struct lw_grid {
-    int64_t n_outputs;          /* on the axis, >= 1 */
+    int64_t n_outputs;          /* outputs on the axis, >= 1 */
     int64_t unit;               /* outputs between two legal cuts, >= 1 */
     int64_t halo;               /* samples of the axis that a slice needs before its own, >= 0 */
     int64_t n_channels;         /* >= 1 */
@@ -65,7 +65,7 @@ struct lw_rounds {
     int64_t slice;                      /* most outputs of the axis for a rank in a round, a multiple of the unit */
     int64_t group;                      /* most channels for a rank in a round, a multiple of the channel unit */
     int64_t n_groups;                   /* groups that all channels make, stripes not considered */
-    int64_t n_rounds;                   /* of all stripes and their groups together */
+    int64_t n_rounds;                   /* rounds of all stripes and their groups together */
 };
 
 /** Return the smallest legal `slice` for `n_ranks` ranks. Ranks that share the axis may be left with a rest that is too short to

@@ -109,8 +109,8 @@ void lw_search_describe(const struct lw_search *search, const char *near, char *
 
 /* An output whose SNR is at least the threshold. */
 struct lw_crossing {
-    int64_t index;              /* on the axis */
-    int32_t channel, filter;    /* of the whole data set */
+    int64_t index;              /* output on the axis */
+    int32_t channel, filter;    /* numbers in the whole data set */
     int64_t column;             /* conv2d: column of the pixel, `index` being its row; else 0 */
     double re, im;              /* y, before signal/post.h changes it */
 };
