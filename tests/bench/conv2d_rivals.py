@@ -1,10 +1,11 @@
-"""The cpu engine's 2-D convolution beside tiles through FFTW, scipy.signal.oaconvolve and OpenCV's filter2D, all on one core, in turn.
+"""The cpu engine's 2-D convolution beside tiles through FFTW, scipy.signal.oaconvolve and OpenCV's filter2D, all on one core, in
+turn.
 
-    conv2d_rivals.py BENCH_CONV2D_CPU [SIZE]      needs Debian's python3-scipy and python3-opencv
+    conv2d_rivals.py BENCH_CONV2D_CPU [SIZE]        needs Debian's python3-scipy and python3-opencv
 
-Prints Mpixel/s by kernel and precision as CSV: processor time of the best of several runs of each, since other work on
-the machine would disturb the time on the clock. The kernel is noise, so that no method can make use of its shape. Zero beyond
-the image, as many outputs as pixels."""
+Prints Mpixel/s by kernel and precision as CSV. The time is the processor time of the fastest of several runs of each, since other
+work on the machine disturbs elapsed time. The kernel is noise, so that no method can make use of its shape. Pixels beyond the
+image are zero, and there are as many outputs as pixels."""
 
 import subprocess
 import sys
@@ -22,7 +23,7 @@ random = np.random.default_rng(1)
 
 
 def by_opencv(image, taps):
-    """filter2D correlates; past 11 x 11 it takes transforms itself."""
+    """filter2D correlates; for kernels larger than 11 x 11 it uses transforms itself."""
     return cv2.filter2D(image, -1, taps[::-1, ::-1].copy(), borderType=cv2.BORDER_CONSTANT)
 
 
@@ -40,7 +41,7 @@ def seconds_of(convolve, image, taps):
 
 
 def bench_seconds(precision):
-    """By kernel, what --algorithm auto takes, and FFTW."""
+    """Seconds by kernel: of --algorithm auto, and of FFTW."""
     lines = subprocess.run([bench, str(size), precision], check=True, capture_output=True, text=True).stdout.splitlines()
     fields = [line.split() for line in lines if not line.startswith("#")]
     return lines[0], [{int(field[0]): float(field[2]) for field in fields if field[1] == name} for name in ("auto", "fftw")]

@@ -93,7 +93,7 @@ part_ranks() {
     return $code
 }
 
-# sanitize_kernels TOOL [SAMPLES]: long filters on signals of at most so many samples
+# sanitize_kernels TOOL [SAMPLES]: the tests of kernels, and of long filters on signals of at most SAMPLES samples
 sanitize_kernels() {
     sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_long" ${2:+"$2"}
 }
@@ -102,7 +102,7 @@ part_racecheck() (
     build=${RACE_BUILD:-$build}
     sanitize racecheck "$build/tests/gpu/test_gpu_slots" && sanitize_kernels racecheck 150000
 )
-# Not the slots: their test counts device memory, of which this tool takes a part.
+# The slots are left out: their test counts device memory, and this tool takes some of it.
 part_initcheck() { sanitize_kernels initcheck; }
 
 part_rivals() { sh "$source/tests/bench/rivals/build.sh" "$rivals"; }
@@ -129,7 +129,7 @@ part_choice() {
     return $code
 }
 
-# On 1, 2, 4 .. of N.
+# powers N: the powers of two 1, 2, 4 .. up to N
 powers() { for p in 1 2 4 8; do [ "$p" -gt "$1" ] || echo "$p"; done; }
 
 part_link() {

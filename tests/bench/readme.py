@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""readme.py [--check] - figures of performance in documents, made of the records in tests/bench/results.
+"""readme.py [--check] - writes the figures of performance in the documents from the records in tests/bench/results.
 
-Each of DOCUMENTS is a section of a document and its text below results, in which each figure is a place {{FILE; COLUMN=VALUE; ...;
-EXPRESSION; FORMAT}}: of the one row of FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's.
-FILE is a CSV below results, or a .txt whose lines are names and values, of which the first that fits counts. least(...) is the
-smallest of what there is and is not 0. An expression that begins with ? may be without a record, and is then "-". A line
-{{NAME = FILE; COLUMN=VALUE; ...}} gives the beginning of places a name, by which they, or other such lines, may begin. Paragraphs
-that are no tables are filled anew.
+Each of DOCUMENTS is a section of a document, and a text below results for it. In the text each figure is a place {{FILE;
+COLUMN=VALUE; ...; EXPRESSION; FORMAT}}. FILE has one row whose columns have these values; the figure is EXPRESSION over the
+columns of that row, in one of Python's formats. FILE is a CSV below results, or a .txt whose lines are names and values, of which
+the first that fits counts. least(...) is the smallest of its arguments that exist and are not 0. An expression that begins with ?
+may lack a record, and is then "-". A line {{NAME = FILE; COLUMN=VALUE; ...}} names the beginning of places; places, and further
+such lines, may begin with NAME. Paragraphs that are not tables are filled anew.
 
-Without --check the sections are replaced. With it, nothing is written, and a line that is not what the records say ends this with 1.
-So does a figure of performance elsewhere in these documents, or in the texts, that is in no place."""
+Without --check the sections are replaced. With --check nothing is written; the exit code is 1 if a line differs from the records,
+or if these documents or the texts have a figure of performance outside a place."""
 import csv
 import difflib
 import os
@@ -32,7 +32,7 @@ def least(*values):
 
 
 class Columns(dict):
-    """A row's numbers by name; a column that the file has not is None, as is an empty cell."""
+    """The numbers of a row by column name; None for a column that the file does not have, and for an empty cell."""
 
     def __missing__(self, name):
         return least if name == "least" else None
@@ -46,7 +46,7 @@ def number(text):
 
 
 def rows_of(name, files={}):
-    """The file's rows as dictionaries of texts."""
+    """The rows of the file as dictionaries of texts."""
     path = os.path.join(RESULTS, name)
     if name not in files and not os.path.isfile(path):
         files[name] = []
@@ -62,7 +62,7 @@ def rows_of(name, files={}):
 
 
 def figure(place, names):
-    """The text that stands for a place."""
+    """The text that replaces a place."""
     beginning, rest = place.split(";", 1)
     while beginning in names:
         beginning, *more = names[beginning].split(";", 1)
@@ -85,26 +85,27 @@ def figure(place, names):
 
 
 def filled(text):
-    """The text with its paragraphs, but for tables, in lines of WIDTH characters at most."""
+    """The text with its paragraphs, except tables, in lines of at most WIDTH characters."""
     fill = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False).fill
     return "\n\n".join(block if block.startswith(("|", "#")) else fill(block) for block in text.strip("\n").split("\n\n")) + "\n"
 
 
 def generated(text):
-    """What stands in the document for the text."""
+    """The content of the document's section that the text gives."""
     names = dict(NAMED.findall(text))
     return filled(PLACE.sub(lambda place: figure(place.group(1), names), NAMED.sub("", text)))
 
 
 def typed(text, what):
-    """Figures of performance that nobody recorded, in prose and tables."""
+    """Complaints about figures of performance, in prose and tables, that are typed by hand."""
     without_code = re.sub(r"^```.*?^```|`[^`]*`", lambda c: "\n" * c.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in a text of DOCUMENTS"
             for i, line in enumerate(without_code.split("\n"), 1) for found in FIGURE.finditer(line)]
 
 
 def differences(document, first, is_now, should_be):
-    """Complaints about each line of a section that is not what was made; `first` is the number of the section's first line."""
+    """Complaints about each line of a section that differs from the generated text; `first` is the number of the section's first
+    line."""
     is_now, should_be = is_now.split("\n"), should_be.split("\n")
     for tag, begin, end, other, other_end in difflib.SequenceMatcher(None, is_now, should_be, autojunk=False).get_opcodes():
         if tag != "equal":
@@ -113,7 +114,7 @@ def differences(document, first, is_now, should_be):
 
 
 def renew(document, template, begin, end, is_check):
-    """Replaces the document's section, or returns complaints about it."""
+    """Replace the document's section, or return complaints about it."""
     path = os.path.join(ROOT, document)
     with open(path) as file:
         before, rest = file.read().split(begin, 1)

@@ -1,8 +1,9 @@
 #!/bin/bash
-# registers_gpu.sh OUT ARCHITECTURE... - what the compiler says of every kernel in gpu/, for each architecture (80 86 ...): a CSV
-#   architecture,file,kernel,registers,stack bytes,spill store bytes,spill load bytes,static shared bytes
-# and, on standard output, the seconds of the processor that each file took to compile. No GPU needed. NVCC names another
-# compiler, FILES a pattern of names without .cu (*).
+# registers_gpu.sh OUT ARCHITECTURE... - writes the compiler's figures for every kernel in gpu/ and each architecture (80 86 ...)
+# as CSV:
+#    architecture,file,kernel,registers,stack bytes,spill store bytes,spill load bytes,static shared bytes
+# The processor seconds of compiling each file go to standard output. No GPU is needed. NVCC names another compiler, FILES a
+# pattern of file names without .cu (*).
 set -eu
 out=$1
 shift

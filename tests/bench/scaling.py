@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""scaling.py BUILD FOLDER OUT.csv [--ranks 1,2,4,8] [--parts link,resident,files] [--cases TEXT,...] [--small] - how runs grow
-with their ranks.
+"""scaling.py BUILD FOLDER OUT.csv [--ranks 1,2,4,8] [--parts link,resident,files] [--cases TEXT,...] [--small] - how runs scale
+with the number of ranks.
 
-One rank has one GPU; where there are none, the ranks compute on the host's cores, and link and resident are left out.
+Each rank has a GPU of its own. On machines without GPUs the ranks compute on the host's cores, and link and resident are left
+out.
 
   files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong
              (the input of four ranks); results of the same input must have the same bits on any number of ranks
   link       int16 in, float32 out, through pinned memory (bench_ols_link): all ranks at once, beside plain copies
   resident   the kernels alone: the benchmark of one GPU on each of them at once
 
-Seconds are medians of three runs in turn, mpirun included; start is from main to the first block, work is what the log says of the
-run: from making the result, once MPI, the input and the engine are there, to closing it (sfft's log has neither). Efficiency is what
-the fewest ranks take over what this many take (weak), both times their ranks (strong): of the seconds, and of the work. --small takes
-a 256th of the samples, to try the script."""
+Seconds are medians of three runs in turn, mpirun included. start is the time from main to the first block. work is the time in
+the run's log: from making the result, when MPI, the input and the engine are ready, to closing it (sfft's log has neither).
+Efficiency is computed from the seconds and from the work. Weak: time of the fewest ranks divided by the time of this many;
+strong: the same with both times multiplied by their ranks. --small takes a 256th of the samples, to try the script."""
 import argparse
 import concurrent.futures
 import csv
@@ -38,7 +39,7 @@ HEAD = ["part", "growth", "case", "ranks", "cores", *TIMES, "efficiency", "of wo
 
 
 def cases(pieces, small):
-    """Name, job, options of synth for so many pieces, options of the run."""
+    """(name, job, options of synth for so many pieces, options of the run)"""
     series, side = 2 ** (20 if small else 28) * pieces, 1024 if small else 16384
     filters = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
     for n_filters, more in ((1, []), (8, []), (64, ["--products", "peaks", "--threshold", "7"])):
@@ -54,7 +55,7 @@ def cases(pieces, small):
 
 
 def blocks(item):
-    """A dataset's numbers in pieces along its longest axis."""
+    """The numbers of a dataset in pieces along its longest axis."""
     if item.ndim == 0 or item.size == 0:
         return
     axis = max(range(item.ndim), key=lambda i: item.shape[i])
@@ -64,7 +65,7 @@ def blocks(item):
 
 
 def digest(path):
-    """Of all numbers of a result; blocks are hashed on all cores."""
+    """A digest of all numbers of a result; the blocks are hashed on all cores."""
     total = hashlib.sha256()
     with h5py.File(path, "r") as file, concurrent.futures.ThreadPoolExecutor() as pool:
 
@@ -82,13 +83,13 @@ def digest(path):
 
 
 def told(line, said):
-    """The seconds of a line of the log, 0 where a job has no such line."""
+    """The seconds in a line of the log; 0 if the job has no such line."""
     found = line.search(said)
     return float(found.group(1)) if found else 0
 
 
 def run(command, result, digested):
-    """Seconds of the whole and of each stage's slowest rank; the result's digest where it is asked for."""
+    """Seconds of the whole run and of each stage's slowest rank; the result's digest if it is requested."""
     started = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     elapsed = time.monotonic() - started
@@ -104,7 +105,7 @@ def run(command, result, digested):
 
 
 class Table:
-    """Rows as they come, and what the fewest ranks took of each case."""
+    """A table that is written row by row, and the times of the fewest ranks for each case."""
 
     def __init__(self, file):
         self.file, self.rows, self.alone = file, csv.writer(file, lineterminator="\n"), {}
@@ -127,7 +128,7 @@ def launch(ranks):
 
 
 def repeat(command, result):
-    """The first run tells the bits."""
+    """Runs of a command; only the first one's result is hashed."""
     return [run(command, result, i == 0) for i in range(RUNS)]
 
 
@@ -165,14 +166,14 @@ def part_link(table, build, counts):
 
 
 def milliseconds(path):
-    """The longest single run in a benchmark's table."""
+    """The longest single run in a benchmark's table, in milliseconds."""
     with open(path, newline="") as file:
         return max(float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row))
                    for row in csv.DictReader(file))
 
 
 def at_once(command, ranks):
-    """The slowest of as many GPUs, each with a process of its own, in seconds."""
+    """Seconds of the slowest of several GPUs, each with a process of its own."""
     with tempfile.TemporaryDirectory() as work:
         outs = [os.path.join(work, f"{i}.csv") for i in range(ranks)]
         running = [

@@ -1,9 +1,8 @@
-"""What the job sfft takes and finds where spectra are not made for it: lines in noise that nobody tells it of, lines of many
-strengths, tones between the frequencies of the transform. Samples and attempts, and how far off refined tones are: no times, so that
-it may run on a busy machine.
+"""The lines and costs of the job sfft for spectra that are not made for it: lines in noise of unknown level, lines of many
+strengths, tones between the frequencies of the transform. The script prints samples and attempts, and the errors of refined
+tones, but no times, so that it may run on a busy machine.
 
-    sfft_spectra.py LAPWING [OTHER]     OTHER: a program to compare attempts with, without --refine
-"""
+    sfft_spectra.py LAPWING [OTHER]     OTHER: a program to compare attempts with, without --refine"""
 
 import os
 import subprocess
@@ -21,7 +20,7 @@ x_name, y_name = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
 def make(n, places, sizes, snr, is_real):
     values = sizes * np.exp(2j * np.pi * random.random(len(places)))
     spectrum = np.zeros(n, complex)
-    spectrum[np.asarray(places, int)] = values      # of those on frequencies of the transform, and of each other one by itself:
+    spectrum[np.asarray(places, int)] = values      # lines between the frequencies are added below
     offsets = places - np.asarray(places, int)
     spectrum[np.asarray(places, int)[offsets != 0]] = 0
     x = np.fft.ifft(spectrum) * n

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
-# smallest RANKS argument ...: the memory in MiB that just suffices, from the message that refuses less
+# smallest RANKS argument ...: the least sufficient memory in MiB, from the message that refuses less
 smallest() {
     smallest_ranks=$1
     shift
@@ -11,7 +11,7 @@ smallest() {
     sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB.*/\1/p' err
 }
 
-# all NAME argument ...: one job in all ways; with the smallest memory it takes many rounds. `succeeds` is how it must end.
+# all NAME argument ...: run one job in all ways; the smallest memory makes many rounds. $succeeds is the check of each run's end.
 succeeds=ok
 all() {
     name=$1

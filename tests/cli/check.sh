@@ -9,12 +9,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 cd "$work" || exit 1
-export TMPDIR="$work"       # Open MPI keeps its session there: tests that run at the same time do not meet
+export TMPDIR="$work"       # Open MPI keeps its session there, so that simultaneous tests have separate sessions
 [ -z "$make_files" ] || "$make_files" . || exit 1
 checks=0
 failures=0
 
-# lap RANKS argument ...: run it, with standard output in `out`, standard error in `err`. 0 ranks: without mpirun.
+# lap RANKS argument ...: run the program, with standard output in `out` and standard error in `err`. 0 ranks: without mpirun.
 lap() {
     ranks=$1
     shift
@@ -33,7 +33,7 @@ verdict() {
     echo "failed: $2"
 }
 
-# ok RANKS argument ...: it must succeed without a warning or an error.
+# ok RANKS argument ...: the run must succeed without a warning or an error.
 ok() {
     lap "$@"
     code=$?
@@ -41,7 +41,7 @@ ok() {
     verdict $? "exit code $code, expected 0 without a message: $* : $(cat err)"
 }
 
-# warned RANKS PATTERN argument ...: it must succeed with exactly one warning, which matches the pattern.
+# warned RANKS PATTERN argument ...: the run must succeed with exactly one warning, which matches the pattern.
 warned() {
     warned_ranks=$1
     pattern=$2
@@ -52,8 +52,8 @@ warned() {
     verdict $? "exit code $code, expected 0 and one warning like '$pattern': $* : $(cat err)"
 }
 
-# refuse RANKS CODE PATTERN argument ...: it must end with that code and exactly one message, which matches the pattern
-# (an extended regular expression).
+# refuse RANKS CODE PATTERN argument ...: the run must end with that code and exactly one message, which matches the pattern (an
+# extended regular expression).
 refuse() {
     refuse_ranks=$1
     expected=$2
@@ -76,14 +76,14 @@ everywhere() {
     refuse 3 "$@"
 }
 
-# bits FILE: the result's data, byte by byte, as one number.
+# bits FILE [DATASET]: a checksum of the bytes of the result's data.
 bits() {
     h5dump -d "${2:-/filtered}" -b NATIVE -o "$1.bits" "$1" >/dev/null || return 1
     cksum <"$1.bits"
     rm -f "$1.bits"
 }
 
-# same_bits FILE FILE [DATASET]
+# same_bits FILE FILE [DATASET]: whether both have the same data
 same_bits() {
     first=$(bits "$1" "${3:-/filtered}") && second=$(bits "$2" "${3:-/filtered}") && [ "$first" = "$second" ]
     verdict $? "the data of $1 and $2 differ"

@@ -1,5 +1,5 @@
-"""Inputs stored in chunks: memory within the plan, chunks decoded about once even with little memory, the same result as
-from the same samples without chunks.
+"""Inputs stored in chunks: memory stays within the plan, chunks are decoded about once even with little memory, and the result is
+that of the same samples without chunks.
 
     chunks.py LAPWING MPIEXEC"""
 
@@ -15,7 +15,7 @@ N, CHANNELS = 400_000, 48
 
 
 def make_inputs(work):
-    """The same samples in chunks as tall as the axis, in small ones, and as they are."""
+    """The same samples in chunks as tall as the axis, in small chunks, and contiguous."""
     noise = np.random.default_rng(1).normal(0, 300, (N, CHANNELS)).astype("i2")
     with h5py.File(os.path.join(work, "chunks.h5"), "w") as file:
         file.create_dataset("signal", data=noise)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Completion by bash: what it offers is what the program takes, and the script is as fresh as the program that prints it.
+# Completion by bash: the script offers exactly the words that the program accepts, and the installed script is the one that the
+# program prints.
 . "$(dirname "$0")/check.sh"
 needs bash
 
@@ -12,7 +13,7 @@ if command -v shellcheck >/dev/null; then
     verdict $? "shellcheck: $(cat notes)"
 fi
 
-# What bash does: it divides the line, calls the function, and offers what is in COMPREPLY.
+# This does what bash does: it divides the line, calls the function, and prints the words in COMPREPLY.
 cat >offer.bash <<'BASH'
 source ../lapwing.bash
 COMP_WORDS=("$@")
@@ -25,7 +26,7 @@ offered() {
     (cd folder && bash ../offer.bash lapwing "$@") 2>&1 | LC_ALL=C sort -u
 }
 
-# offers 'ITEM,ITEM,..' word ...: exactly these
+# offers 'ITEM,ITEM,..' word ...: exactly these items are offered
 offers() {
     expected=$(printf %s "$1" | tr ',' '\n' | LC_ALL=C sort -u)
     shift
@@ -68,7 +69,7 @@ offers '' ols --count 4
 offers '' ols --input survey.h5 : /
 offers '--overwrite' ols --overwrite --overw
 
-# ---- behind a job file those of its job
+# ---- the options of a job are offered after its job file
 offers '--sparsity' run job.ini --spa
 offers '--sparsity,--split' plan job.ini --sp
 offers 'dense,error,partial' run job.ini --fallback ''
@@ -76,13 +77,13 @@ offers '--measure,--memory' plan job.ini --me
 offers '--memory' run job.ini --me
 offers '' run nosuch.ini --sp
 
-# ---- every option that --help has, no other; and each choice
+# ---- every option of --help is offered, and no other; and each choice
 same_options() {
     ok 0 "$@" --help --all
     offers "--help$(grep -oE '^  --[a-z0-9-]+' out | tr -d ' ' | sed 's/^/,/' | tr -d '\n')" "$@" --
     grep -oE '^  --[a-z0-9-]+ [a-z0-9|-]+[|][a-z0-9|-]+( |$)' out >choices
     while read -r option choice; do
-        [ "$option" != --boundary ] || [ "$1" != conv2d ] || continue       # a text
+        [ "$option" != --boundary ] || [ "$1" != conv2d ] || continue       # its value is a text
         offers "$(echo "$choice" | tr '|' ',')" "$@" "$option" ''
     done <choices
     [ -s choices ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Completion by zsh: a real one, at a terminal of its own, is asked what it would offer. What bash offers is held against --help
-# by completion.sh, and must be offered here, too.
+# Completion by zsh: a real zsh, at a terminal of its own, prints what it would offer. completion.sh compares the offers of bash
+# with --help; zsh must offer the same.
 . "$(dirname "$0")/check.sh"
 needs zsh bash
 
@@ -18,7 +18,7 @@ fpath=($ZDOTDIR/functions $fpath)
 autoload -Uz compinit
 compinit -u -d $ZDOTDIR/dump
 zstyle ':completion:*' completer _complete
-compadd() {     # with -O, -A or -D nothing is offered
+compadd() {     # a call with -O, -A or -D offers nothing
     local -a kept
     [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]] || { builtin compadd -A kept "$@"; all_offered+=($kept) }
     builtin compadd "$@"
@@ -34,7 +34,7 @@ bindkey '^I' offer
 cd $ZDOTDIR/folder
 ZSH
 
-# Each line of the input, and behind a bar what is offered there.
+# Print each line of the input, then a bar and the words offered after it.
 cat >offer.zsh <<'ZSH'
 zmodload zsh/zpty
 zpty shell "ZDOTDIR=$PWD zsh -d -i"
@@ -52,7 +52,7 @@ mkdir folder
 touch folder/survey.h5 folder/plan.ini
 printf '# sfft\n  [sfft]\nsparsity = 3\n' >folder/job.ini
 
-# ---- lines and what is to be offered behind them: first by hand
+# ---- lines and the words to be offered after them: first by hand
 cat >expected <<'LINES'
 lapwing |--help,--version,conv2d,filters,help,info,ols,plan,plot,run,sfft,synth,verify
 lapwing c|conv2d
@@ -88,7 +88,7 @@ lapwing plan job.ini --fallback |dense,error,partial
 lapwing run plan.ini --spa|
 LINES
 
-# ---- then every option, as bash has them
+# ---- then every option, as bash offers it
 ok 0 help --completion bash
 cat >options.bash <<'BASH'
 source ./out
@@ -106,11 +106,11 @@ done <expected
 [ "$(grep -c 'lapwing .*--|--.*,--.*,--' expected)" -ge 8 ]
 verdict $? "bash has no options to compare with"
 
-# ---- and what stands beside an option is the first sentence of its help
+# ---- the text beside an option is the first sentence of its help
 grep -qxF "            '--overwrite[Replace the output if it exists]'" functions/_lapwing
 verdict $? "the script does not say what --overwrite does"
 
-# ---- sourced, it is the same
+# ---- a sourced script does the same
 cat >>.zshrc <<'ZSH'
 compdef -d lapwing
 unfunction _lapwing

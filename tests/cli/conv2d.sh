@@ -1,10 +1,10 @@
 #!/bin/sh
-# The job conv2d from the command line: synthetic skies, the plan, job files, the same bits whatever the ranks and the memory,
-# and what goes wrong, each with its exit code and one message.
+# The job conv2d from the command line: synthetic skies, the plan, job files, the same bits for any number of ranks and any
+# memory, and errors, each with its exit code and one message.
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
-# says PATTERN: standard output of the last run
+# says PATTERN: standard output of the last run matches the pattern
 says() {
     grep -Eq -- "$1" out
     verdict $? "standard output lacks '$1': $(head -c 600 out)"
@@ -38,7 +38,7 @@ says 'full-width bands'
 ok 4 plan $conv2d --count 40 --split axis
 says 'only [123] of them have work'
 
-# ---- the same bits; a job file that says where it comes from, and is the same job again
+# ---- the same bits; the job file in a result repeats the job
 for algorithm in auto full; do
     ok 1 $conv2d --output one.h5 --overwrite --algorithm $algorithm --threads 1 --boundary reflect
     for ranks in 2 4; do
@@ -63,8 +63,8 @@ says '/convolved +\[2 x 4 x 3\] +float32'
 refuse 0 0 'warning: the kernel has .* of its energy beyond half the new' plan $conv2d --decimate 300
 says 'decimated by 300'
 
-# ---- what goes wrong
-# wrong CODE PATTERN option ...: refused, and nothing is left under the output's name
+# ---- errors
+# wrong CODE PATTERN option ...: the run is refused, and no file has the output's name
 wrong() {
     wrong_code=$1
     wrong_pattern=$2

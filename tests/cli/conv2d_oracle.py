@@ -4,8 +4,8 @@
 
 Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /convolved with
 scipy.signal.fftconvolve of the padded image in double precision. The rms error may be 5e-8 log2(2N) rms(x) |h| in single
-precision and 1e-16 of the same in double (N = 2^20 bounds the points of a tile), and what rounding the result itself takes.
-Where astropy is present, it judges what interpolates pixels that are not finite. FOLDER, or the one that LAPWING_DATA names,
+precision and 1e-16 log2(2N) rms(x) |h| in double (N = 2^20 bounds the points of a tile), plus the rounding of the stored result.
+If astropy is installed, it checks the interpolation of pixels that are not finite. FOLDER, or the folder that LAPWING_DATA names,
 may hold M51.fits."""
 
 import itertools
@@ -37,7 +37,7 @@ def pad(x, rows, columns, boundary):
 
 
 def expected(x, h, mode="same", boundary="zero", origin=None, correlate=False, normalize="none", decimate=1, **_):
-    """One image."""
+    """The expected result of one image."""
     return convolved(x, h, mode, boundary, origin, correlate, normalize)[::decimate, ::decimate]
 
 
@@ -73,7 +73,7 @@ def rms(x):
 
 
 def compare(name, found, wanted, x, h, precision="single", narrow=0.0):
-    """@param narrow  what storing the result takes of a number"""
+    """@param narrow the rounding error of the stored type, relative to a number"""
     check(found.shape == wanted.shape, f"{name}: shape {found.shape}, expected {wanted.shape}")
     if found.shape != wanted.shape:
         return
@@ -84,7 +84,7 @@ def compare(name, found, wanted, x, h, precision="single", narrow=0.0):
     unit, rounding = (1e-16, 2.0 ** -54) if precision == "double" else (5e-8, 2.0 ** -25)
     bound = unit * 21 * max(rms(x[np.isfinite(x)]), 7.5) * np.sqrt(np.sum(np.abs(h) ** 2)) + rounding * rms(wanted[good])
     if precision == "double":
-        bound += 1e-15 * rms(wanted[good])      # the oracle's own transform
+        bound += 1e-15 * rms(wanted[good])      # the error of the oracle's own transform
     bound += narrow * rms(wanted[good])
     error = rms((found - wanted)[good])
     check(error <= bound, f"{name}: rms error {error:.3g}, allowed {bound:.3g}")
@@ -141,7 +141,7 @@ def types_and_stacks(work):
 
 
 def decimation(work):
-    """Every D-th row and column: D that divides nothing, D beyond the image, slices that keep no row."""
+    """Every D-th row and column: a D that divides no side, a D larger than the image, slices that keep no row."""
     x = noise((3, 61, 47), "f4")
     smooth = np.outer(np.hanning(23), np.hanning(19))
     for every, mode in itertools.product((2, 5, 16, 100), ("full", "same", "valid")):
@@ -154,7 +154,7 @@ def decimation(work):
 
 
 def narrow(work):
-    """Integers of what is kept, and how many of it they could not hold."""
+    """The kept pixels as integers, and the number of those that integers cannot hold."""
     x = noise((50, 60), "f4")
     x[20, 31] = np.nan
     h = np.abs(noise((5, 4), "f8"))
@@ -174,7 +174,7 @@ def narrow(work):
 
 
 def described(work):
-    """A kernel that smooths brings no warning, a narrow one does, and says in which direction."""
+    """A smoothing kernel gives no warning; a narrow kernel gives one, which names the direction."""
     x = noise((40, 50), "f4")
     wide = np.hanning(33)
     for kernel, said in ((np.outer(wide, wide), None), (np.outer(wide, [1.0]), "row to row and 7\\d"),
@@ -188,7 +188,7 @@ def described(work):
 
 
 def same_bits(work):
-    """Any number of ranks, threads and rounds; slabs thinner than the halo."""
+    """The same bits for any number of ranks, threads and rounds, also for slabs thinner than the halo."""
     x = noise((2, 333, 210), "f4")
     x[0, 100, 60] = np.nan
     for algorithm, h in (("tiles", noise((40, 31), "f4")), ("full", noise((40, 31), "f4")), ("direct", noise((9, 8), "f4")),
@@ -232,7 +232,7 @@ def not_finite(work):
     if convolve is None:
         print("astropy is not there: interpolation is judged by tests/engine only")
         return
-    warnings.simplefilter("ignore")             # astropy's, about the hole larger than the kernel
+    warnings.simplefilter("ignore")             # a warning of astropy about the hole that is larger than the kernel
     x[~np.isfinite(x)] = np.nan
     for astropy_boundary, boundary, value in (("fill", "zero", 0), ("fill", "constant=7.5", 7.5), ("extend", "edge", 0),
                                               ("wrap", "wrap", 0)):
@@ -247,7 +247,7 @@ def not_finite(work):
 
 
 def covered(x, h, boundary):
-    """How many finite pixels the kernel covers; those beyond the sides count as the boundary makes them."""
+    """Number of finite pixels that the kernel covers, with pixels beyond the sides as the boundary makes them."""
     finite = pad(np.isfinite(x).astype(float), h.shape[0] - 1, h.shape[1] - 1, "zero" if boundary[0] in "zc" else boundary)
     if boundary[0] in "zc":
         rows, columns = beyond("zero", x.shape[0], h.shape[0] - 1), beyond("zero", x.shape[1], h.shape[1] - 1)
@@ -258,7 +258,7 @@ def covered(x, h, boundary):
 
 
 def read_fits(path):
-    """The image of a FITS file with nothing but a header of BITPIX 16."""
+    """The image of a FITS file of one header with BITPIX 16."""
     with open(path, "rb") as file:
         content = file.read()
     end = content.index(b"END" + 77 * b" ") // 2880 * 2880 + 2880

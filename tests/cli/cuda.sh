@@ -1,7 +1,7 @@
 #!/bin/sh
-# The cuda engine from file to file: the same bits for any number of ranks, of rounds and of bytes of the device; which rank
-# has which device; and what is said where there are too few devices or too little memory. With LW_EMULATED=1 the program's
-# kernels run on the CPU and its devices are those that LW_EMULATION_... describe, so that all of it can be had anywhere.
+# The cuda engine from file to file: the same bits for any number of ranks, of rounds and of bytes of device memory; which rank
+# gets which device; and the messages for too few devices or too little memory. With LW_EMULATED=1 the program's kernels run on
+# the CPU and its devices are those that LW_EMULATION_... describe, so that the test runs on any machine.
 . "$(dirname "$0")/check.sh"
 needs h5dump
 if ! "$lapwing" info | grep -q '^engine cuda *[0-9]* CUDA device'; then
@@ -16,20 +16,20 @@ length=${length:-3000017}
 job_name=ols
 dataset=/filtered
 
-# gpu RANKS argument ...: the job on the cuda engine, ranks sharing devices
+# gpu RANKS argument ...: run the job on the cuda engine, with ranks sharing devices
 gpu() {
     gpu_ranks=$1
     shift
     ok "$gpu_ranks" $job_name --engine cuda,share-gpu --overwrite "$@"
 }
 
-# smallest argument ...: the MiB of the device that just suffice, from the message that refuses less
+# smallest argument ...: the least sufficient device memory in MiB, from the message that refuses less
 smallest() {
     lap 0 $job_name --engine cuda "$@" --gpu-memory 1M --output never.h5
     sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB of GPU memory on each rank, the limit is 1.0 MiB (--gpu-memory): .*/\1/p' err
 }
 
-# all NAME argument ...: one job in all ways
+# all NAME argument ...: run one job in all ways
 all() {
     name=$1
     shift
@@ -58,7 +58,7 @@ all 'many rounds' --input many.h5:/signal --filters many.h5:/filters
 [ "$(tail -n 1 rounds)" != '1 round' ]
 verdict $? "--gpu-memory leaves one round"
 
-# one of each family of kernels: direct sums, tiles in shared memory, large tiles, two passes
+# one job of each family of kernels: direct sums, tiles in shared memory, large tiles, two passes
 job_name=conv2d
 dataset=/convolved
 rows=${LW_EMULATED:+301}
@@ -89,7 +89,7 @@ never="$job --output never.h5"
 # shellcheck disable=SC2086
 {
     refuse 2 78 '2 ranks on this node and 1 CUDA device visible: .*--engine auto,share-gpu' $never
-    export SLURM_GPUS_PER_TASK=1        # each rank is shown one device: always the same one
+    export SLURM_GPUS_PER_TASK=1        # the launcher shows each rank one device, always the same
     refuse 2 78 'ranks 0 and 1 \(.*\) were both given GPU-[0-9a-f-]{36}: .*--gpus-per-task=1.*--engine auto,share-gpu' $never
     unset SLURM_GPUS_PER_TASK
     export LW_EMULATION_DEVICES=2
@@ -97,17 +97,17 @@ never="$job --output never.h5"
     [ "$(grep -Eo 'GPU-[0-9a-f-]{36}' err | sort -u | wc -l)" -eq 2 ]
     verdict $? "two ranks and two devices, but not one each: $(cat err)"
     unset LW_EMULATION_DEVICES
-    export LW_EMULATION_MEMORY_MIB=4    # too little for anything
+    export LW_EMULATION_MEMORY_MIB=4    # too little for any slot
     refuse 0 78 'needs .* of GPU memory on each rank, the limit is 3.8 MiB \(free on the GPU\): allow more' $never
-    export LW_EMULATION_MEMORY_MIB=16   # for several slots, but not for those that would be made otherwise
+    export LW_EMULATION_MEMORY_MIB=16   # enough for several slots, but not for as many as the plan would otherwise make
     ok 0 $job --mode full --output little.h5
     refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $shared --output never.h5
     unset LW_EMULATION_MEMORY_MIB
-    export LW_EMULATION_PINNED_MIB=0    # found by other threads, while the first block is read
+    export LW_EMULATION_PINNED_MIB=0    # other threads find this while the first block is read
     refuse 0 71 'no pinned memory for the buffers of a block: .* needed; lower --memory' $never
     refuse 2 71 'no pinned memory for the buffers of a block: .* needed; lower --memory' $shared --output never.h5
     unset LW_EMULATION_PINNED_MIB
-    export LW_EMULATION_DEVICES=0       # found while MPI starts, told where the engine is opened
+    export LW_EMULATION_DEVICES=0       # this is found while MPI starts, and reported when the engine is opened
     refuse 0 71 'no CUDA device is visible: use --engine cpu' $never
     refuse 2 71 'no CUDA device is visible: use --engine cpu' $never
     ok 2 ols --input fast.h5:/signal --filters fast.h5:/filters --output cpu.h5

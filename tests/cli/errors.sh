@@ -1,9 +1,9 @@
 #!/bin/sh
-# What goes wrong with files and data: the documented exit code and one message with the value and the remedy, on one rank
-# and on three; no hang, and nothing under the output's name.
+# Errors of files and data: the documented exit code and one message with the value and the remedy, on one rank and on three. No
+# run hangs or leaves a file under the output's name.
 . "$(dirname "$0")/check.sh"
 
-# ols CODE PATTERN INPUT FILTERS [option ...]
+# ols CODE PATTERN INPUT FILTERS [option ...]: the run is refused
 ols() {
     ols_code=$1
     ols_message=$2
@@ -50,7 +50,7 @@ ols 65 '/empty' $signal odd.h5:/empty
 ols 65 'tap 1 .*nan.* finite' $signal odd.h5:/nan_taps
 ols 65 'tap 1 of filter 1.*-inf.* finite' $signal odd.h5:/inf_taps
 
-# ---- options that the data make nonsense of
+# ---- options that do not fit the data
 everywhere 2 '--filters is missing: give --filters FILE:/dataset, or .*--bandpass' ols --input $signal --output out.h5
 ols 2 '--axis 1.*1 dimension' $signal $filters --axis 1
 ols 2 '\[4 x 250\]: say with --axis 0 or --axis 1' odd.h5:/channels $filters
@@ -90,7 +90,7 @@ if ! touch locked/probe 2>/dev/null; then
     everywhere 74 'locked.*Permission denied' ols --input $signal --filters $filters --output locked/out.h5
 fi
 
-# ---- a disk without room: as a file-size limit of the ranks and, where it can be mounted, as a small file system
+# ---- a full disk: a file-size limit of the ranks and, where it can be mounted, a small file system
 cat >limited <<LIMITED
 #!/bin/sh
 ulimit -f 20000
@@ -114,7 +114,7 @@ if mount -t tmpfs -o size=2m tmpfs small 2>/dev/null; then
     verdict $? "a full disk keeps $(ls small)"
 fi
 
-# ---- standard streams: closed ones are no place for files or sockets, and what cannot be printed is an error
+# ---- standard streams: files and sockets must not take the numbers of closed streams, and a failed print is an error
 # streams CODE PATTERN SHELL-COMMAND, in which `run` is an ols
 streams() {
     rm -f streams.h5
@@ -135,7 +135,7 @@ for words in --version 'help ols' info 'info odd.h5' "plan ols --input $signal -
 done
 streams 0 '' 'run >/dev/full'
 
-# ---- ranks that a launcher has started and MPI does not join, of which each would do everything
+# ---- ranks that a launcher has started and MPI does not join: each of them would do the whole job
 for launcher in 'PMI_SIZE=3 PMI_RANK' 'SLURM_STEP_NUM_TASKS=3 SLURM_PROCID' 'OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK'; do
     streams 71 "MPI joins only 1 of the 3 processes that were started \(${launcher%%=*}\)" "$launcher=0 run"
     streams 71 '' "$launcher=1 run"
@@ -143,14 +143,14 @@ for launcher in 'PMI_SIZE=3 PMI_RANK' 'SLURM_STEP_NUM_TASKS=3 SLURM_PROCID' 'OMP
     verdict $? "the second of three says something, or makes a result: $launcher: $(cat err)"
     streams 0 '' "$(echo "$launcher" | sed 's/=3/=1/')=0 run"
 done
-for tasks in 1 4; do        # of a step in which mpirun is started
+for tasks in 1 4; do        # tasks of a step in which mpirun is started
     export SLURM_STEP_NUM_TASKS=$tasks
     ok 2 ols --input $signal --filters $filters --output legal.h5
     rm legal.h5
 done
 unset SLURM_STEP_NUM_TASKS
 
-# ---- what is legal although it looks odd
+# ---- unusual options that are legal
 warned 3 'the filters are 1000 long, and only 9 samples are read' ols --input $signal --filters odd.h5:/long_taps --output legal.h5 --count 9 \
     --isolated
 warned 3 'long, and only 1 samples are read' ols --input odd.h5:/row --filters odd.h5:/group/deeper/taps --output legal.h5 --count 1 \
@@ -170,12 +170,12 @@ ok 0 ols --input record.h5:/signal --filters record.h5:/filters --channels 0 --o
 warned 0 '--filters record.h5:/signal looks like a record .*: it has a time axis; it is taken as 2 filters of 5000 taps' \
     ols --input record.h5:/signal --filters record.h5:/signal --channels 0 --output legal.h5 --overwrite
 
-# ---- results of integers that the input has not
+# ---- results of an integer type that the input does not have
 ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16,scale=0.01
 h5dump -H -d /filtered integers.h5 | grep -q 'DATATYPE *H5T_STD_I16LE'
 verdict $? "the result of float32 samples is not int16: $(h5dump -H -d /filtered integers.h5)"
 
-# ---- a dataset that is not there: the others, each on a line of its own
+# ---- a dataset that does not exist: the message lists the others, each on a line of its own
 for ranks in 0 3; do
     refuse $ranks 65 "'odd\.h5' has no dataset '/signl'; the file has [0-9]+ datasets; did you mean /signal\?" \
         ols --input odd.h5:/signl --filters odd.h5:/filters --output x.h5

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Banks from the command line: what `lapwing filters` says and writes, each message for what makes no sense, and that ols takes
-# a bank for the rate of its signal and no other.
+# Banks from the command line: the log and the result of `lapwing filters`, each message for wrong options, and that ols accepts a
+# bank for its signal's rate and for no other.
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
 band='--rate 500 --from 2 --to 20'
 
-# says PATTERN: standard error of the last run
+# says PATTERN: standard error of the last run matches the pattern
 says() {
     grep -Eq -- "$1" err
     verdict $? "standard error lacks '$1': $(cat err)"
 }
 
-# refused PATTERN KIND option ...: as usage, without a file; once on three ranks each tenth time
+# refused PATTERN KIND option ...: the options are a usage error and no file is left; every tenth call runs on three ranks, too
 n_refused=0
 refused() {
     pattern=$1
@@ -24,7 +24,7 @@ refused() {
     verdict $? "a refused bank left $(find . -name 'refused.h5*')"
 }
 
-# ---- what is said; the numbers are those of tests/cli/filters_oracle.py
+# ---- the log; the numbers are those of tests/cli/filters_oracle.py
 # shellcheck disable=SC2086  # lists of words, here and below
 ok 0 filters bandpass $band --transition 2 --output bank.h5
 says '^filter 0: bandpass, [0-9]+ real taps, gain 1 at 11 Hz, energy 0\.0[67][0-9]*, ripple 0\.0[0-9]+ dB, attenuation 60\.[0-9] dB, within 3 dB from 2\.[0-9]+ to 19\.[0-9]+ Hz, delay [0-9]+ samples \(0\.[0-9]+ s\)$'
@@ -45,7 +45,7 @@ says '^lapwing: warning: the attenuation is 1[0-9.]+ dB.*--type float64'
 lap 0 filters ricker --rate 500 --frequency 200 --output coarse.h5
 says '^lapwing: warning: --frequency 200: at half of --rate 500'
 
-# ---- units: the same bank
+# ---- other units give the same bank
 same_bank() {
     ok 0 filters $1 --output plain.h5 --overwrite
     ok 0 filters $2 --output units.h5 --overwrite
@@ -57,7 +57,7 @@ same_bank 'gaussian --rate 500 --sigma 0.1,6' 'gaussian --rate 500 --sigma 0.1s,
 same_bank 'ricker --rate 15000 --frequency 10,1500' 'ricker --rate 15e3 --frequency 10Hz,1.5kHz'
 same_bank 'chirp --rate 500 --from 2 --to 20 --duration 0.5' 'chirp --rate .5kHz --from 2 --to .02kHz --duration 500ms'
 
-# ---- ranks: one file, the same
+# ---- any number of ranks gives the same file
 ok 3 filters bandpass $band --transition 2 --output three.h5
 [ "$(grep -c '^filter 0' err)" -eq 1 ]
 verdict $? "three ranks say: $(cat err)"
@@ -73,7 +73,7 @@ refuse 0 2 "'filter' is no command; did you mean filters\?" filter bandpass
 refuse 0 2 "--output is missing: give --output FILE; 'lapwing filters boxcar --help'" filters boxcar --widths 1
 refuse 0 2 'one word too many' help filters bandpass lowpass
 
-# ---- options that lack, exclude each other or are none
+# ---- missing options, options that exclude each other, unknown options
 refused '--rate is missing: give --rate HZ' bandpass --from 2 --to 20 --taps 513
 refused '--to is missing' bandpass --rate 500 --from 2 --taps 513
 refused '--from: no such option' lowpass --rate 500 --to 20 --from 2 --taps 513
@@ -146,7 +146,7 @@ refused "--duration: '2 weeks' is not a time such as" chirp --rate 500 --from 2 
 refused '--to 300 Hz is beyond 250 Hz' bandpass --rate 0.5kHz --from 2Hz --to 0.3kHz --taps 513
 refused "--norm: 'peak' is none of gain\|energy" gaussian --rate 500 --sigma 1 --norm peak
 
-# ---- ols takes the bank where the rate is the signal's, and only there
+# ---- ols accepts a bank exactly if its rate is the signal's
 rate() {
     ok 0 filters lowpass --rate "$1" --to 100 --taps 513 --output rate.h5 --overwrite
 }
@@ -154,9 +154,9 @@ filter='ols --input survey.h5:/signal --filters rate.h5:/taps --output out.h5 --
 ok 0 synth ols --output survey.h5 --samples 4k --channels 1 --sample-rate 4096
 rate 4096
 ok 2 $filter
-rate 4096.000001        # 2.4e-10 of it
+rate 4096.000001        # a relative difference of 2.4e-10
 ok 0 $filter
-rate 4096.00001         # 2.4e-9
+rate 4096.00001         # a relative difference of 2.4e-9
 rm out.h5
 everywhere 65 'the filters in .*rate\.h5:/taps are for 4096\.00001 Hz .*survey\.h5:/signal have 4096 Hz.*--allow-rate-mismatch' $filter
 rate 500
@@ -166,7 +166,7 @@ verdict $? "a refused run made a result"
 ok 0 $filter --allow-rate-mismatch
 ok 0 ols --input survey.h5:/signal --filters boxes.h5:/taps --output out.h5 --overwrite
 
-# ---- a file beside the bank's name is nobody's business
+# ---- lapwing info shows a bank's rate and its dataset
 ok 0 info bank.h5
 grep -q '^rate  *500 Hz' out && grep -q '^dataset  */taps$' out
 verdict $? "lapwing info says: $(cat out)"

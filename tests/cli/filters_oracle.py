@@ -1,12 +1,12 @@
-"""Banks from the command line (`lapwing filters`) against numpy and, where it is installed, scipy: the taps, what the attributes
-say of them, and what `ols` makes of them.
+"""Banks from the command line (`lapwing filters`) against numpy and, if it is installed, scipy: the taps, their attributes, and
+what `ols` computes with them.
 
     filters_oracle.py LAPWING MPIEXEC
 
-Taps are compared with the formulas, and band filters also with scipy.signal.firwin, within 1e-12 of the largest: both are in
-double precision. Responses are looked at on a much finer grid than the program's, by numpy.fft, and at the edges of the bands, by
-direct sums: attenuations agree to 0.03 dB, ripples to 3%, since the program interpolates between its points. `ols` computes in
-double precision here."""
+Taps are compared with the formulas, and band filters also with scipy.signal.firwin, within 1e-12 of the largest tap, since both
+are in double precision. Responses are computed on a much finer grid than the program's, by numpy.fft, and at the edges of the
+bands by direct sums. Attenuations agree to 0.03 dB and ripples to 3%, since the program interpolates between its points. `ols`
+computes in double precision here."""
 
 import itertools
 import os
@@ -29,7 +29,7 @@ random = np.random.default_rng(3)
 
 
 def make(kind, **options):
-    """The taps as [F x M], and the attributes."""
+    """Make a bank. @return the taps as [F x M], and the attributes"""
     arguments = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", value)]
     done = lapwing(next(ranks), "filters", kind, *arguments, "--output", "bank.h5", "--overwrite")
     with h5py.File("bank.h5") as file:
@@ -51,19 +51,19 @@ def close(got, wanted, text, tolerance=1e-12):
 
 
 def response(h, hz, rate):
-    """Magnitudes, by definition."""
+    """Magnitudes of the response, by definition."""
     return np.abs(np.exp(-2j * np.pi * np.outer(np.atleast_1d(hz) / rate, np.arange(len(h)))) @ h)
 
 
 def spectrum(h, rate, edges=()):
-    """Frequencies from 0 to half the rate, with magnitudes."""
+    """Frequencies from 0 to half the rate, and the magnitudes there."""
     points = 2 ** 19
     hz = np.concatenate([np.fft.rfftfreq(points, 1 / rate), edges])
     return hz, np.concatenate([np.abs(np.fft.rfft(h, points)), response(h, edges, rate) if len(edges) else []])
 
 
 def norms(h, attributes, gain_at, rate, norm, f=None):
-    """One norm is 1, and both are as the attributes say; `f` is the filter's number in a bank."""
+    """Check that the chosen norm is 1 and that both norms agree with the attributes; `f` is the filter's number in a bank."""
     gain, energy = response(h, gain_at, rate)[0], np.sum(np.abs(h) ** 2)
     check(abs({"gain": gain, "energy": energy}[norm] - 1) < 1e-12, f"{attributes['kind']}: {norm} is {gain}, {energy}")
     said = [attributes[name] if f is None else attributes[name][f] for name in ("gain", "energy")]
@@ -74,7 +74,7 @@ def norms(h, attributes, gain_at, rate, norm, f=None):
 # ---- bands ------------------------------------------------------------------------------------------------------------------
 
 def ideal(low, high, n):
-    """From low to high in cycles per sample."""
+    """The ideal band filter from low to high, in cycles per sample."""
     t = np.arange(n) - (n - 1) / 2
     return 2 * high * np.sinc(2 * high * t) - 2 * low * np.sinc(2 * low * t)
 
@@ -122,11 +122,11 @@ def band(kind, rate, low, high, attenuation=60, norm="gain", **length):
 
 
 def bands():
-    band("bandpass", 500, 1, 20, taps=513)                      # the lower stop band is not there: a warning
+    band("bandpass", 500, 1, 20, taps=513)                      # without a lower stop band: a warning
     n, _ = band("bandpass", 500, 2, 20, transition=2)
     check(n < 1100, f"{n} taps for a transition of 2 Hz at 500 Hz")
     band("bandpass", 500, 2, 20, transition=1.5, attenuation=80, norm="energy")
-    band("bandpass", 4096, 35, 350, taps=1000)                  # even
+    band("bandpass", 4096, 35, 350, taps=1000)                  # an even number of taps
     band("bandpass", 1e6, 1e5, 1.1e5, transition=5e3, attenuation=40)
     band("lowpass", 500, None, 20, taps=513)
     band("lowpass", 1, None, 0.05, transition=0.01, attenuation=100)
@@ -219,7 +219,8 @@ def chirps():
 
 
 def inspirals():
-    """By integrating the frequency, df/dt = (96/5) pi^(8/3) m^(5/3) f^(11/3) (Maggiore, eq. 4.18), not by its solution."""
+    """The inspiral's phase is integrated from df/dt = (96/5) pi^(8/3) m^(5/3) f^(11/3) (Maggiore, eq. 4.18), instead of by the
+    solution that the program uses."""
     sun = 1.32712440018e20 / 299792458.0 ** 3
     rate = 4096
     for mass_1, mass_2, low, high in (("1.4", "1.4", 150, 800), ("30,10", "25,40", 30, None)):
@@ -234,20 +235,20 @@ def inspirals():
             inside = np.flatnonzero(s)
             check(len(h) % 2 == 1 and not h[:middle + 1].any() and np.all(np.diff(inside) == 1), f"{text}: where it stands")
             turns = np.unwrap(np.angle(s[inside][::-1])) / (2 * np.pi)
-            hz = np.diff(turns) * rate                          # between two samples, from early to late
+            hz = np.diff(turns) * rate                          # frequency between two samples, from early to late
             check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last, f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
             growth = 96 / 5 * np.pi ** (8 / 3) * chirp ** (5 / 3) * hz ** (11 / 3)
             slow = np.flatnonzero(hz < last / 1.5)[:-1]
             off = np.abs(np.diff(hz) * rate / np.sqrt(growth[1:] * growth[:-1]) - 1)[slow].max()
             check(off < 2e-3, f"{text}: the frequency grows otherwise than it should, by {off}")
-            loudness = np.abs(s[inside][::-1])                  # as f^(2/3)
+            loudness = np.abs(s[inside][::-1])                  # proportional to f^(2/3)
             off = np.abs(np.diff(np.log(loudness))[1:] / np.diff(np.log(hz)) - 2 / 3)[slow[:-1]].max()
             check(off < 0.02, f"{text}: the amplitude grows as f to the {off + 2 / 3}")
             check(np.isclose(np.atleast_1d(attributes["chirp_mass_solar"])[f], chirp / sun) and
                   np.isclose(np.atleast_1d(attributes["to_hz"])[f], last, rtol=1e-6), f"{text}: {attributes}")
             check(np.atleast_1d(attributes["group_delay_samples"])[f] == middle, f"{text}: delay")
             check(abs(np.sum(np.abs(h) ** 2) - 1) < 1e-12, f"{text}: energy")
-            strain = np.zeros(3 * len(h))                       # found where the masses meet
+            strain = np.zeros(3 * len(h))                       # the signal's peak must be found where the masses meet
             at = len(h) + 77
             strain[at - middle:at + 1] = np.real(s[::-1] * np.exp(0.7j))
             y = np.abs(convolve(strain, h, "same", "zero"))
@@ -271,7 +272,7 @@ def through_ols():
     x = random.standard_normal(n)
     taps, _ = make("boxcar", widths="1,2,5,16")
     y = filtered(x, rate)
-    for f, width in enumerate((1, 2, 5, 16)):       # each as it is alone, and as the sum that is promised
+    for f, width in enumerate((1, 2, 5, 16)):       # each filter as it is alone, and as the documented sum
         close(y[f], convolve(x, np.full(width, width ** -0.5), "same", "zero"), f"ols with a boxcar of {width}", 1e-10)
         sums = np.convolve(x, np.ones(width))[width - 1 - width // 2:][:n] / np.sqrt(width)
         close(y[f], sums, f"sums of {width} samples", 1e-10)
@@ -283,7 +284,7 @@ def through_ols():
     middle = slice(len(h), n - len(h))
     check(np.abs(y - inside)[middle].max() < 0.12, "a tone inside passes as it is, in its place, and one outside does not")
 
-    begin, phase = 2001, 2.1                        # a chirp of any phase makes its peak where it is said to
+    begin, phase = 2001, 2.1                        # a chirp of any phase must peak at the documented sample
     (h,), _ = make("chirp", rate=rate, **{"from": 20, "to": 120}, duration=0.5)
     s = np.conj(h[::-1])
     x = 0.01 * random.standard_normal(n)
@@ -295,7 +296,7 @@ def through_ols():
 
 
 def turned_about():
-    """Filters that ols makes for a correlation are stored as they are convolved with, and what is said of them is of these."""
+    """For --correlate `ols` stores its own filters as it convolves with them, and their attributes describe the stored filters."""
     widths = 1, 2, 5, 16
     made = {}
     for correlate in ((), ("--correlate",)):
@@ -312,7 +313,7 @@ def turned_about():
 
 
 def like_data():
-    """A bank of more filters than taps may be a record; one of fewer is none."""
+    """A dataset with more filters than taps may be a record instead of a bank, and brings a warning; with fewer it does not."""
     with h5py.File("signal.h5", "a") as file:
         file["many"], file["few"] = random.standard_normal((9, 5)), random.standard_normal((5, 9))
     for name in ("many", "few"):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lapwing info: of the build, of a file, and of what is no file.
+# lapwing info: about the build, about a file, and about a file of no known format.
 . "$(dirname "$0")/check.sh"
 
 says() {

@@ -1,5 +1,5 @@
-"""How bytes get from and to files changes no bit: every storage of the input, read and written directly by some threads and by
-calls of the libraries, on 1 to 8 ranks. What the program says about it, and what `plan --measure` leaves behind: nothing.
+"""The way of reading and writing changes no bit: every storage of the input, read and written directly by some threads and by
+calls of the libraries, on 1 to 8 ranks. The messages about it are checked, and `plan --measure` must leave no file.
 
     io.py LAPWING MPIEXEC"""
 
@@ -16,7 +16,7 @@ SAMPLES, CHANNELS, TAPS = 30011, 6, 65
 
 
 def make_input(folder):
-    """The same samples in every storage; an offset that is no multiple of anything; filters."""
+    """The same samples in every storage, with an offset that is aligned to nothing; and filters."""
     x = noise((CHANNELS, SAMPLES), "i2")
     with h5py.File("in.h5", "w", userblock_size=512) as file:
         file["odd"] = np.arange(3, dtype="u1")
@@ -37,7 +37,7 @@ def make_input(folder):
 
 
 def run(ranks, name, *options, code=0):
-    """The result's samples, and what was said."""
+    """The samples of the result, and the log."""
     done = lapwing(ranks, "ols", "--input", "in.h5:/" + name, "--filters", "in.h5:/taps", "--axis", 0 if name == "turned" else 1,
                    "--mode", "same", "--boundary", "reflect", "--output", "out.h5", "--overwrite", "--threads", 1, *options, code=code)
     if done.returncode:
@@ -47,7 +47,7 @@ def run(ranks, name, *options, code=0):
 
 
 def same_bits():
-    """The least memory that does makes many rounds."""
+    """The least memory that suffices makes many rounds."""
     wanted, _ = run(1, "contiguous", "--io", "collective")
     ways = [(1, ()), (3, ("--io-threads", 1)), (8, ("--io-threads", 2, "--split", "axis")), (2, ("--io", "collective"))]
     for name in ("contiguous", "chunked", "packed", "scaled", "virtual", "external", "turned", "complex"):
@@ -77,7 +77,7 @@ def what_is_said():
 
 
 def where_not_finite():
-    """The first and the last sample that is not finite, with their times as far as the file tells."""
+    """The log names the first and the last sample that is not finite, with their times if the file has times."""
     x = noise((3, 20000), "f4")
     x[1, 5000:5100] = np.nan
     x[2, 12345] = np.inf
@@ -100,7 +100,7 @@ def where_not_finite():
 
 
 def measured():
-    """A plan that is measured reads, computes and writes, and leaves no file; a plan that is not needs no output."""
+    """A measured plan reads, computes and writes, and leaves no file; a plan without measurement needs no output."""
     arguments = ["plan", "ols", "--input", "in.h5:/packed", "--filters", "in.h5:/taps", "--axis", 1]
     for ranks in (1, 3):
         done = lapwing(ranks, *arguments, "--measure", "--output", "out.h5")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Job files: every way to write one, every error with its line, options that override, and a result's own configuration
-# run again.
+# Job files: every way to write one, every error with its line, options that override, and a result's own configuration as a job
+# file.
 examples=$(cd "$(dirname "$0")/../../jobs" && pwd)
 . "$(dirname "$0")/check.sh"
 needs h5dump
@@ -44,7 +44,7 @@ printf '[ols]\nsegmet = 9\n' >bad.ini
 refuse 3 78 'bad\.ini:2: segmet: no such option; did you mean segment\?' run bad.ini
 refuse 3 74 'nosuch\.ini: cannot read' run nosuch.ini
 
-# ---- the example job files: they are understood, and the one with all options has them all
+# ---- the example job files are accepted, and the one with all options has them all
 for example in "$examples"/*.ini "$examples"/examples/*.ini; do
     refuse 0 74 'No such file|no file matches' run "$example"
 done
@@ -54,7 +54,7 @@ for option in $(grep -oE '^  --[a-z-]+' out | tr -d ' ' | sed 's/^--//'); do
     verdict $? "ols.ini lacks the option $option"
 done
 
-# ---- the same job from the command line, from a file, from a file with every liberty, and from the result's configuration
+# ---- the same job from the command line, from a file, from a file in free form, and from the result's configuration
 ok 0 ols --input odd.h5:/signal --filters odd.h5:/filters --mode full --correlate --output plain.h5
 printf '\357\273\277[ols]\r\ninput = odd.h5:/signal\r\nfilters=odd.h5:/filters\r\nmode: full\r\ncorrelate = yes\r\noutput = file.h5\r\n' >job.ini
 ok 2 run job.ini
@@ -82,7 +82,7 @@ printf '[ols]\ninput = odd.h5:/channels\naxis = 1\nfilters = odd.h5:/filters\nch
 ok 0 run numbers.ini --output numbers2.h5
 same_bits numbers.h5 numbers2.h5
 
-# ---- the plan of a job file: the job's own, and with what overrides it; the output may be left out
+# ---- the plan of a job file, as it is and with options that override it; the output may be left out
 of_job() {
     grep -E '^(job|input|algorithm|ranks|rounds|slice|halo|reads|writes| )' out | grep -v '[KM]iB [ar]'
 }
@@ -105,7 +105,7 @@ refuse 0 2 '--output is missing' plan plan.ini --measure
 refuse 0 78 'bad\.ini:2: segmet: no such option' plan bad.ini
 refuse 0 2 '--measure: no such option' run job.ini --measure
 
-# ---- signs that could begin a comment, in names of files: behind no blank, escaped, and written by the program itself
+# ---- comment signs in names of files: without a blank before them, escaped, and as the program itself writes them
 cp odd.h5 'a#b;c.h5'
 cp odd.h5 'a #b ;c.h5'
 cp odd.h5 '#d\#e \;f.h5'
@@ -119,7 +119,7 @@ cp out again.ini
 ok 0 run again.ini --output typed2.h5
 same_bits plain.h5 typed2.h5
 
-# ---- variables and the home folder: in every value, of rank 0's environment; the errors name line and variable
+# ---- variables and the home folder, in every value and of rank 0's environment; errors name line and variable
 mkdir data home
 cp odd.h5 data/odd.h5
 cp odd.h5 'data/${literal}.h5'
@@ -168,7 +168,7 @@ cp odd.h5 home/odd.h5
     refuse 0 74 "~nobody/odd\.h5.*No such file" ols '--input=~nobody/odd.h5:/signal' --filters x:/y --output y
 }
 
-# ---- job files of before: options that were options of their own, that are no more, and a choice that is no more
+# ---- old job files: options that are now part of another one, removed options, and a removed choice
 ok 0 ols --input odd.h5:/channels --axis 1 --filters odd.h5:/filters --products peaks --threshold 3,max-peaks=1M --noise energy \
     --cluster 5,filters --output within.h5
 {
@@ -215,7 +215,7 @@ cp odd.h5 "$name"
 ok 0 ols --input "$name:/signal" --filters odd.h5:/filters --output latin.h5
 refuse 0 65 'cannot be printed: it holds bytes that are no UTF-8 text' info --job latin.h5
 
-# ---- any number of names: the configuration of a result of 500 files, 80 kB of it, is shown, verified and run again
+# ---- any number of names: the configuration of a result of 500 files, 80 kB, is shown, verified and run again
 folder=$(printf 'long%.0s' $(seq 36))
 mkdir "$folder"
 head -c 2000 odd.h5 | split -b 4 -d -a 4 - "$folder/"

@@ -1,6 +1,6 @@
-"""Several files as one signal: the result is that of one file with everything in it, bit for bit, and gaps are samples that are not
-numbers. Names, patterns, lists; results of each file or stretch; pieces by time and channels by coordinate. LW_SEARCH_OPTIONS are
-further options of the runs whose results are compared."""
+"""Several files as one signal: the result is that of one file with all samples, bit for bit, and gaps are NaN. Names, patterns,
+lists; a result for each file or stretch; pieces by time and channels by coordinate. LW_SEARCH_OPTIONS holds further options of
+the runs whose results are compared."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ further = os.environ.get("LW_SEARCH_OPTIONS", "").split()
 
 
 def write(name, samples, first, layout="slow", start=True, **options):
-    """Samples [first, first + n) of the axis of a signal; 1-D, or time slow, or time fast."""
+    """Write samples [first, first + n) of a signal's axis: 1-D, time slow, or time fast."""
     with h5py.File(name, "w") as file:
         data = file.create_dataset("data", data=samples.T if layout == "fast" else samples, **options)
         data.dims[1 if layout == "fast" else 0].label = "time"
@@ -92,7 +92,7 @@ limit = needed_memory(run(2, "o.h5", "--input", "g?.h5:/data", *small, "--memory
 same(2, "int16", dict(layout="fast"), (*small, "--memory", limit))
 same(3, "int16", {}, ("--mode", "valid", "--channels", "0:5:2", "--start", "1050", "--count", "400"))
 
-# ---- names: in any order, as a list, with blanks; by name where no file says when it starts ----
+# ---- names: in any order, as a list, with blanks; in the order of names if no file has a start time ----
 parts("w", signals["int16"], WHOLE)
 write("one.h5", signals["int16"], 0)
 run(1, "p.h5", "--input", "one.h5:/data")
@@ -184,7 +184,7 @@ lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--out
 check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "only what is missing is made")
 run(1, "o.h5", "--input", "g1.h5:/data")
 check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a file")
-os.remove("f-g1.h5")        # another run is writing it; of the others one is too short
+os.remove("f-g1.h5")        # a run that still writes this result will own it
 with open("f-g1.h5.lapwing-part", "w") as held:
     fcntl.flock(held, fcntl.LOCK_EX)
     said = lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "f-{}.h5", "--each", "file", *further)
@@ -217,7 +217,7 @@ run(1, "z", "--input", "g0.h5:/data", "--part", "0/2", code=2)
 
 # ---- the plan of each ----
 def rows(text):
-    """The plan of the largest, and what all take, by the names of the rows."""
+    """The rows of a plan by name: those of the largest result, and those of all results."""
     return [{line[:16].strip(): line[16:] for line in part.splitlines()} for part in text.split("all results")]
 
 
@@ -226,7 +226,7 @@ def bytes_of(row):
     return float(value) * 1024 ** ("B", "KiB", "MiB").index(unit)
 
 
-lengths = [400 + 50 * (7 * i % 40) for i in range(40)]      # more than are planned one by one, of as many sizes
+lengths = [400 + 50 * (7 * i % 40) for i in range(40)]      # more files than are planned one by one, with as many sizes
 for i, length in enumerate(lengths):
     write(f"m{i:02}.h5", signals["int16"][:length], 0, start=False)
 every = ("--input", "m??.h5:/data", "--filters", "taps.h5:/taps", "--output", "new", "--each", "file")
@@ -289,7 +289,7 @@ said = run(2, "o.h5", "--input", "s?.h5:/data", "--sparsity", 2, job="sfft", fil
 check("--gaps zero" in said.stderr, said.stderr)
 run(2, "o.h5", "--input", "s?.h5:/data", "--sparsity", 2, "--gaps", "zero", job="sfft", filters=())
 
-# ---- what does not fit ----
+# ---- files that do not belong together ----
 write("a.h5", signals["int16"][:100], 0)
 write("b.h5", signals["int16"][100:200, :3], 100)
 write("c.h5", signals["float"][100:200], 100)
@@ -328,7 +328,7 @@ check("the detector is H1 in the first and L1 in the second" in said, f"results 
 
 
 def overlapping(changed, layout):
-    """Three files: the second has 200 samples of the first, in one of which it differs, the third lies within the first."""
+    """Three files: the second shares 200 samples with the first, the third lies within the first. The samples `changed` differ."""
     for at, value in changed:
         others[at] = value
     options = chunks if layout == "chunked" else {"layout": layout}

@@ -1,5 +1,5 @@
-"""More than 2^31 samples: a sparse file of int8 zeros with a few marks around 2^31 and at the ends goes through a filter that
-delays by one, whole and in a piece, and every mark arrives where it belongs.
+"""More than 2^31 samples: a sparse file of int8 zeros with a few marks around 2^31 and at the ends. A filter delays it by one
+sample, whole and in a piece, and every mark must arrive at its place.
 
     long.py LAPWING MPIEXEC"""
 
@@ -40,7 +40,7 @@ def check(what, found, wanted):
 
 
 def count_others(filtered, expected, block=2 ** 26):
-    """Samples that are not zero, beside the expected ones."""
+    """Number of samples that are not zero, except the expected ones."""
     n = sum(int(np.count_nonzero(filtered[i:i + block])) for i in range(0, filtered.shape[0], block))
     return n - len(expected)
 

@@ -1,8 +1,8 @@
-"""The peak memory of every rank stays within what `lapwing plan` says, for every job.
+"""The peak memory of every rank stays within the figure of `lapwing plan`, for every job.
 
     memory.py LAPWING MPIEXEC
 
-The program itself says its peak at the end (what the kernel counts of it, VmHWM); the plan says what it will be."""
+The program prints its peak at the end (the kernel's count VmHWM); the plan predicts it."""
 
 import re
 import subprocess
@@ -23,22 +23,22 @@ def said(text, pattern):
 
 
 def check(name, ranks, arguments, memory):
-    """Plan and peak of one run; True if all is well."""
+    """Compare plan and peak of one run. @return whether the peak is within the plan"""
     arguments = [*arguments, *(["--memory", memory] if memory else [])]
     planned = run(ranks, "plan", *arguments)
     done = run(ranks, *arguments, "--output", "out.h5", "--overwrite", "--verbose")
     plan, peak = said(planned.stdout, "^host memory"), said(done.stderr, "peak memory of a rank:")
     limit = said(planned.stdout, r"^host memory .* a rank, of")
-    decoded = re.search(r"each decoded ([0-9.]+) times", planned.stdout)     # of compressed input
+    decoded = re.search(r"each decoded ([0-9.]+) times", planned.stdout)     # the line exists for compressed input
     good = planned.returncode == done.returncode == 0 and peak <= plan * ROUNDED and plan <= limit * ROUNDED
-    good = good and (not decoded or float(decoded[1]) <= 3)     # no more often than the most ranks
+    good = good and (not decoded or float(decoded[1]) <= 3)     # at most as often as the largest number of ranks
     print(f"{'ok' if good else 'FAILED'}: {name}, {ranks} ranks, --memory {memory}: plan {plan / 2 ** 20:.1f} MiB, "
           f"peak {peak / 2 ** 20:.1f} MiB{', decoded ' + decoded[1] if decoded else ''} {'' if good else planned.stderr + done.stderr}", flush=True)
     return good
 
 
 def refused(name, ranks, arguments, memory):
-    """Too little memory is a matter of configuration, for the plan and for the run."""
+    """Too little memory is an error of configuration, for the plan and for the run."""
     arguments = [*arguments, "--memory", memory]
     codes = [run(ranks, "plan", *arguments).returncode, run(ranks, *arguments, "--output", "out.h5", "--overwrite").returncode]
     good = codes == [78, 78]
@@ -95,7 +95,7 @@ def test():
 
 
 def main(test, make):
-    """Make the inputs in a folder of the test's own, and run it there."""
+    """Make the inputs in a temporary folder, and run the test there."""
     global LAPWING, MPIEXEC, WORK
     LAPWING, MPIEXEC = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as WORK:

@@ -2,12 +2,11 @@
 
     oracle.py LAPWING MPIEXEC
 
-Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /filtered. The
-tolerance is the first term of the bound that jobs/README.md promises, since the taps have random signs: per filter, the rms error
-is at most 5e-8 log2(2N) rms(x) |h| in single precision and 1e-16 of the same in double, N the segment length; where the
-length is not asked for, N = 65536 bounds it. Integer results
-may differ by one where rounding differs, and only in few places. Results of float16 lose another 2^-11 of each; numpy makes the
-same of all its numbers and of what stands between them."""
+Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /filtered. The tolerance is
+the first term of the bound that jobs/README.md guarantees, since the taps have random signs. For each filter the rms error is at
+most 5e-8 log2(2N) rms(x) |h| in single precision and 1e-16 log2(2N) rms(x) |h| in double. N is the segment length, or 65536 if
+the case does not set it. Integer results may differ by one where rounding differs, and only in few places. Results of float16
+lose another 2^-11 of each number; numpy gives the same for all float16 numbers and for numbers between them."""
 
 import itertools
 import os
@@ -22,7 +21,7 @@ ranks = itertools.cycle([1, 2, 3, 4])
 
 
 def expected(x, filters, axis, mode, boundary, correlate):
-    """[filter,] and the input's shape."""
+    """The expected result: [filter,] and the input's shape."""
     def one(h):
         return np.apply_along_axis(convolve, axis, x, np.conj(h[::-1]) if correlate else h, mode, boundary)
     return one(filters) if filters.ndim == 1 else np.stack([one(h) for h in filters])
@@ -68,7 +67,7 @@ def compare(name, found, wanted, x, filters, options):
 
 
 def write(path, name, data, storage):
-    """Store as asked: dtype (byte order), chunks and compression, or the field names of a complex compound."""
+    """Store with the given dtype (byte order), chunks and compression, or names of the fields of a complex compound."""
     with h5py.File(path, "a") as file:
         if "fields" in storage:
             part = np.dtype("f8" if data.dtype.itemsize == 16 else "f4")
@@ -83,7 +82,7 @@ def write(path, name, data, storage):
 
 def case(name, shape=(1000,), dtype="f4", taps=(3, 33), taps_dtype="f8", axis=0, storage=None, spoil=None, select=None,
          **options):
-    """@param spoil  samples to make not a number  @param select  what --start, --count and --channels leave"""
+    """@param spoil samples that become NaN @param select the samples that --start, --count and --channels select"""
     x, filters = noise(shape, dtype), noise(taps, taps_dtype)
     if spoil is not None:
         x[spoil] = np.nan
@@ -161,8 +160,8 @@ def nearest_halves(x):
 
 
 def halves():
-    """All numbers that float16 has, the middles between neighbours, and what stands beside these: numpy rounds alike. Beyond the
-    largest one lapwing stores that, and counts it; of what is not finite it makes NaN."""
+    """All float16 numbers, the midpoints between neighbours, and the numbers next to the midpoints: numpy rounds alike. Beyond
+    the largest number lapwing stores the largest and counts it; numbers that are not finite become NaN."""
     steps = np.append(np.arange(0x7c00, dtype="u2").view("f2").astype(float), 65536)
     middle = (steps[:-1] + steps[1:]) / 2
     for dtype, options in (("f4", {}), ("f8", {"precision": "double"}), ("c8", {"output_scale": 2.0 ** -60})):
@@ -217,7 +216,7 @@ def not_finite():
 
 
 def description():
-    """Sampling is carried over, and the result says what it is."""
+    """Sampling is carried over, and the result describes itself."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "in.h5")
         with h5py.File(path, "w") as file:

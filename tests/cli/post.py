@@ -1,16 +1,16 @@
-"""What is made of the filtered series (--interpolate, --decimate, --post) against numpy in double precision, end to end through files.
+"""Derived series (--interpolate, --decimate, --post) against numpy in double precision, end to end through files.
 
     post.py LAPWING MPIEXEC
 
-The oracle is the definition: numpy.convolve on numpy.pad, y[::D], Lagrange's polynomial through the four samples around a position (at
-the ends the nearest four), numpy.gradient. Tolerances, for an rms error of the filtered series of e = 5e-8 log2(2N) rms(x) |h|
-(1e-16 in double), N = 65536:
-    interpolation   1.7 e: the weights of a cubic through four samples sum up to at most 1.7 in magnitude
+The oracle is the definition: numpy.convolve on numpy.pad, y[::D], Lagrange's polynomial through the four samples around a
+position (at the ends the nearest four), numpy.gradient. Tolerances, for an rms error of the filtered series of e = 5e-8 log2(2N)
+rms(x) |h| (1e-16 in double), N = 65536:
+    interpolation   1.7 e: the weights of a cubic through four samples have magnitudes with a sum of at most 1.7
     amplitude       1.1 e
     power           2 |y| e and the rounding of the result
     derivative      e with the derivative's filter h * [1/2, 0, -1/2] in place of h; after interpolation 1.7 e
-Single precision adds 6e-8 of the result for its rounding. Then every result must have the same bits on 1 to 4 ranks, with the
-axis or the channels split, and with the least memory there can be."""
+Single precision adds 6e-8 of the result for its rounding. Every result must have the same bits on 1 to 4 ranks, with the axis or
+the channels split, and with the least possible memory."""
 
 import itertools
 import os
@@ -34,10 +34,10 @@ def interpolate(y, rate):
     n = len(y)
     order = min(n, 4)
     j = np.arange(rate * (n - 1) + 1)
-    begin = np.clip(j // rate - 1, 0, n - order)        # at a sample, its weight is 1 and the others' are 0
+    begin = np.clip(j // rate - 1, 0, n - order)        # j on a sample: weight 1 there, 0 elsewhere
     weights = [np.prod([(j - (begin + o) * rate) / ((k - o) * rate) for o in range(order) if o != k], axis=0) for k in range(order)]
     out = sum(weights[k] * y[begin + k] for k in range(order))
-    out[::rate] = y         # also where samples beside one are not numbers
+    out[::rate] = y         # exact also if samples beside one are NaN
     return out
 
 
@@ -59,7 +59,7 @@ def expected(x, filters, axis, options):
 
 
 def bound(wanted, x, h, options):
-    """Of the rms error of one filter's outputs."""
+    """Bound on the rms error of one filter's outputs."""
     post, rate = options.get("post", "none"), options.get("interpolate", 1)
     double = options.get("precision") == "double"
     if post == "derivative" and rate == 1:
@@ -94,7 +94,7 @@ def noise(shape, dtype):
 
 
 def least_memory(work, n_ranks, options):
-    """The smallest --memory in MiB, from the message that refuses less."""
+    """The least --memory in MiB, from the message that refuses less."""
     _, _, said = run(work, n_ranks, {**options, "memory": "1M"}, expect=78)
     needed = re.search(r"needs (\d+)[.\d]* MiB", said)
     check(needed, f"memory: 1M is not refused with what is needed: {said}")
@@ -176,8 +176,8 @@ def types():
 
 
 def not_finite():
-    """A sample that is not finite makes NaN of exactly those outputs that numpy makes of a series with the NaN in it; the middle
-    of a derivative counts, which matters to a single tap only."""
+    """A non-finite sample makes NaN of exactly the outputs that are NaN in numpy for a series with NaN there. The middle sample
+    of a derivative counts, too, which matters to a single tap only."""
     for options in ({"post": "power"}, {"post": "derivative"}, {"interpolate": 3}, {"interpolate": 4, "post": "derivative"},
                     {"decimate": 9}, {"decimate": 64, "post": "power"}):
         case(f"NaN {options}", (3000,), taps=(2, 65), spoil=[0, 191, 192, 193, 1500, 2999], segment=256, **options)
@@ -186,8 +186,8 @@ def not_finite():
 
 
 def tiny():
-    """Squares of strain data near 1e-21 leave float32, but not the program: amplitudes are exact, powers are in float64, and
-    in float32 there is a warning, and an attribute."""
+    """Squares of strain data near 1e-21 are outside float32, but no information is lost: amplitudes are exact, powers are stored
+    in float64, and powers in float32 bring a warning and an attribute."""
     for dtype in ("f4", "c8"):
         case(f"tiny amplitude {dtype}", (500,), dtype, scale=1e-21, post="amplitude")
         about, said = case(f"tiny power in float64 {dtype}", (500,), dtype, scale=1e-21, post="power", output_type="float64")
@@ -208,7 +208,7 @@ def bits():
 
 
 def description():
-    """Shape, sampling and unit follow."""
+    """The result has the right shape, sampling and unit."""
     with tempfile.TemporaryDirectory() as work:
         with h5py.File(f"{work}/in.h5", "w") as file:
             file["x"], file["h"] = noise((400,), "f4"), noise((2, 11), "f8")

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Progress: one rewritten line where standard error is a terminal, under mpirun too; lines of a log elsewhere; silence.
+# Progress: one rewritten line if standard error is a terminal, also under mpirun; separate lines in a log; silence with --quiet.
 . "$(dirname "$0")/check.sh"
 needs script
 
-# terminal COMMAND: run it on a terminal of its own; what it shows goes to `shown`, a line for each rewriting
+# terminal COMMAND: run it on a terminal of its own; `shown` gets the output, with a line for each rewriting
 terminal() {
     script -qec "$*" typescript >/dev/null 2>&1
     code=$?
@@ -21,7 +21,7 @@ for start in '' "$mpiexec -np 2"; do
     ! grep -q '%' log
     verdict $? "a log file gets a terminal's progress: $(cat log)"
 done
-# ---- what a log begins with, unless it is to be quiet
+# ---- the first lines of a log, unless it is quiet
 begins() {
     first="^lapwing [0-9.]+ \(commit .*\), [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2} UTC$1: [^ ]*lapwing $2\$"
     sed -n 1p err | grep -Eq "$first" && sed -n 2p err | grep -Eqx "ols: input survey\.h5:/signal, output $3"
@@ -46,7 +46,7 @@ ok 2 synth ols --output survey.h5 --samples 300k --overwrite --quiet
 [ ! -s err ] && [ ! -s out ]
 verdict $? "--quiet prints: $(cat out err)"
 
-# ---- what every rank has to say is said once, with their number
+# ---- a message of every rank is printed once, with the number of ranks
 lap 3 sfft --input survey.h5:/signal --sparsity 1 --fallback partial --output partial.h5 --overwrite
 [ "$(grep -c 'are not sparse' err)" -eq 1 ]
 verdict $? "what is not sparse is said by every rank: $(cat err)"

@@ -2,8 +2,8 @@
 
     real_data.py LAPWING MPIEXEC [FOLDER]
 
-The files are looked for in FOLDER, or in the folder that the environment variable LAPWING_DATA names; where they are not
-there, the test skips. The numbers to match were computed with scipy in double precision."""
+The files must be in FOLDER, or in the folder that the environment variable LAPWING_DATA names; otherwise the test is skipped. The
+expected numbers were computed with scipy in double precision."""
 
 import os
 import tempfile

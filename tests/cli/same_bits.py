@@ -1,11 +1,11 @@
 """The same bits, run by run: over all jobs, types, layouts, modes, methods, precisions and cuts.
 
-    same_bits.py LAPWING MPIEXEC                        some of the runs, on several ranks against one rank
-    same_bits.py LAPWING MPIEXEC DATA all               all of them
-    same_bits.py LAPWING MPIEXEC DATA against OTHER     all of them, this program against another one, on one and on several ranks
+    same_bits.py LAPWING MPIEXEC                     some of the runs, on several ranks against one rank
+    same_bits.py LAPWING MPIEXEC DATA all            all runs
+    same_bits.py LAPWING MPIEXEC DATA against OTHER  all runs, this program against another one, on one and on several ranks
 
-LW_SAME_BITS_OPTIONS holds options for every run, such as --engine=cuda; LW_SAME_BITS_PART=2/6 takes the second sixth of the
-runs, so that several can be made side by side."""
+LW_SAME_BITS_OPTIONS holds options for every run, such as --engine=cuda; LW_SAME_BITS_PART=2/6 takes the second sixth of the runs,
+so that several parts can run side by side."""
 
 import itertools
 import os
@@ -121,12 +121,12 @@ def runs():
 
 
 def io_options(number):
-    """Another way to read and write, with another number of I/O threads, from run to run."""
+    """Options that vary the way to read and write, and the number of I/O threads, from run to run."""
     return ["--io", ("collective", "direct")[number // 3 % 2], "--io-threads", str((1, 3, 16)[number // 2 % 3])]
 
 
 def run(program, ranks, threads, arguments, dataset):
-    """The checksum of the result's data; what was said where there is none."""
+    """The checksum of the result's data, or the message of a failed run."""
     start = [MPIEXEC, "-np", str(ranks)] if ranks > 1 else []
     arguments = [*arguments, *OPTIONS, "--threads", str(threads), "--output", "out.h5", "--overwrite", "--quiet"]
     typed, environment = as_typed(arguments) if program == LAPWING else (arguments, None)
@@ -150,7 +150,7 @@ def compare(number, dataset, arguments):
 
 
 def main():
-    os.chdir(tempfile.mkdtemp())        # in the folder that tests/alone removes
+    os.chdir(tempfile.mkdtemp())        # below the folder that tests/alone removes
     make_input("in.h5")
     chosen = list(enumerate(runs()))
     check(len(chosen) >= 200, f"{len(chosen)} runs")

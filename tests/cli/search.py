@@ -1,16 +1,17 @@
-"""What is found in the filtered series (--products peaks, best, blocks) against numpy in double precision, end to end through files.
+"""Products of a search in the filtered series (--products peaks, best, blocks) against numpy in double precision, end to end
+through files.
 
     search.py LAPWING MPIEXEC [FOLDER with real data]
 
 The oracle is the definition: numpy.convolve on numpy.pad; sigma by its definition; each output compared with all within +- W.
-Thresholds are put where no output is near them, and trials whose oracle has two neighbours of nearly the same strength are drawn
-again, so that the table must be identical: the same rows in the same order, with the same sizes of clusters. Values agree to the
-rms error of the filtered series (see post.py) times 10, as single outputs are compared here.
+Thresholds lie where no output is near them, and trials whose oracle has two neighbours of nearly the same strength are drawn
+again. So the table must be identical: the same rows in the same order, with the same sizes of clusters. Values agree to 10 times
+the rms error of the filtered series (see post.py), since single outputs are compared here.
 
-LW_SEARCH_PART names one function to be run alone, LW_SEARCH_OPTIONS further options of every run.
+LW_SEARCH_PART names a single function to run, LW_SEARCH_OPTIONS further options of every run.
 
-Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split, with the least memory there can
-be, and with thresholds so low that blocks are done in parts."""
+Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split, with the least possible memory,
+and with thresholds so low that blocks are searched in parts."""
 
 import bisect
 import itertools
@@ -40,7 +41,8 @@ def energies(filters, n_channels):
 
 
 def rms_of_pieces(y, unit):
-    """[channel, filter] by src/stream/search/noise_rms.c; small jobs only, whose segments are one in 16."""
+    """The noise [channel, filter] as src/stream/search/noise_rms.c defines it; only small jobs, of which one segment in 16 is
+    measured."""
     n = y.shape[2]
     whole, run = n // unit, 8 if n // unit >= 1024 else 1
     picked = range(8, whole // run, 16) if whole > 8 else [whole // 2]
@@ -50,8 +52,8 @@ def rms_of_pieces(y, unit):
 
 
 def measured(y, n, n_taps, options):
-    """[channel, filter], of n samples; small jobs only, all of whose outputs are looked at. Those that reach beyond the ends do not count
-    where they are more than one in 16 and less than half."""
+    """The noise [channel, filter] for n samples; only small jobs, all of whose outputs are measured. Outputs that reach beyond
+    the ends do not count if they are more than one in 16 and less than half."""
     mode, outputs = options.get("mode", "same"), y.shape[2]
     ahead = {"full": 0, "same": (n_taps - 1) // 2, "valid": n_taps - 1}[mode]
     first, end = max(0, n_taps - 1 - ahead), min(outputs, n - ahead)
@@ -61,17 +63,17 @@ def measured(y, n, n_taps, options):
 
 
 def signed(y, sign):
-    """What outputs are compared by, times sigma."""
+    """The number by which outputs are compared, times sigma."""
     return np.abs(y) if sign == "both" else -y if sign == "negative" else y
 
 
 def is_stronger(a, b):
-    """Of (snr, filter, index)."""
+    """Compare two (snr, filter, index)."""
     return a[0] > b[0] or (a[0] == b[0] and a[1:] < b[1:])
 
 
 def peaks(snr, threshold, width, clusters_filters):
-    """Rows (index, channel, filter, cluster size) and how near the closest decision was, of snr [filter, channel, index]."""
+    """Rows (index, channel, filter, cluster size) of snr [filter, channel, index], and the margin of the closest decision."""
     rows, margin = [], np.inf
     for channel in range(snr.shape[1]):
         found = sorted((i, f, snr[f, channel, i]) for f, i in np.argwhere(snr[:, channel] >= threshold))
@@ -98,7 +100,7 @@ def blocks(y, length):
 # ---- running ----------------------------------------------------------------------------------------------------------------
 
 class Found:
-    """What a run has written; arrays as [filter, channel, index] or [channel, index]."""
+    """The products of a run; arrays as [filter, channel, index] or [channel, index]."""
 
     def __init__(self, path, axis, said):
         self.said = said
@@ -145,7 +147,7 @@ def every_cut(work, name, found, options, axis, thorough):
 
 
 def tolerance(x, filters, double):
-    """Of single outputs, [filter]."""
+    """Tolerance of single outputs, [filter]."""
     error = (1e-16 if double else 5e-8) * 17 * np.sqrt(np.mean(np.abs(x) ** 2)) * np.linalg.norm(filters, axis=1)
     return 10 * error
 
@@ -184,7 +186,7 @@ def compare_blocks(name, found, y, length, values, within):
 
 
 def draw(shape, dtype, taps, taps_dtype):
-    """Noise with planted events: the filters themselves, some at both ends and near each other."""
+    """Noise with planted signals: the filters themselves, some at both ends and near each other."""
     x, filters = noise(shape, "c8" if np.dtype(dtype).kind == "c" else "f4"), noise(taps, taps_dtype)
     for at in {at for at in (0, 3, shape[1] // 3, shape[1] // 2, shape[1] // 2 + 5, shape[1] - 2) if 0 <= at < shape[1]}:
         event = (6 * filters[at % len(filters)] / np.linalg.norm(filters[at % len(filters)]))[::-1]
@@ -286,7 +288,7 @@ def bits():
 
 
 def plateaus():
-    """Direct sums of one tap of 1 are exact: equal neighbours, of which the lower filter and the lower index win."""
+    """Direct sums of one tap of 1 are exact: among equal neighbours the lower filter and the lower index win."""
     x = np.zeros((1, 200), "f4")
     x[0, 50:60] = x[0, 62] = x[0, 199] = x[0, 0] = 3
     filters = np.array([[1.0, 0.0], [1.0, 0.0]])
@@ -302,7 +304,7 @@ def plateaus():
 
 
 def not_finite():
-    """Outputs that touch a sample that is not finite are no peaks, unless little of the filter meets it; the rest are what they are."""
+    """Outputs that touch a non-finite sample are no peaks, unless only little of the filter meets it; the others are unaffected."""
     x, filters = draw((2, 2000), "f4", (2, 21), "f8")
     x[0, 700], x[1, 100], x[1, 1999] = np.nan, np.inf, np.nan
     clean = np.where(np.isfinite(x), x, 0).astype(float)
@@ -320,7 +322,7 @@ def not_finite():
 
 
 def masked():
-    """By sample, by channel and by both: masked samples are zeros, and outputs that touch them no peaks."""
+    """Masks by sample, by channel and by both: masked samples are zeros, and outputs that touch them are no peaks."""
     for axis, dtype in ((0, "i2"), (1, "f4")):
         x, filters = draw((3, 2500), dtype, (2, 15), "f8")
         by_sample, by_channel = np.zeros(2500, "u1"), np.array([0, 1, 0], "i4")
@@ -349,7 +351,7 @@ def masked():
 
 
 def masked_at_the_start():
-    """Samples that are read before the first slice, for the neighbours of its outputs, do not count either where they are masked."""
+    """Masked samples do not count, also those before the first slice, which are read for the neighbours of its outputs."""
     x, filters = draw((1, 20000), "f4", (1, 9), "f8")
     mask = np.zeros(20000, "u1")
     x[0, 500], mask[500] = np.nan, 1
@@ -361,7 +363,7 @@ def masked_at_the_start():
 
 
 def many():
-    """Too many peaks end the run, with the threshold that keeps as many as are allowed."""
+    """Too many peaks end the run. The message has the threshold that keeps as many as are allowed."""
     x, filters = draw((1, 20000), "f4", (1, 1), "f8")
     filters[:] = 1
     with tempfile.TemporaryDirectory() as work:
@@ -385,7 +387,7 @@ def many():
 
 
 def too_many_by_the_rate():
-    """The run ends before all that are too many have been found."""
+    """The run ends before it has found all of the too many peaks."""
     x, filters = draw((1, 3 << 20), "f4", (1, 1), "f8")
     filters[:] = 1
     with tempfile.TemporaryDirectory() as work:
@@ -398,7 +400,7 @@ def too_many_by_the_rate():
 
 
 def beyond_the_axis():
-    """Neighbours and blocks beyond the ends of the axis are none: they change nothing, and take no memory."""
+    """There are no neighbours and blocks beyond the ends of the axis: they change nothing and take no memory."""
     x, filters = draw((2, 3000), "f4", (2, 9), "f8")
     with tempfile.TemporaryDirectory() as work:
         write(work, x, filters, 1)
@@ -429,7 +431,7 @@ def errors():
 
 
 def gravitational_wave():
-    """The event GW150914 by a complex bank made of the two phases."""
+    """The event GW150914 by a complex bank of both phases."""
     strain, bank = data_path("gw150914-h1.hdf5"), data_path("gw150914-bank.h5")
     if not os.path.isfile(strain):
         print("gravitational_wave: no data, not run")
@@ -453,7 +455,7 @@ def gravitational_wave():
 
 
 def pulsar():
-    """A spectrum of the Crab's field by boxcars, as one searches for single pulses."""
+    """A search of the Crab's field for single pulses, by boxcars."""
     source = data_path("parkes_8bit_1.fil")
     if not os.path.isfile(source):
         print("pulsar: no data, not run")

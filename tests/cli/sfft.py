@@ -1,5 +1,5 @@
-"""The job sfft against numpy.fft, end to end through files, on 1 to 4 ranks: layouts, types, retries, fall-backs, and what
-it refuses.
+"""The job sfft against numpy.fft, end to end through files, on 1 to 4 ranks: layouts, types, retries, fall-backs, and refused
+options.
 
     sfft.py LAPWING MPIEXEC"""
 
@@ -58,7 +58,7 @@ def compare(what, rows, channel, x, k, tolerance, rate=1.0):
 
 
 def shapes(work):
-    """Rank 1 and 2, both layouts, real and complex, integer and big-endian; the same bits on any number of ranks."""
+    """One and two dimensions, both layouts, real and complex, integer and big-endian; the same bits on any number of ranks."""
     n, k = 100003, 12
     for is_complex, store in ((True, "<c16"), (False, "<f8"), (False, "<i2"), (False, ">f4"), (True, "<c8")):
         scale = 1000 if store == "<i2" else 1
@@ -94,7 +94,7 @@ def shapes(work):
 
 
 def accuracy(work):
-    """Without noise: exact to the tolerance of either precision."""
+    """Signals without noise: exact to the tolerance of each precision."""
     n, k = 1 << 18, 60
     x = tones(n, random.choice(n, k, False), np.exp(2j * np.pi * random.random(k)), True)
     name = os.path.join(work, "x.h5")
@@ -107,7 +107,7 @@ def accuracy(work):
 
 
 def edges(work):
-    """Signals that are hardly any."""
+    """Signals that hardly are signals."""
     name = os.path.join(work, "x.h5")
     noise = random.standard_normal(40000) + 1j * random.standard_normal(40000)
     cases = {"zero": np.zeros(100000), "constant": np.full(100000, 2.5), "noise": noise, "one": np.array([3 - 4j]),
@@ -125,8 +125,8 @@ def edges(work):
 
 
 def reading(work):
-    """The same table whatever is read how: contiguous and in chunks, from its place or by the library, on any number of ranks and I/O
-    threads; and the plan and the log say what is read, and whether the storage's pace was measured."""
+    """Any way of reading gives the same table: contiguous and in chunks, raw bytes or by the library, on any number of ranks and
+    I/O threads. The plan and the log describe the reads, and whether the storage's pace was measured."""
     n, k = 1 << 20, 20
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     x = tones(n, random.choice(n, k, False), np.exp(2j * np.pi * random.random(k)), True)
@@ -155,7 +155,7 @@ def reading(work):
 
 
 def honesty(work):
-    """What is not sparse is not called so: each way of falling back."""
+    """A signal that is not sparse is not reported as sparse: each way of falling back."""
     n = 1 << 17
     t = np.arange(n)
     name = os.path.join(work, "x.h5")
@@ -190,7 +190,7 @@ def honesty(work):
 
 
 def memory(work):
-    """Too little memory is refused, also for the plan that the noise asks for; with any other the lines are the same."""
+    """Too little memory is refused, also for the plan that the noise requires; any other memory gives the same lines."""
     n, k = 30000, 40
     name, output = os.path.join(work, "m.h5"), os.path.join(work, "n.h5")
     t = np.arange(n)
@@ -218,7 +218,7 @@ def memory(work):
 
 
 def missing(work):
-    """Samples that a sparse transform does not take may be missing; 'lapwing verify' allows for them, and for no more."""
+    """Samples that a sparse transform does not read may be missing; 'lapwing verify' allows for them, and for no more."""
     n, k = 146144, 5
     parts, output = [os.path.join(work, f"part{i}.h5") for i in range(2)], os.path.join(work, "o.h5")
     t = np.arange(n)
@@ -274,8 +274,8 @@ def synth(work):
 
 
 def voting(work):
-    """--algorithm sfft2: numpy's lines, the same bits on any number of ranks and in all ways to compute it, its profile, and
-    what it refuses or leaves to the dense transform."""
+    """--algorithm sfft2: numpy's lines, the same bits on any number of ranks and in all ways to compute it, its profile, and what
+    it refuses or leaves to the dense transform."""
     n, k = 98304, 12
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     with h5py.File(name, "w") as file:

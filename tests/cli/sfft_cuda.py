@@ -1,6 +1,6 @@
 """The job sfft on the cuda engine against itself on any number of ranks, against the cpu engine and against numpy.fft, from file
-to file; its fall-back; and what it says where the GPU's memory is too small. With the kernels emulated on the CPU (the
-program built for that) it needs no GPU.
+to file; its fall-back; and its message if the GPU's memory is too small. With kernels emulated on the CPU (the program built for
+that) no GPU is needed.
 
     sfft_cuda.py LAPWING MPIEXEC"""
 
@@ -47,7 +47,8 @@ def make_file(name, n, k):
 
 
 def engines(name, output, k):
-    """One set of bits on any number of ranks, and the cpu engine's lines, by the sparse and by the dense transform."""
+    """The bits are the same on any number of ranks, and the lines are the cpu engine's, by the sparse and by the dense
+    transform."""
     for key in ("complex", "real"):
         options = (f"{name}:/{key}", output, "--axis", "1", "--sparsity", str(k), "--precision", "double")
         expected, _ = run(1, "cpu", *options)
@@ -57,8 +58,8 @@ def engines(name, output, k):
             first = first or bits(rows)
             check(bits(rows) == first, f"{key}: other bits on {ranks} ranks")
             check(about["algorithm"] == "sparse" and about["is_explained"] == 1, f"{key}: {about}")
-        # Both end their fits near the end, by what is small beside the noise: 4173 samples, seen through their windows, leave
-        # amplitudes of 60000 and (real) 30000 a deviation of 27.
+        # Both engines end their fits when the remaining error is small beside the noise: with 4173 samples, seen through windows,
+        # amplitudes of 60000 and (real) 30000 have a standard deviation of 27.
         agree(key, rows, expected, 3e-4)
         dense, about = run(2, "cuda", *options, "--algorithm", "dense")
         agree(f"{key}, dense", dense, run(1, "cpu", *options, "--algorithm", "dense")[0], 1e-12)
@@ -66,7 +67,7 @@ def engines(name, output, k):
 
 
 def voting(name, output, k):
-    """--algorithm sfft2: one set of bits on any number of ranks, and the cpu engine's lines."""
+    """--algorithm sfft2: the same bits on any number of ranks, and the cpu engine's lines."""
     for key in ("complex", "real"):
         options = (f"{name}:/{key}", output, "--axis", "1", "--sparsity", str(k), "--algorithm", "sfft2")
         expected, _ = run(1, "cpu", *options)
@@ -83,7 +84,7 @@ def voting(name, output, k):
 
 
 def fall_back(name, output):
-    """A tone between two bins is not sparse: all samples are transformed, or there is an error."""
+    """A tone between two bins is not sparse: all samples are transformed, or the run ends with an error."""
     rows, about = run(2, "cuda", f"{name}:/between", output, "--sparsity", "4", "--precision", "double")
     check(about["algorithm"] == "dense" and rows["index"].tolist() == [1233, 1234, 1235, 1236], f"between: {rows}, {about}")
     said = lapwing(1, "sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
@@ -92,7 +93,7 @@ def fall_back(name, output):
 
 
 def memory(name, output):
-    """What is needed on the GPU is known before anything is computed."""
+    """The required GPU memory is known before anything is computed."""
     source = ("--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4")
     said = lapwing(1, "sfft", *source, "--gpu-memory", "1M", code=78).stderr
     check("--gpu-memory" in said and "GPU memory on each rank" in said, said)

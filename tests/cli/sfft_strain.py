@@ -2,14 +2,13 @@
 
     sfft_strain.py LAPWING MPIEXEC [FOLDER]
 
-Whitened by `lapwing ols` and cut to the band from 30 to 350 Hz, the strain holds four lines: two of the calibration (35.9
-and 36.7 Hz), one more of it (331.9 Hz) and the mains (60 Hz). 30 s are whole periods of all of them, so that each is one
-coefficient, five times as strong as anything else and all four 91% of the energy; sfft has to find them in a part of the
-samples. Above 350 Hz are the modes of the suspension, which lie between the coefficients; and the raw strain falls off so
-steeply that its 100 strongest coefficients hold 94.5% of the energy and are no lines: of both, sfft has to say that they
-are not sparse.
+Whitened by `lapwing ols` and cut to the band from 30 to 350 Hz, the strain holds four lines: three of the calibration (35.9, 36.7
+and 331.9 Hz) and the mains (60 Hz). 30 s are whole periods of all of them, so that each line is one coefficient. Each is five
+times as strong as anything else, and together they have 91% of the energy; sfft must find them in a part of the samples. Above
+350 Hz are the modes of the suspension, which lie between the coefficients. The raw strain falls off so steeply that its 100
+strongest coefficients hold 94.5% of the energy and are no lines. sfft must report that both are not sparse.
 
-The file is looked for in FOLDER, or in the folder that LAPWING_DATA names; where it is not there, the test skips."""
+The file must be in FOLDER, or in the folder that LAPWING_DATA names; otherwise the test is skipped."""
 
 import os
 import tempfile
@@ -86,7 +85,7 @@ def sparse_band(work, x):
 
 
 def not_sparse(work, signal, y, k, residual):
-    """Said in three ways; the dense transform that follows has numpy's coefficients."""
+    """Three messages report that the signal is not sparse; the dense transform that follows has numpy's coefficients."""
     said = quiet(2, "sfft", "--input", signal, "--output", os.path.join(work, "none.h5"), "--sparsity", str(k), "--fallback",
                    "error", code=65)
     check("not sparse" in said and not os.path.exists(os.path.join(work, "none.h5")), said)

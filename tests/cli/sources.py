@@ -3,10 +3,10 @@
     sources.py LAPWING MPIEXEC
 
 The oracle is the definition: sums over the kernel of the padded image; each pixel compared with all within +- W rows and columns.
-Thresholds are put where no pixel is near them, and trials whose oracle has two neighbours of nearly the same strength are drawn
-again, so that the table must be identical: the same rows in the same order, with the same sizes of clusters.
+Thresholds lie where no pixel is near them, and trials whose oracle has two neighbours of nearly the same strength are drawn
+again. So the table must be identical: the same rows in the same order, with the same sizes of clusters.
 
-LW_SEARCH_OPTIONS are further options of every run. Every table must be the same, bit by bit, on 1 to 5 ranks, with rows or
+LW_SEARCH_OPTIONS holds further options of every run. Every table must be the same, bit by bit, on 1 to 5 ranks, with rows or
 images split, and with little memory."""
 
 import itertools
@@ -40,7 +40,8 @@ def convolved(x, h, mode="same", boundary="zero"):
 
 
 def rms_of_pieces(y, unit):
-    """[image] by src/stream/search/noise_rms.c; images whose pieces have 64 columns, or all there are."""
+    """The noise [image] as src/stream/search/noise_rms.c defines it, for pieces of 64 columns, or of all columns if there are
+    fewer."""
     width = min(64, y.shape[2])
     whole = y.shape[1] // unit
     picked = range(8, whole, 16) if whole > 8 else [whole // 2]
@@ -50,8 +51,8 @@ def rms_of_pieces(y, unit):
 
 
 def measured(y, shape, kernel, area):
-    """[image], of images with less than 16 squares of 64 pixels, all of whose pixels are looked at. Those that reach beyond the sides do
-    not count where they are more than one in 16 and less than half."""
+    """The noise [image] of images with less than 16 squares of 64 pixels, all of whose pixels are measured. Pixels that reach
+    beyond the sides do not count if they are more than one in 16 and less than half."""
     inside = []
     for n, taps, outputs in zip(shape[1:], kernel, y.shape[1:]):
         ahead = {"full": 0, "same": (taps - 1) // 2, "valid": taps - 1}[area.get("mode", "same")]
@@ -63,12 +64,12 @@ def measured(y, shape, kernel, area):
 
 
 def sizes(y, sign):
-    """|y| of the pixels that count, 0 of the others."""
+    """|y| of the pixels that count, 0 for the others."""
     return np.abs(y) if sign == "both" or np.iscomplexobj(y) else np.maximum(-y if sign == "negative" else y, 0)
 
 
 def peaks(snr, threshold, width):
-    """Rows (row, image, column, cluster size) and how near the closest decision was, of snr [image, row, column]."""
+    """Rows (row, image, column, cluster size) of snr [image, row, column], and the margin of the closest decision."""
     rows, margin = [], np.inf
     for image in range(len(snr)):
         places = np.argwhere(snr[image] >= threshold)
@@ -132,7 +133,7 @@ def draw(shape, dtype, kernel):
 
 
 def dense(shape, dtype, kernel, options):
-    """Too many neighbours for the oracle: blocks that are done in parts are what others are."""
+    """Too many neighbours for the oracle: blocks that are searched in parts give the same as whole blocks."""
     with tempfile.TemporaryDirectory() as work:
         write(work, *draw(shape, dtype, kernel))
         given = {**options, "products": "peaks"}
@@ -177,7 +178,7 @@ def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thoroug
             check(sigma.shape == (shape[0],) and off < allowed, f"{name}: the noise is off by {off}")
             snr = size / sigma[:, None, None]
             wanted, margin = peaks(snr, threshold, options.get("cluster", 0))
-            if min(np.abs(snr / threshold - 1).min(), margin) < 1e-5:       # the threshold was put for another noise
+            if min(np.abs(snr / threshold - 1).min(), margin) < 1e-5:       # the threshold was chosen for another noise
                 wanted = found.rows()
         if check(found.rows() == wanted and len(wanted) > 0, f"{name}: {len(found.rows())} peaks, expected {len(wanted)}"):
             for row, (i, image, j, _) in zip(found.table, wanted):
@@ -215,7 +216,7 @@ def bits():
 
 
 def plateaus():
-    """Direct sums of one element of 1 are exact: of equal pixels the upper one, then the left one wins."""
+    """Direct sums of one element of 1 are exact: among equal pixels the upper one wins, then the left one."""
     x = np.zeros((1, 40, 60), "f4")
     x[0, 10:14, 20:26] = x[0, 16, 29] = x[0, 0, 0] = x[0, 39, 59] = x[0, 12, 0] = x[0, 12, 59] = 3
     kernel = np.array([[1.0]])
@@ -229,7 +230,7 @@ def plateaus():
 
 
 def not_finite():
-    """Pixels that touch one that is not finite are no sources, unless it is filled in; the rest are what they are."""
+    """Pixels that touch a non-finite pixel are no sources, unless it is filled in; the others are unaffected."""
     for boundary in ("zero", "wrap", "reflect"):
         x, h = draw((2, 120, 130), "f4", (7, 5))
         x[0, 60, 70], x[1, 5, 1], x[1, 119, 129] = np.nan, np.inf, np.nan

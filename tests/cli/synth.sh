@@ -1,10 +1,10 @@
 #!/bin/sh
-# The synthetic survey: the same data on any number of ranks, every shape and type, and in its filtered version the hidden
-# chirps where its attributes say.
+# The synthetic survey: the same data on any number of ranks, every shape and type, and the hidden chirps at the documented places
+# of the filtered survey.
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
-# shape DATASET TEXT: what lapwing info says of the file's dataset
+# shape DATASET TEXT: `lapwing info` prints this for the dataset
 shape() {
     lap 0 info "$1" || verdict 1 "info $1: $(cat err)"
     grep -Eq -- "^$2 +$3" out
@@ -33,7 +33,7 @@ shape c.h5 /filters '\[70 x 513\] +complex float64'
 ok 3 synth ols --output d.h5 --samples 2 --channels 4096 --type int8
 shape d.h5 /signal '\[4096 x 2\] +int8'
 
-# peak FILE FILTER CHANNEL SAMPLE VALUE: the filtered survey has its largest value near that sample and size
+# peak FILE FILTER CHANNEL SAMPLE VALUE: the filtered survey has its largest value near that sample and of that size
 peak() {
     h5dump -y -w 0 -d /filtered -s "$2,$3,0" -c "1,1,$5" "$1" |
         awk '/^ *DATA \{/ { on = 1; next } on && /\}/ { exit } on' | tr -d ' ' | tr ',' '\n' | grep . >values

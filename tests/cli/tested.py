@@ -1,4 +1,4 @@
-"""What the tests in Python share: what they need, checks that are counted, the program on so many ranks, a signal beyond its
+"""Shared functions of the tests in Python: their requirements, counted checks, the program on several ranks, a signal beyond its
 ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]."""
 
 import math
@@ -30,7 +30,7 @@ def finish():
     sys.exit(1 if n_failed or not n_checks else 0)
 
 
-# Options that stand within the value of another one, and what they are there.
+# Options that are part of another option's value, and their names there.
 WITHIN = {"cluster-filters": ("cluster", "filters"), "noise-every": ("noise", "every="), "whiten-band": ("whiten", "band="),
           "part": ("each", "part="), "raw": ("format", "raw="), "output-scale": ("output-type", "scale="),
           "good-data": ("mask", "good-data="), "baseline": ("boxcar", "baseline="), "max-peaks": ("threshold", "max-peaks="),
@@ -38,8 +38,8 @@ WITHIN = {"cluster-filters": ("cluster", "filters"), "noise-every": ("noise", "e
 
 
 def as_typed(words):
-    """The command line and the environment, where tests name such options by themselves: --cluster 5 --cluster-filters becomes --cluster
-    5,filters. What --io-threads asks for is said by the variable that is there for tests."""
+    """The command line and the environment for tests that give such options by themselves: --cluster 5 --cluster-filters becomes
+    --cluster 5,filters. --io-threads becomes the environment variable for tests."""
     rest, typed, parts, environment = [str(word) for word in words], [], {}, dict(os.environ)
     while rest:
         word = rest.pop(0)
@@ -64,7 +64,7 @@ def as_typed(words):
 
 
 def lapwing(ranks, *arguments, code=0):
-    """Run the program, which has to end with `code`. A single rank needs no mpirun."""
+    """Run the program, which must end with `code`. A single rank needs no mpirun."""
     typed, environment = as_typed(arguments)
     command = [*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, *typed]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment)
@@ -74,25 +74,25 @@ def lapwing(ranks, *arguments, code=0):
 
 
 def needed_memory(said):
-    """The smallest --memory, from the message that refuses less."""
+    """The least --memory, from the message that refuses less."""
     needed = re.search(r"needs (\d+)[.\d]* MiB", said)
     check(needed, f"memory: what is needed is not said: {said}")
     return f"{int(needed.group(1)) + 3 if needed else 1000}M"
 
 
 def as_arguments(options):
-    """{"nan": "zero", "output_type": "input", "correlate": True} as the command line has it."""
+    """{"nan": "zero", "output_type": "input", "correlate": True} as words of the command line."""
     return [word for key, value in options.items()
             for word in [f"--{key.replace('_', '-')}"] + ([] if value is True else [value])]
 
 
 def data_path(name):
-    """Of a file in the folder that LAPWING_DATA names, or else in FOLDER; it may not be there."""
+    """Path of a file in the folder that LAPWING_DATA names, or else in FOLDER; the file may not exist."""
     return os.path.join(os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else ""), name)
 
 
 def real_data(*names):
-    """Paths of these files; the test is skipped where one lacks."""
+    """Paths of these files; the test is skipped if one is missing."""
     paths = [data_path(name) for name in names]
     absent = [name for name, path in zip(names, paths) if not os.path.isfile(path)]
     if absent:
@@ -102,7 +102,7 @@ def real_data(*names):
 
 
 def noise(shape, dtype):
-    """Samples that use most of a type's range, unsigned ones about its middle."""
+    """Samples that use most of a type's range; unsigned ones lie around its middle."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         middle = 0 if dtype.kind == "i" else 2 ** (8 * dtype.itemsize - 1)
@@ -113,7 +113,7 @@ def noise(shape, dtype):
 
 
 def from_halves(name, found):
-    """A result of float16 in double precision; h5py has no complex numbers of two halves."""
+    """A float16 result in double precision; h5py has no complex numbers of two halves."""
     halves = [found[part] for part in found.dtype.names] if found.dtype.names else [found]
     check(all(half.dtype == np.dtype("<f2") for half in halves), f"{name}: {found.dtype} is not float16")
     check(found.dtype.names in (None, ("re", "im")), f"{name}: the parts are {found.dtype.names}")
@@ -125,7 +125,7 @@ def from_halves(name, found):
 
 
 def beyond(boundary, n, width):
-    """The samples that stand at -width .. n + width - 1 of a signal of n samples continued beyond its ends; -1: outside."""
+    """The indices of the samples at -width .. n + width - 1 of a signal of n samples continued beyond its ends; -1: outside."""
     i = np.arange(-width, n + width)
     if boundary == "edge":
         return np.clip(i, 0, n - 1)
@@ -138,7 +138,7 @@ def beyond(boundary, n, width):
 
 
 def pad(x, width, boundary):
-    """numpy.pad of one axis, which before numpy 1.25 does not wrap right by more than the signal's length."""
+    """numpy.pad of one axis. Before numpy 1.25 it does not wrap correctly by more than the signal's length."""
     index = beyond(boundary, len(x), width)
     padded = np.where(index < 0, 0, x[index])
     if width <= len(x):
@@ -158,7 +158,7 @@ def convolve(x, h, mode, boundary):
 
 
 def read_products(file):
-    """The data of a result by its name, without coordinates and without the columns of tables."""
+    """The data of a result by name, without coordinates and without the columns of tables."""
     found = {}
 
     def visit(name, item):
@@ -174,7 +174,7 @@ def same(a, b):
 
 
 def clipped(y):
-    """Of values without their sign or phase: the definition of --noise measured."""
+    """The noise of the values by the definition of --noise measured, which ignores sign and phase."""
     sizes, power = np.abs(y).ravel(), np.iscomplexobj(y)
     unit = np.sqrt(1 - 4 / np.expm1(4)) if power else np.sqrt(1 - 4 * np.exp(-2) / np.sqrt(2 * np.pi) / math.erf(np.sqrt(2)))
     sigma = np.median(sizes) / (np.sqrt(np.log(2)) if power else 0.6744897501960817)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Help, version and what is not understood: text, exit code, nearest name; at once and without MPI, and once under mpirun.
+# Help, version and misspelt words: text, exit code, nearest name; at once and without MPI, and once under mpirun.
 . "$(dirname "$0")/check.sh"
 
-# says PATTERN: standard output of the last run
+# says PATTERN: standard output of the last run matches the pattern
 says() {
     grep -Eq -- "$1" out
     verdict $? "standard output lacks '$1': $(head -c 300 out)"
@@ -55,7 +55,7 @@ verdict $? "lapwing help plan ols has no example"
 ok 0 help plan conv2d
 ! grep -q 'lapwing plan ols' out
 verdict $? "lapwing help plan conv2d has an example of another job"
-# The words of help in whichever order, and help behind a command.
+# The words of help may come in any order, and help may follow a command.
 same_help() {
     ok 0 $1
     cp out first
@@ -83,7 +83,7 @@ verdict $? "the help of run has an option of plan"
 ok 0 ols --input x --bogus --help
 says '^Options of ols$'
 
-# ---- the manual pages have every option that --help has, and groff takes them
+# ---- the manual pages have every option of --help, and groff accepts them
 for command in ols conv2d sfft 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
     'filters gaussian' 'filters ricker' 'filters chirp' plan run info plot verify help; do
     ok 0 help --man ${command%% *}
@@ -102,7 +102,7 @@ done
 refuse 0 2 'nonsense' help --man nonsense
 refuse 0 2 'one word too many' help --man ols conv2d
 
-# ---- what is not understood
+# ---- words that are no command or option
 refuse 0 2 'name a command' 
 refuse 0 2 "'olss' is no command; did you mean ols\?" olss
 refuse 0 2 "'banana' is no command; 'lapwing help' lists them" banana
@@ -178,7 +178,7 @@ refuse 0 2 '--complex goes with --type float32 or float64' synth ols --output x 
 [ ! -e x ]
 verdict $? "a refused command made a file"
 
-# ---- the same under mpirun: once, and with the same code
+# ---- the same under mpirun: one message, and the same code
 refuse 3 2 '--segmet: no such option; did you mean --segment\?' ols --segmet 4096
 ok 3 --version
 [ "$(grep -c '^lapwing ' out)" -eq 1 ]

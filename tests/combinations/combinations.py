@@ -1,10 +1,11 @@
-"""Random combinations of all options of a job: numpy's numbers within the promised bound, 'lapwing verify' agrees and finds a changed byte,
-and the same bytes of every dataset on 1 to 5 ranks, however they are split, with any memory. Runs end with 0 or a documented refusal.
+"""Random combinations of all options of a job. Results have numpy's numbers within the guaranteed bound; 'lapwing verify' accepts
+them and finds a changed byte. Every dataset has the same bytes on 1 to 5 ranks, for any split and any memory. Runs end with 0 or
+with a documented refusal.
 
     combinations.py LAPWING MPIEXEC JOB [SECONDS] [SEED [NUMBER]]
 
-LW_COMBINATIONS_OPTIONS are added to each run, such as --engine cuda,share-gpu. Without a seed there is another one each time, which is
-printed; with a number that configuration alone is tried."""
+LW_COMBINATIONS_OPTIONS are added to each run, such as --engine cuda,share-gpu. If no seed is given, a new one is drawn and
+printed; with a number only that configuration is tried."""
 
 import os
 import re
@@ -24,17 +25,17 @@ from series import Ols  # noqa: E402
 from spectra import Sfft  # noqa: E402
 
 JOBS = {"ols": Ols, "conv2d": Conv2d, "sfft": Sfft}
-REFUSALS = {2, 65, 78}          # of options that do not go together, of data, of what was asked for
+REFUSALS = {2, 65, 78}          # exit codes for options that exclude each other, for data, and for unmet requests
 OPTIONS = os.environ.get("LW_COMBINATIONS_OPTIONS", "").split()
 N_VARIANTS = 2
 
-# Attributes that tell of a run, not of the data; those that end in _s are times that something took.
+# Attributes that describe the run, not the data. Attributes whose names end in _s are durations.
 OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "written", "slurm_job_id",
             "DIMENSION_LIST", "REFERENCE_LIST"}
 
 
 class Trial:
-    """One configuration. `wrong` is what was found."""
+    """One configuration. `wrong` lists the mistakes that were found."""
 
     def __init__(self, name, seed, number, folder):
         self.rng = np.random.default_rng([seed, list(JOBS).index(name), number])
@@ -46,7 +47,7 @@ class Trial:
         return [*self.job.arguments, *(f"--{k}" if v is True else f"--{k}={v}" for k, v in self.options.items()), *OPTIONS]
 
     def call(self, ranks, *arguments):
-        """@return  exit code, and what was said; a run that hangs has no code"""
+        """@return exit code (none if the run hangs), and the log"""
         command = [*([MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks else []), LAPWING, *as_typed(arguments)[0]]
         self.n_runs += 1
         try:
@@ -79,7 +80,7 @@ class Trial:
         return code
 
     def vary(self, expected, whole):
-        """Once more, in another way; it may have too little memory."""
+        """Run once more, in another way; this run may have too little memory."""
         rng, ranks = self.rng, int(self.rng.integers(1, 6))
         more = ["--threads", rng.integers(1, 4)]
         if rng.random() < 0.4 and self.job.name != "sfft":
@@ -130,7 +131,7 @@ class Trial:
 
 
 def contents(path):
-    """{dataset or attribute: what it holds}, but for what tells of the run."""
+    """{dataset or attribute: content}, without the attributes that describe the run."""
     found = {}
 
     def attributes(name, item):

@@ -1,4 +1,4 @@
-"""Random jobs `conv2d`."""
+"""Random runs of the job `conv2d`."""
 
 import os
 
@@ -11,7 +11,7 @@ from tested import beyond
 
 
 def convolve(a, b):
-    """Those outputs of which every tap of b meets an element of a."""
+    """The outputs for which every tap of b meets an element of a."""
     shape = [1 << int(u + v).bit_length() for u, v in zip(a.shape, b.shape)]
     full = np.fft.ifft2(np.fft.fft2(a, shape) * np.fft.fft2(b, shape))[b.shape[0] - 1:a.shape[0], b.shape[1] - 1:a.shape[1]]
     return full if np.iscomplexobj(a) or np.iscomplexobj(b) else full.real
@@ -115,7 +115,7 @@ class Conv2d:
         return np.conj(h[::-1, ::-1]) if self.options.get("correlate") and not made else h
 
     def check(self, path):
-        """Weighted outputs are left to `verify`."""
+        """Check a result; `verify` checks weighted outputs."""
         found = []
         with h5py.File(path) as file:
             h, x = self.kernel(file), self.x[tuple(self.select)]
@@ -138,7 +138,7 @@ class Conv2d:
         return found
 
     def truth(self, x, bad, h):
-        """Outputs, which of them are NaN, which are no peaks, and the bound on their errors."""
+        """Outputs, which of them are NaN, which cannot be peaks, and the bound on their errors."""
         o, (rows, columns), sides = self.options, x.shape, h.shape
         boundary, _, constant = o.get("boundary", "zero").partition("=")
         down, right = (beyond(boundary, n, side - 1) for n, side in zip(x.shape, sides))

@@ -1,7 +1,7 @@
-"""Random input files of any kind, and what the random jobs share.
+"""Random input files of any kind, and shared functions of the random jobs.
 
-Each job is a class: `arguments` and `options` of the command line, the samples `x` as the program sees them, `kind` of input; check(path)
-lists what is wrong with a result, by numpy."""
+Each job is a class: `arguments` and `options` of the command line, the samples `x` as the program sees them, and the `kind` of
+input. check(path) lists the errors of a result, by numpy."""
 
 import os
 
@@ -29,7 +29,7 @@ def noise(rng, shape, dtype):
 
 
 def spoil(rng, x):
-    """Some samples become not finite."""
+    """Make some samples not finite."""
     flat = x.reshape(-1)
     for i in rng.choice(flat.size, min(flat.size, int(pick(rng, 1, 2, 9))), False):
         flat[i] = pick(rng, np.nan, np.inf, -np.inf)
@@ -40,7 +40,7 @@ def as_number(x):
 
 
 def not_finite(x, precision):
-    """Those that the computing precision cannot hold count, too."""
+    """Which samples are not finite, those included that the computing precision cannot represent."""
     with np.errstate(all="ignore"):
         return ~np.isfinite(x.astype("c8" if np.iscomplexobj(x) else "f4") if precision == "single" else x)
 
@@ -50,7 +50,7 @@ def rms(x):
 
 
 def numbers_of(dataset):
-    """A result's numbers, complex ones of halves included, and the type of their parts."""
+    """A result's numbers, complex numbers of halves included, and the type of their parts."""
     found = dataset[()]
     if not found.dtype.names:
         return found, np.dtype(found.real.dtype)
@@ -60,7 +60,7 @@ def numbers_of(dataset):
 
 
 def saturated(values, scale, kind):
-    """What integers and halves hold of values."""
+    """The values as integers or halves store them."""
     values = values / scale
     if kind.kind in "iu":
         limits = np.iinfo(kind)
@@ -72,7 +72,7 @@ def saturated(values, scale, kind):
 
 
 def random_output_type(rng, x, is_real):
-    """Options; halves of complex numbers are a pair, integers are for real ones."""
+    """Options of the output type; complex halves are stored as pairs, integers only hold real numbers."""
     scale = float(10.0 ** rng.uniform(-4, 5)) * (1e4 if x.dtype.kind in "iu" else 1)
     chance = rng.random()
     if chance < 0.15:
@@ -87,7 +87,7 @@ def random_chunks(rng, shape, parts):
 
 
 def write_dataset(rng, file, x, parts=40):
-    """In one of the layouts that HDF5 has."""
+    """Write a dataset in one of HDF5's layouts."""
     how = pick(rng, "contiguous", "chunked", "gzip", "shuffle", "lzf", "virtual")
     if how == "contiguous":
         file["x"] = x.astype(x.dtype.newbyteorder(">")) if rng.random() < 0.2 else x
@@ -119,7 +119,7 @@ def write_raw(rng, folder, x, axis):
 
 
 def write_joined(rng, folder, x, axis, rate, has_gaps):
-    """Several files that overlap, and with gaps between them, in any order."""
+    """Write several files that overlap and have gaps between them, in any order."""
     n = x.shape[axis]
     cuts = sorted({0, n, *rng.integers(1, max(n, 2), int(rng.integers(1, 6))).tolist()})
     have, names = np.zeros(n, bool), []
@@ -146,7 +146,7 @@ def write_joined(rng, folder, x, axis, rate, has_gaps):
 
 
 def write_input(rng, folder, x, axis, rate, kind):
-    """Files for a series x, time along `axis`. @return  names, x as the program sees it, options that go with them"""
+    """Write files for a series x, time along `axis`. @return names, x as the program sees it, and options for these files"""
     if kind == "npy":
         return write_npy(rng, folder, x)
     if kind == "raw":
@@ -168,13 +168,13 @@ def random_window(rng, n):
 
 
 def signed(y, dataset):
-    """Which outputs the peaks of a result are chosen among."""
+    """Which outputs may be peaks of a result, by their sign."""
     sign = dataset.attrs.get("sign", "both")
     return {"positive": y.real > 0, "negative": y.real < 0}.get(sign.decode() if isinstance(sign, bytes) else sign, np.ones(y.shape, bool))
 
 
 def write_operand(folder, name, values):
-    """Filters or a kernel. @return  what names them"""
+    """Write filters or a kernel. @return the name to give to the program"""
     path = os.path.join(folder, name + ".h5")
     with h5py.File(path, "w") as file:
         file[name] = values

@@ -1,4 +1,4 @@
-"""Random jobs `ols`."""
+"""Random runs of the job `ols`."""
 
 import re
 
@@ -11,7 +11,8 @@ from tested import beyond
 
 
 def convolve_one(x, bad, h, mode, boundary):
-    """@return  values, which of them meet bad samples, the part of the taps' energy that does, the strongest rms that a tap meets"""
+    """@return values; which of them meet bad samples; the part of the taps' energy that meets bad samples; the largest rms that a
+    tap meets"""
     n, m = len(x), len(h)
     index = beyond(boundary, n, m - 1)
     padded, touched = np.where(index < 0, 0, x[index]), np.where(index < 0, False, bad[index])
@@ -27,7 +28,7 @@ def convolve_one(x, bad, h, mode, boundary):
 
 
 def interpolated(y, mask, rate):
-    """By the Lagrange polynomial through four neighbours."""
+    """Interpolate by the Lagrange polynomial through four neighbours."""
     n, order = len(y), min(4, len(y))
     j = np.arange(rate * (n - 1) + 1)
     begin = np.clip(j // rate - 1, 0, n - order)
@@ -93,7 +94,8 @@ class Ols:
         self.arguments = ["ols", "--input", *names]
 
     def make_filters(self, rng, folder):
-        """@return  nothing: self.h are the filters of a file, [taps] or [filters, taps]; None: they are made by options"""
+        """Choose filters. self.h becomes the filters of a file, [taps] or [filters, taps], or None if options define the
+        filters."""
         chance, o, self.h = rng.random() if self.n > 200 else 1.0, self.options, None
         low = self.rate * float(rng.uniform(0.02, 0.2))
         if chance < 0.28:
@@ -112,7 +114,7 @@ class Ols:
         self.taps = int(rng.integers(1, 9) if chance < 0.25 else rng.integers(9, 130) if chance < 0.8 else rng.integers(130, 1200)
                         if chance < 0.95 or self.n > 3000 else self.n + rng.integers(1, 30))
         filters = pick(rng, None, 1, 2, 3, 5, 17)
-        self.taps = max(self.taps, 2) if filters and filters > 1 else self.taps         # [F x 1] is one filter
+        self.taps = max(self.taps, 2) if filters and filters > 1 else self.taps         # [F x 1] would be read as one filter
         self.h = noise(rng, (self.taps,) if filters is None else (filters, self.taps), pick(rng, "f4", "f8", "f8", "c8", "c16", "i2"))
         if rng.random() < 0.1 and filters:
             self.h[-1] = 0
@@ -186,7 +188,7 @@ class Ols:
     # ---- the oracle
 
     def rows(self, array):
-        """As [channel, sample], of the channels that are selected."""
+        """The array as [channel, sample], with the selected channels only."""
         array = array[tuple(self.select)]
         return array[None] if array.ndim == 1 else array.T if self.axis == 0 else array
 
@@ -239,7 +241,7 @@ class Ols:
         return found
 
     def finish(self, filter_, channel):
-        """One series of /filtered: values, NaN, the bound on their rms error."""
+        """One series of /filtered: values, which of them are NaN, the bound on their rms error."""
         o, rate, every = self.options, self.options.get("interpolate", 1), self.options.get("decimate", 1)
         y, nan, bound = self.y[filter_, channel], self.nan[filter_, channel], self.bound[filter_, channel]
         y, nan = interpolated(y, nan, rate) if rate > 1 else (y[::every], nan[::every])

@@ -1,4 +1,5 @@
-"""Random jobs `sfft`. Its lines are left to `verify`, which sums the samples for each; here its bits and its refusals are looked at."""
+"""Random runs of the job `sfft`. `verify` checks the lines by summing the samples for each; this test checks the bits and the
+refusals."""
 
 import numpy as np
 

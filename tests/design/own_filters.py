@@ -1,15 +1,15 @@
-"""Filters that `ols` makes itself, in Hz (--bandpass, --lowpass, --highpass, --boxcar), and whitened filters (--whiten), end to end
-against numpy and scipy in double precision.
+"""Filters that `ols` makes itself, in Hz (--bandpass, --lowpass, --highpass, --boxcar), and whitened filters (--whiten), end to
+end against numpy and scipy in double precision.
 
     own_filters.py LAPWING MPIEXEC [FOLDER with real data]
 
-In Hz: /filters of the result holds the taps and the attributes of the bank that `lapwing filters` makes, which tests/cli/filters_oracle.py
-compares with scipy, and the result is that of this bank bit by bit.
+In Hz: /filters of the result holds the taps and the attributes of the bank that `lapwing filters` makes, which
+tests/cli/filters_oracle.py compares with scipy. The result equals that of this bank, bit by bit.
 
-Whitened: /psd is scipy.signal.welch with the median, within 1e-10 at each frequency, where no sample is missing, and else the same
-by definition; /filters is what src/design/whiten.h defines, by numpy.convolve in time where the program multiplies in frequency,
-within 1e-9 of the largest tap; and in noise the outputs have a standard deviation near 1. Results do not depend on ranks, on
-threads or on the way to read, bit by bit."""
+Whitened: /psd is scipy.signal.welch with the median, within 1e-10 at each frequency, if no sample is missing; otherwise it is
+computed here by definition. /filters is what src/design/whiten.h defines, by numpy.convolve in time where the program multiplies
+in frequency, within 1e-9 of the largest tap. In noise the outputs have a standard deviation near 1. Results do not depend on
+ranks, on threads or on the way to read, bit by bit."""
 
 import itertools
 import os
@@ -29,7 +29,7 @@ except ImportError:
     signal = None
 
 ranks = itertools.cycle([1, 2, 3])
-axes = {}       # options of files with several channels
+axes = {}       # options for files with several channels
 
 
 def write(name, x, rate, **attributes):
@@ -43,7 +43,7 @@ def write(name, x, rate, **attributes):
 
 
 def ols(name, n_ranks=None, code=0, **options):
-    """What the result holds: {dataset: (array, attributes)}; or the message."""
+    """The content of the result, {dataset: (array, attributes)}; or the message."""
     options = {**axes[name], **options}
     done = lapwing(n_ranks or next(ranks), "ols", "--input", f"{name}:/x", *as_arguments(options), "--output", "out.h5",
                    "--overwrite", code=code)
@@ -71,14 +71,14 @@ def bank(kind, **options):
 
 
 def equal_attributes(a, b):
-    """But for what is said of coordinates: references to them are places in a file."""
+    """Whether attributes are equal, except those for coordinates, which hold references to places in a file."""
     coordinates = {"DIMENSION_LIST", "_FillValue", "coordinates"}
     a, b = ({key: value for key, value in said.items() if key not in coordinates} for said in (a, b))
     return set(a) == set(b) and all(np.array_equal(a[key], b[key]) for key in a)
 
 
 def as_bank(name, ways, kind, **options):
-    """A filter of one option is that of the bank, and so is the result."""
+    """A filter made by one option equals that of the bank, and so does the result."""
     taps, about = bank(kind, rate=500, **options)
     made = ols(name, **ways)
     check(np.array_equal(made["filters"][0], taps), f"{ways}: the taps differ from those of the bank")
@@ -106,7 +106,7 @@ def in_hertz():
     as_bank("none.h5", dict(boxcar="1,8ms", sample_rate="500Hz"), "boxcar", durations="0.002,0.008")
     as_bank("das.h5", dict(boxcar="1,16", baseline="0.1s", boundary="reflect"), "boxcar", widths="1,16", baseline="50")
 
-    # several: each as it is alone, in the middle of the longest
+    # several filters: each is the one that it is alone, in the middle of the longest
     made = ols("das.h5", bandpass="2:5,5:10,20:100", transition="1.2", attenuation="70")
     taps, about = made["filters"]
     check(made["filtered"][0].shape == (3, 3, 5000) and taps.shape[0] == 3, f"three bands: {taps.shape}")
@@ -119,7 +119,7 @@ def in_hertz():
               about["group_delay_samples"][f] == (taps.shape[1] - 1) / 2, f"attributes of band {low}..{high}: {about}")
     check(ols("das.h5", lowpass="20,50,100")["filters"][0].shape[0] == 3, "three low-passes")
 
-    # any rate that the input has, and none for widths in samples
+    # a filter in Hz fits any rate of the input; widths in samples need no rate
     write("other.h5", x, 1000)
     taps, about = ols("other.h5", lowpass="50", transition="10")["filters"]
     check(about["sample_rate_hz"] == 1000 and not np.array_equal(taps, bank("lowpass", rate=500, to=50, transition=10)[0]),
@@ -169,7 +169,7 @@ def coloured(n, rate):
 
 
 def median_spectrum(x, rate, n, counts=None):
-    """Of the segments that count: those whose samples all are finite."""
+    """The median spectrum of the segments that count: those with finite samples only."""
     window = np.sin(np.pi * np.arange(n) / n) ** 2
     starts = np.arange(0, len(x) - n + 1, n // 2)
     if counts is not None:
@@ -184,7 +184,7 @@ def median_spectrum(x, rate, n, counts=None):
 
 
 def whiten(h, spectrum, n, rate, band=None):
-    """By the definition, in time."""
+    """Whiten a filter by the definition, in time."""
     hz = np.arange(n // 2 + 1) * rate / n
     inverse = np.zeros(n // 2 + 1)
     passed = slice(1, n // 2)
@@ -250,7 +250,7 @@ def whitened():
 
 
 def keeps_times():
-    """A pulse in noise peaks with --mode same where it does without whitening, at the optimal signal-to-noise ratio."""
+    """With --mode same a pulse in noise peaks at the same output as without whitening, with the optimal signal-to-noise ratio."""
     rate, n, at = 1000, 40000, 23456
     x = coloured(n, rate)
     pulse = np.sin(2 * np.pi * 0.12 * np.arange(101)) * np.hanning(101)
@@ -269,7 +269,7 @@ def keeps_times():
     check(about["noise"] == "given", f"noise {about['noise']}")
     found = ols("pulse.h5", filters="templates.h5:/taps", whiten=0.5, products="peaks", threshold=8, cluster=100, noise="measured")
     check(abs(found["noise"][0][0, 0] - 1) < 0.1, f"noise measured as {found['noise'][0]}")
-    found = ols("pulse.h5", bandpass="50:200", transition=20, whiten=0.5)       # of filters that ols makes itself
+    found = ols("pulse.h5", bandpass="50:200", transition=20, whiten=0.5)       # with filters that ols makes itself
     check(abs(found["filtered"][0][1000:-1000].std() - 1) < 0.1, "a whitened band")
     done = lapwing(2, "ols", "--input", "pulse.h5:/x", "--bandpass", "50:200", "--transition", 20, "--whiten", 0.5, "--decimate", 4,
                    "--output", "out.h5", "--overwrite")
@@ -277,7 +277,7 @@ def keeps_times():
 
 
 def types_and_gaps():
-    """Integers, a few channels of which one is chosen, gaps, masks, pieces."""
+    """Integers, one chosen channel of a few, gaps, masks, pieces."""
     rate, n = 500, 20000
     x = np.clip(1000 + 100 * coloured(n, rate), 0, 65535).astype(">u2")
     both = np.stack([x[::-1], x, x // 2], axis=1)
@@ -307,7 +307,7 @@ def types_and_gaps():
 
 
 def thinned():
-    """More segments than there is room for: blocks of 8192 of them, evenly spaced."""
+    """More segments than fit into memory: blocks of 8192 segments are measured, evenly spaced."""
     rate, n, segment = 100, 3 << 20, 64
     x = np.repeat(random.integers(-100, 100, n // 4), 4).astype(np.int16) + random.integers(-9, 9, n).astype(np.int16)
     write("long.h5", x, rate)
@@ -394,7 +394,7 @@ def refusals():
 # ---- the event GW150914, from the strain alone ------------------------------------------------------------------------------
 
 def gravitational_wave():
-    """Two commands (tests/cli/results/stories.py takes the job file for it); the oracle takes the masses and scipy."""
+    """The event by two commands (tests/cli/results/stories.py uses the job file for them); the oracle uses the masses and scipy."""
     strain = data_path("gw150914-h1.hdf5")
     if not os.path.isfile(strain):
         print("without gw150914-h1.hdf5: the event is not looked for")

@@ -1,8 +1,8 @@
-"""commands.py LAPWING MPIEXEC [FOLDER with real data] - every command of the documents, run as it is written.
+"""commands.py LAPWING MPIEXEC [FOLDER with real data] - runs every command of the documents as it is written.
 
-The commands of a document run one block after the other in one folder, and each has to end with 0. Where a block of text follows one
-of commands, each of its lines has to be among what the commands print, numbers to 1e-4. Left out are blocks with a command of ELSEWHERE, each with the
-test that runs it, and those whose files of an archive are not there."""
+The commands of a document run one block after the other in one folder, and each must end with 0. If a block of text follows a
+block of commands, each of its lines must be among the lines that the commands print, with numbers equal to 1e-4. Two kinds of
+blocks are left out: those with a command of ELSEWHERE, which names the test that runs it, and those whose real data are missing."""
 
 import os
 import re
@@ -18,19 +18,19 @@ from words import DOCUMENTS, read
 
 ELSEWHERE = {"git clone": "ci", "jobs/packages": "ci", "tests/run": "ci", "sbatch": "tests/slurm", "scancel": "tests/slurm",
              "cpack": "tests/packaging", "apptainer": "tests/packaging", "mpirun --host": "tests/hosts", "octave": "tests/cli/results/stories.py"}
-# Names in the documents, and files of the folder with real data that stand for them.
+# Names in the documents, and the files in the folder with real data that replace them.
 REAL = {"strain.hdf5": "gw150914-h1.hdf5", "crab.fil": "parkes_8bit_1.fil", "crab_mask.h5": "parkes_8bit_1_mask.h5", "M51.fits": "M51.fits"}
-TOLERANCE = 1e-4        # processors round in other places
+TOLERANCE = 1e-4        # processors round differently
 
 
 def blocks(text):
-    """(number of the line, language, content) of each block of code."""
+    """(line number, language, content) of each block of code."""
     for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
         yield text[:found.start()].count("\n") + 1, found.group(1), found.group(2)
 
 
 def missing(commands, data):
-    """What keeps a block from being run here, or None."""
+    """The reason why a block cannot run here, or None."""
     for command, test in ELSEWHERE.items():
         if re.search(rf"(^|[ (]){re.escape(command)}\b", commands, flags=re.MULTILINE):
             return f"{command}: {test} runs it"
@@ -41,7 +41,7 @@ def missing(commands, data):
 
 
 def prepare(folder, program, mpiexec, data):
-    """A folder in which `lapwing` and `mpirun` are found, with the job files and what is there of the real data."""
+    """Make a folder with `lapwing` and `mpirun` in its path, the job files, and the real data that exist."""
     os.makedirs(os.path.join(folder, "bin"))
     os.symlink(os.path.abspath(program), os.path.join(folder, "bin", "lapwing"))
     os.symlink(shutil.which(mpiexec) or mpiexec, os.path.join(folder, "bin", "mpirun"))
@@ -69,7 +69,7 @@ def same_line(one, other):
 
 
 def run(document, program, mpiexec, data):
-    """Complaints about the commands of one document, and how many blocks ran."""
+    """Complaints about the commands of one document, and the number of blocks that ran."""
     complaints, n_run, said = [], 0, None
     with tempfile.TemporaryDirectory() as folder:
         environment = prepare(folder, program, mpiexec, data)

@@ -1,10 +1,11 @@
-"""words.py [FOLDER] - the documents: their length, their sentences, their links.
+"""words.py [FOLDER] - checks the length, the sentences and the links of the documents.
 
 - README.md has at most 200 lines.
 - No sentence has more than 30 words, and all sentences together 17 on average. Tables, code and headings do not count.
-- Each link leads to a file that is there, and to a heading of it. A source that is named is there.
+- Each link leads to an existing file, and to a heading of it. A source that is named exists.
 
-FOLDER is that of README.md: the sources, or where `cmake --install` has put the documents. There only links between documents count."""
+FOLDER is the folder of README.md: the sources, or the place where `cmake --install` has put the documents. There only links
+between documents are checked."""
 
 import os
 import re
@@ -30,7 +31,7 @@ def paragraphs(text):
 
 
 def sentences(text):
-    """Sentences end with . ! or ? before a space; what stands in code, quotes or brackets is a word or some."""
+    """Sentences end with . ! or ? before a space; code, quotes and brackets count as one word or a few."""
     for paragraph in paragraphs(text):
         plain = re.sub(r"`[^`]*`", "CODE", paragraph)
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", plain)
@@ -38,7 +39,7 @@ def sentences(text):
 
 
 def anchors(text):
-    """What GitHub calls the headings."""
+    """GitHub's anchors of the headings."""
     headings = re.findall(r"^#+ +(.*)$", without_code(text), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,6 +1,6 @@
-"""The attributes of an input that are carried over to a result are listed by a process of its own: where HDF5 crashes on them, every
-rank ends with 65 and one message names the file, whatever the format of the result. So is a file looked at that may be a result
-which --each leaves alone; it is then one that is in the way.
+"""A separate process lists the attributes of an input that are copied to a result. If HDF5 crashes on them, every rank ends with
+65 and one message names the file, for any format of the result. A separate process also inspects a file that --each may leave
+alone as an existing result; if HDF5 crashes on it, the file counts as being in the way.
 
     attributes.py LAPWING MPIEXEC FAULT_LIBRARY"""
 

@@ -1,8 +1,8 @@
-"""The K-th call of one kind fails in one rank of three: every run ends in time, with the documented code and one message, and
+"""The K-th call of one kind fails in one rank of three. Every run ends in time, with the documented code and one message, and
 leaves neither result nor temporary file; or it survives, and the result is right.
 
-    calls.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]      all: every K instead of a selection (about ten minutes);
-                                                                kinds: these and no others"""
+    calls.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]  all: every K instead of a selection (about ten minutes);
+                                                             kinds: only these"""
 
 import os
 import sys
@@ -13,9 +13,9 @@ from tested import check, finish, h5py, np, random
 
 TRIES_ALL, KINDS = "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
 RAM_DISK = "/dev/shm"
-RANKS, SOME = 3, 4      # of each kind of call and job, without `all`
-CODES = {"memory": {71}, "thread": {71}, "process": {71}, "map": {71, 74}, "read": {65, 74}, "short-read": {65, 74}}   # all others: 74
-FILES = {"open": "in.h5", "read": "in.h5", "short-read": "in.h5"}       # all others: the output
+RANKS, SOME = 3, 4      # SOME: calls of each kind and job without `all`
+CODES = {"memory": {71}, "thread": {71}, "process": {71}, "map": {71, 74}, "read": {65, 74}, "short-read": {65, 74}}   # others: 74
+FILES = {"open": "in.h5", "read": "in.h5", "short-read": "in.h5"}       # all other kinds: the output
 
 
 def make_input(path):
@@ -95,7 +95,7 @@ def main():
     for job, kind, rank in plan:
         if KINDS and kind not in KINDS:
             continue
-        # only on a RAM disk are results written through a mapping
+        # only results on a RAM disk are written through a mapping
         with tempfile.TemporaryDirectory(dir=RAM_DISK if kind == "map" else None) as folder:
             make_input(os.path.join(folder, "in.h5"))
             total = Trial(folder, job, kind, rank).all()

@@ -1,5 +1,5 @@
-"""Files that others put, change or take away where a run reads and writes, and ranks that were started differently: the run is
-refused or ends with the documented code, and nothing of anybody else's is touched.
+"""Files that other programs create, change or remove while a run reads and writes, and ranks that were started differently. The
+run is refused or ends with the documented code, and no file of another program is touched.
 
     collisions.py LAPWING MPIEXEC FAULT_LIBRARY"""
 
@@ -11,7 +11,7 @@ import tempfile
 from trials import held_at, wait_until_held
 from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random
 
-os.chdir(tempfile.mkdtemp())        # of the folder that tests/alone removes
+os.chdir(tempfile.mkdtemp())        # below the folder that tests/alone removes
 PART, HELD = ".lapwing-part", os.path.abspath("held")
 
 
@@ -28,7 +28,7 @@ def expect(done, code, text, what):
 
 
 def start_held(call, file, arguments):
-    """A run that waits at the call; returned when it waits."""
+    """Start a run that waits at the call; return when it waits."""
     setting = held_at(call, os.path.abspath(file), HELD, OMP_WAIT_POLICY="passive")
     process = subprocess.Popen([LAPWING, *arguments], stderr=subprocess.PIPE, text=True, env={**os.environ, **setting})
     check(wait_until_held(process, HELD), f"the run waits at {call}")
@@ -139,7 +139,7 @@ def input_changes():
 
 
 def stale_semaphore():
-    """As Open MPI's shared file pointers leave one: taken, with the file's name."""
+    """A semaphore as Open MPI's shared file pointers leave it: taken, with the file's name."""
     import ctypes
     libc = ctypes.CDLL(None)
     name = f"/OMPIO_n{os.getpid()}.h5{PART}".encode()
@@ -152,7 +152,8 @@ def stale_semaphore():
 
 
 def locks_of_hdf5():
-    """Whatever the user wants HDF5 to lock, the result has one lock; an input that is being written is refused unless locks are off."""
+    """The result has one lock for any of the user's settings of HDF5's locks. An input that is being written is refused unless
+    locks are off."""
     for value in ("TRUE", "1", "BEST_EFFORT", "FALSE", "0"):
         expect(run([*job("p.h5"), "--overwrite"], "HDF5_USE_FILE_LOCKING=" + value), 0, "", f"HDF5's locks: {value}")
     with open("in.h5") as other:

@@ -1,4 +1,4 @@
-"""A signal that comes while the program starts, before it knows what it is to do: the run ends as by any other, with 75 and a message.
+"""A signal arrives while the program starts, before it has read its options: the run ends like any other, with 75 and a message.
 
     early.py LAPWING MPIEXEC FAULT_LIBRARY"""
 
@@ -8,7 +8,7 @@ import tempfile
 from trials import run_with
 from tested import check, finish, h5py, np
 
-os.environ.pop("OMP_WAIT_POLICY", None)     # then the program starts itself once more
+os.environ.pop("OMP_WAIT_POLICY", None)     # without this variable the program starts itself once more
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     with h5py.File("in.h5", "w") as file:

@@ -1,7 +1,7 @@
-"""The disk is filled by another program while a run writes: on a RAM disk, where the result is written through mappings that have
-no return value, and where no room can be reserved. The run ends on all ranks with code 74 and says why; nothing is left.
+"""Another program fills the disk while a run writes, on a RAM disk: there the result is written through mappings, whose writes
+return no error, and no space can be reserved. The run ends on all ranks with code 74 and the reason; no file is left.
 
-    full_disk.py LAPWING MPIEXEC FAULT_LIBRARY      needs to be root, for a RAM disk of its own; otherwise it is skipped"""
+    full_disk.py LAPWING MPIEXEC FAULT_LIBRARY     needs root for a RAM disk of its own; otherwise it is skipped"""
 
 import os
 import subprocess
@@ -15,14 +15,14 @@ DISK_MIB, RANKS = 48, 3
 
 
 def fill(disk):
-    """All but a few pages."""
+    """Fill the disk except for a few pages."""
     with open(os.path.join(disk, "filler"), "wb") as file:
         room = os.statvfs(disk)
         os.posix_fallocate(file.fileno(), 0, (room.f_bavail - 64) * room.f_frsize)
 
 
 def run_on_full(folder, disk, way):
-    """The last rank opens the file when the disk is full: after the room has been looked at, before the first sample is written."""
+    """The last rank opens the file when the disk is full: after the free space was checked, before the first sample is written."""
     out, held = os.path.join(disk, "out.h5"), os.path.join(folder, "held")
     setting = held_at("open:1", "out.h5.lapwing-part", held, FAULT_RANK=RANKS - 1)
     command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING, "ols", "--input",

@@ -1,5 +1,5 @@
-"""Files, options and job files that nobody should give: the documented code, one message, no crash, no wait, nothing raw on the
-terminal.
+"""Files, options and job files that no sensible user gives: the documented code, one message, no crash, no wait, and no control
+characters on the terminal.
 
     hostile.py LAPWING MPIEXEC [FOLDER with real data]"""
 
@@ -16,11 +16,11 @@ import h5py
 import numpy as np
 
 USAGE, DATA, IO, CONFIG = 2, 65, 74, 78
-os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"     # without mpirun, Open MPI then starts no daemon: half the time
+os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"     # without mpirun, Open MPI then starts no daemon, which halves the time
 
 
 def run(*arguments, code=0, says="", ranks=0):
-    """The program, alone where `ranks` is 0. @return  what it printed"""
+    """Run the program, without mpirun if `ranks` is 0. @return its standard output"""
     command = ([MPIEXEC, "-np", str(ranks)] if ranks else []) + [LAPWING, *as_typed(arguments)[0]]
     try:
         done = subprocess.run(command, capture_output=True, timeout=40, stdin=subprocess.DEVNULL)
@@ -77,7 +77,7 @@ def dimension_labels_and_lists():
 
 
 def unreadable_attribute():
-    """A text in a global heap that is damaged."""
+    """A text attribute in a damaged global heap."""
     with h5py.File("heap.h5", "w") as file:
         file["x"], file["h"] = np.ones(50), np.ones(5)
         file["x"].attrs["unit"] = "m/s"
@@ -91,7 +91,7 @@ def unreadable_attribute():
 
 
 def rate_of_a_group():
-    """A rate that a group gives is that of its time series, not of its spectra and coordinates."""
+    """The rate of a group belongs to its time series, not to its spectra and coordinates."""
     with h5py.File("group.h5", "w") as file:
         file["g/PSD"], file["g/time"], file["g/series"], file["g/one"] = np.ones((1, 30, 4)), np.arange(9.0), np.ones(9), np.ones(1)
         file["g"].attrs["SamplingRate"] = 500
@@ -132,7 +132,7 @@ def pipes_and_devices():
     run("conv2d", "--input", "good.h5:/image", "--kernel", "pipe:/k", "--output", "out.h5", code=IO, says="device or pipe")
     ols("pipe:/x", "good.h5:/h", code=IO, says="it is a device or pipe", ranks=2)
     run("run", ".", code=IO, says="it is a folder")
-    # a regular file that cannot be read is no "file of another kind"
+    # the message must not call a regular file that cannot be read a "file of another kind"
     ols("/proc/self/mem:/x", "good.h5:/h", code=IO, says="cannot read '/proc/self/mem'")
 
 
@@ -160,7 +160,7 @@ def virtual_datasets():
 
 
 def damaged_metadata():
-    """HDF5 1.10.8 aborts on a damaged heap of links, and leaves its memory where a text is longer than the heap it is in."""
+    """HDF5 1.10.8 aborts on a damaged heap of links, and reads beyond its memory if a text is longer than its heap."""
     with h5py.File("whole.h5", "w", libver="latest") as file:
         file["x"], file["h"] = np.ones((3, 200), "f4"), np.ones((2, 5))
         file["x"].dims[0].label, file["x"].dims[1].label = "channel", "time"
@@ -176,7 +176,7 @@ def damaged_metadata():
         run("info", "damaged.h5", code=DATA, says="amaged")
         if at == links:
             ols("whole.h5:/x", "damaged.h5:/h", "--axis", "1", code=DATA, says="amaged", ranks=2)
-    # samples in the object's header, of which there are fewer than the shape says: sizes before and at the layout message's data
+    # samples in the object's header, fewer than the shape requires: sizes before and at the layout message's data
     with h5py.File("compact.h5", "w") as file:
         space, compact = h5py.h5s.create_simple((50,)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         compact.set_layout(h5py.h5d.COMPACT)

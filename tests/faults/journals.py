@@ -1,9 +1,9 @@
-"""The K-th call of one kind fails in a run that keeps a journal: in a new one, in one that goes on with what another run has left,
-in one that goes on with a complete result that could not be renamed. Every run ends in time, with the documented code and a message;
-the same command, undisturbed, then comes to the right result, and nothing lies beside it.
+"""The K-th call of one kind fails in a run that keeps a journal: in a new run, in one that continues an interrupted run, and in
+one that continues with a complete result that could not be renamed. Every run ends in time, with the documented code and a
+message. The same command without a fault then makes the right result, and leaves no file beside it.
 
-    journals.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]      all: every K instead of a selection (hours);
-                                                                    kinds: these and no others"""
+    journals.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]  all: every K instead of a selection (hours);
+                                                                kinds: only these"""
 
 import itertools
 import os
@@ -17,8 +17,8 @@ from tested import LAPWING, check, finish, h5py, lapwing, needed_memory, np, ran
 TRIES_ALL, KINDS = "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
 RANKS, SOME = 2, 2
 CODES = {"memory": {71}, "thread": {71}, "process": {71}, "map": {71, 74}, "read": {65, 74}, "short-read": {65, 74},
-         "open": {65, 74}}      # all others: 74; HDF5 does not say whether it cannot open a file or the file is damaged
-ON_DISK = ["write", "short-write", "reserve"]     # a RAM disk gets samples through mappings, and reserves nothing
+         "open": {65, 74}}      # all others: 74. HDF5 does not report whether it cannot open a file or the file is damaged
+ON_DISK = ["write", "short-write", "reserve"]     # on a RAM disk samples are written through mappings, and nothing is reserved
 ON_RAM_DISK = ["rename", "truncate", "lock", "process", "thread", "sync", "open", "map", "unlink", "read", "short-read", "memory"]
 RAM_DISK = "/dev/shm"
 PART, JOURNAL = ".lapwing-part", ".lapwing-journal"
@@ -41,7 +41,7 @@ def jobs(path):
 
 
 class Stage:
-    """A job, its result, and what earlier runs may have left of it."""
+    """A job, its result, and the partial results of earlier runs."""
 
     def __init__(self, folder, arguments):
         self.folder, self.out, self.count = folder, os.path.join(folder, "out.h5"), os.path.join(folder, "count")
@@ -67,8 +67,8 @@ class Stage:
         return run_with(setting, RANKS, self.arguments)
 
     def keep(self, name, kind, file):
-        """What a run leaves whose last call of this kind fails: @return  a folder with it"""
-        for _ in range(5):              # rounds follow the memory that is there, checkpoints the disk: not always the same
+        """Keep the partial result of a run whose last call of this kind fails. @return a folder with it"""
+        for _ in range(5):              # rounds depend on the free memory and checkpoints on the disk: not always the same
             self.clear()
             self.run(kind, 0, 0, file)
             last = counted(self.count)
@@ -85,7 +85,7 @@ class Stage:
         return state
 
     def judge(self, what, codes, reference):
-        """After a run that was disturbed."""
+        """Judge a run with a fault."""
         code, said = self.code, self.said
         check(code == 0 or code in codes, f"{what}: code {code}, {said[:400]}")
         if code == 0:
@@ -128,7 +128,7 @@ def states_of(stage):
 
 
 def try_job(name, arguments, ram, disk):
-    """What earlier runs have left is made on the RAM disk, for both."""
+    """The partial results of earlier runs are made on the RAM disk, and used on both disks."""
     first = Stage(ram, arguments)
     code, said = run_with({}, RANKS, first.arguments)
     check(code == 0, f"{name}: {said}")

@@ -1,4 +1,4 @@
-"""Every allocation of the program, one after the other, until the filters are read, fails: 71 and one message, never a crash.
+"""Each allocation of the program fails in turn, until the filters are read: 71 and one message, never a crash.
 
     memory.py LAPWING MPIEXEC FAULT_LIBRARY"""
 

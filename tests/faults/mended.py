@@ -1,12 +1,12 @@
-"""What a run meets while it writes, and what mends it: a full disk, a limit of file sizes, a file system that becomes read-only, an
-input that is cut, replaced, changed or gone, an output folder that is moved away or removed. The run ends with the documented code
-and one message; once that is mended, the same command comes to the right result, and nothing lies beside it.
+"""Troubles of a run that writes, and their remedies: a full disk, a limit of file sizes, a file system that becomes read-only, an
+input that is cut, replaced, changed or removed, an output folder that is moved or removed. The run ends with the documented code
+and one message. After the remedy the same command makes the right result, and leaves no file beside it.
 
-    mended.py LAPWING MPIEXEC FAULT_LIBRARY [all]      all: 20 sizes of a full disk instead of 3
+    mended.py LAPWING MPIEXEC FAULT_LIBRARY [all]     all: 20 sizes of a full disk instead of 3
 
-With the first journal there, the run is held at the second one, and all ranks are stopped (SIGSTOP), until it is done. Disks of the test's own need root and
-mount; what cannot be mounted here is left out, and said. Quotas of a file system stand or fall with the kernel: a limit of
-file sizes (RLIMIT_FSIZE) stands in for them."""
+When the first journal exists, the run is held at the second one, and all ranks are stopped (SIGSTOP), until the trouble has been
+made. Disks of the test's own need root and mount; a disk that cannot be mounted here is reported and left out. Not every kernel
+has quotas of a file system: a limit of file sizes (RLIMIT_FSIZE) replaces them."""
 
 import contextlib
 import glob
@@ -67,7 +67,7 @@ class Stage:
                 "--threshold", "3.5", "--checkpoint", "0", "--threads", "1", "--output", self.out(folder), *memory]
 
     def run(self, folder, trouble=None, limit=None):
-        """A run that meets some trouble once its journal is there: @return  code, message"""
+        """A run that meets a trouble once its journal exists. @return code, message"""
         def prepare():
             if limit:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -98,7 +98,7 @@ class Stage:
             os.remove(path)
 
     def judge(self, what, folder, codes, trouble=None, mend=None, limit=None):
-        for _ in range(5):              # where the run came to its end first, once more
+        for _ in range(5):              # repeat if the run ended before the trouble
             code, said = self.run(folder, trouble, limit)
             if code != 0 or 0 in codes:
                 break
@@ -126,7 +126,7 @@ class Stage:
 
 @contextlib.contextmanager
 def mounted(folder, *how):
-    """Yields the folder of a disk, or None where it cannot be mounted."""
+    """Yield the folder of a disk, or None if it cannot be mounted."""
     os.makedirs(folder, exist_ok=True)
     if os.geteuid() != 0 or subprocess.run(["mount", *how, folder], capture_output=True).returncode:
         print(f"left out, since it cannot be mounted here: {' '.join(how)}")
@@ -139,7 +139,7 @@ def mounted(folder, *how):
 
 
 def fill_up(disk, left):
-    """Another program takes all but so many bytes."""
+    """Another program takes all but `left` bytes."""
     room = os.statvfs(disk)
     take = room.f_bavail * room.f_frsize - left
     with open(os.path.join(disk, "filler"), "wb") as file:
@@ -157,12 +157,12 @@ def full_disk(stage, disk):
 
 
 def file_sizes(stage, folder):
-    for part in (2, 3):         # below some MiB Open MPI itself does not start, or end
+    for part in (2, 3):         # with less than some MiB Open MPI itself does not start, or does not end
         stage.judge("file sizes, limited", folder, {74}, limit=stage.bytes * part // 4)
 
 
 def read_only(stage, work):
-    """A file system finds itself damaged, and takes no more writes."""
+    """A file system detects damage, and refuses further writes."""
     image, folder = os.path.join(work, "image"), os.path.join(work, "ext4")
     with open(image, "wb") as file:
         file.truncate(4 * stage.bytes + (16 << 20))
@@ -208,7 +208,7 @@ def inputs(stage, folder):
         os.rename(stage.input + ".new", stage.input)
 
     def change():
-        with open(stage.input, "r+b") as file:      # in place, whoever has locked it
+        with open(stage.input, "r+b") as file:      # in place, in spite of any lock
             file.seek(stage.times.st_size // 2)
             file.write(bytes(stage.times.st_size // 2))
     shutil.copyfile(stage.input, copy)
@@ -224,7 +224,8 @@ def folders(stage, folder):
 
 
 def lost_sync(stage, folder):
-    """A sync that fails tells of what is lost but once: what came before it must not be noted after it."""
+    """A failed sync reports lost data only once: the journal must not list data written before it, even after a later sync
+    succeeds."""
     setting = {"LD_PRELOAD": LIBRARY, "FAULT": "sync:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5.lapwing-part"}
     done = subprocess.run([MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
                            *stage.arguments(folder), "--quiet"], capture_output=True, text=True, timeout=MOST_S, check=False)
@@ -241,8 +242,8 @@ def opens(part):
 
 
 def looked_at(stage, folder):
-    """Held at each write to the part: other programs can open it, from its journal on until its tables come, when there is what undoes
-    that."""
+    """The run is held at each write to the temporary file. Other programs can open this file after its first journal, until its
+    tables are written; from then on an undo file exists."""
     part, held, n_opened = stage.out(folder) + ".lapwing-part", os.path.join(stage.folder, "held"), 0
     setting, arguments = held_at("write:1+", part, held), [*stage.arguments(folder)[:-1], "1M", "--io", "collective"]
     needed = needed_memory(lapwing(RANKS, *arguments, code=78).stderr)

@@ -1,4 +1,5 @@
-"""What the tests share in which single calls fail: the program under the library of fault.c, in time; results; which calls are tried."""
+"""Shared functions of the tests in which single calls fail: the program under the library of fault.c with a time limit, results,
+and the selection of calls."""
 
 import os
 import signal
@@ -13,10 +14,10 @@ LIBRARY, MOST_S = os.path.abspath(sys.argv[3]), 60
 
 
 def run_with(setting, ranks, arguments):
-    """@return  the exit code, "no end" where it does not come in time, and what was said"""
+    """@return the exit code, or "no end" after the time limit, and the log"""
     faults = ["env", "LD_PRELOAD=" + LIBRARY, *[f"{key}={value}" for key, value in setting.items()]] if setting else []
     command = [MPIEXEC, "-np", str(ranks), *faults, LAPWING, *arguments]
-    # in a session of its own, since a rank that hangs outlives its mpirun
+    # a session of its own, since a rank that hangs outlives its mpirun
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         _, said = process.communicate(timeout=MOST_S)
@@ -28,12 +29,12 @@ def run_with(setting, ranks, arguments):
 
 
 def held_at(call, file, held, **more):
-    """The setting in which a run waits at this call until the file `held`, which it makes, is removed."""
+    """The environment in which a run waits at this call: it makes the file `held`, and goes on when the file is removed."""
     return {"LD_PRELOAD": LIBRARY, "FAULT": "held-" + call, "FAULT_FILE": file, "FAULT_HELD": held, **more}
 
 
 def wait_until_held(process, held):
-    """@return  whether the run waits; else it has ended, or takes too long"""
+    """@return whether the run waits; otherwise it has ended, or takes too long"""
     end = time.monotonic() + MOST_S
     while not os.path.exists(held) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.001)
@@ -41,7 +42,7 @@ def wait_until_held(process, held):
 
 
 def end_session(leader):
-    """Ranks have process groups of their own."""
+    """Kill all processes of a session, since ranks have process groups of their own."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             session = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[3]
@@ -52,7 +53,7 @@ def end_session(leader):
 
 
 def counted(path):
-    """The most calls of any rank."""
+    """The largest number of calls of any rank."""
     with open(path) as file:
         return max(map(int, file), default=0)
 

@@ -1,4 +1,4 @@
-"""Seeds for the fuzz targets: small files of each kind, as valid as they can be, in a folder for each target.
+"""Seeds for the fuzz targets: small files of each kind, as valid as possible, in a folder for each target.
 
     seeds.py FOLDER [FOLDER with real data]"""
 
@@ -20,7 +20,7 @@ def seed(target, name, content):
 
 
 def real(target, name, path=b""):
-    """The beginning of a real file, where there is one."""
+    """The beginning of a real file, if it exists."""
     if DATA and os.path.exists(f"{DATA}/{name}"):
         with open(f"{DATA}/{name}", "rb") as file:
             seed(target, f"real-{name}", path + b"\n" + file.read(MOST_BYTES - 300))
@@ -54,7 +54,8 @@ def job_files():
     seed("list", "line", b"\0a.h5:/data b\\ c.h5:/x /dev/null:/y")
 
 
-# ---- what runs leave --------------------------------------------------------------------------------------------------------
+# ---- files beside results
+# -------------------------------------------------------------------------------------------------------
 
 def fnv(content):
     total = 0xcbf29ce484222325
@@ -64,7 +65,7 @@ def fnv(content):
 
 
 def left():
-    """Journals, what is kept while results are completed, and what squeue says."""
+    """Journals, undo files, and answers of squeue."""
     lines = b"""version = 0.1.0 3af1073b496f
 job = ols
 processor or GPU = cpu x86-64 AVX-512, fftw-3.3.10-sse2-avx
@@ -174,9 +175,9 @@ def fits():
             if name.startswith("GZIP"):
                 packer = zlib.compressobj(wbits=31)
                 tile = packer.compress(bytes(i % 7 for i in range(60))) + packer.flush()
-            if name == "PLIO_1":        # zeros, two runs, a value of more than 12 bits, one of its own
+            if name == "PLIO_1":        # zeros, two runs, a value of more than 12 bits, a single value
                 tile = struct.pack(">13H", 0, 7, 0xff9c, 13, 0, 0, 0, 0x0005, 0x2010, 0x4007, 0x1001, 0x0002, 0x6003)
-            if name == "HCOMPRESS_1":   # planes of four quadrants, as they are
+            if name == "HCOMPRESS_1":   # planes of four quadrants, stored directly
                 tile = struct.pack(">HiiiqBBB", 0xdd99, 3, 10, 0, 777, 2, 1, 1) + bytes([0x01, 0x23, 0x45, 0x60, 0x78, 0x90, 0x01, 0x11, 0x02]) + bytes(40)
             said = dict(values, ZQUANTIZ="SUBTRACTIVE_DITHER_1", ZDITHER0=3) if quantized else values
             table = header(XTENSION="BINTABLE", BITPIX=8, NAXIS=2, NAXIS1=24, NAXIS2=2, PCOUNT=2 * len(tile), GCOUNT=1, TFIELDS=3,
@@ -282,7 +283,7 @@ def codecs():
 
 def hdf5():
     os.makedirs(f"{FOLDER}/hdf5", exist_ok=True)
-    sys.argv[1:3] = ["", ""]            # what the tests take, whose files these are
+    sys.argv[1:3] = ["", ""]            # arguments of the tests whose functions make these files
     for folder in ("cli", "cli/formats"):
         sys.path.insert(0, os.path.join(HERE, "..", folder))
     try:

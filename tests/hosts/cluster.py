@@ -1,4 +1,5 @@
-"""What the tests on several hosts share: the program on the hosts that the script `hosts` has made, by mpirun and TCP alone.
+"""Shared functions of the tests on several hosts: the program on the hosts that the script `hosts` has made, by mpirun and TCP
+only.
 
 A test is called as hosts 4 PYTHON TEST LAPWING MPIEXEC. It works in the folder that the hosts share."""
 
@@ -14,12 +15,12 @@ from tested import LAPWING, MPIEXEC, check, finish, h5py, needed_memory, np, ran
 AGENT = "/mnt/agent"
 HOSTS = ["h1", "h2", "h3", "h4"]
 os.chdir("/mnt")
-for program in (LAPWING, os.path.join(here, "agent")):      # both folders may lie in /tmp, of which each host has another one
+for program in (LAPWING, os.path.join(here, "agent")):      # these folders may lie in /tmp, which each host has for itself
     shutil.copy(program, "/mnt")
 
 
 def command(hosts, arguments, settings=()):
-    """Of mpirun, with a rank for each name in `hosts`; settings are pairs of a parameter of Open MPI and its value."""
+    """The mpirun command with a rank for each name in `hosts`; settings are pairs of a parameter of Open MPI and its value."""
     slots = ",".join(f"{name}:{hosts.count(name)}" for name in dict.fromkeys(hosts))
     ours = [("plm_rsh_agent", AGENT), ("pml", "ob1"), ("btl", "tcp,self"), *settings]
     return [MPIEXEC, "--host", slots, "-np", str(len(hosts)), *(str(word) for pair in ours for word in ("--mca", *pair)),
@@ -27,7 +28,7 @@ def command(hosts, arguments, settings=()):
 
 
 def run(hosts, *arguments, code=0):
-    """The program with a rank for each name in `hosts`; with none on the head, without mpirun."""
+    """Run the program with a rank for each name in `hosts`; without names, on the head and without mpirun."""
     line = command(hosts, arguments) if hosts else ["/mnt/lapwing", *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=100)
     check(done.returncode == code, f"{hosts}: {' '.join(line)} ends with {done.returncode}, not {code}: {done.stderr}")
@@ -40,7 +41,7 @@ def read(*path):
 
 
 def first_process(host):
-    """Its id, as the head knows it; with it, all processes of the host end."""
+    """The id of a host's first process, as the head knows it; the host's processes end with the first."""
     return int(read(os.environ["LW_HOSTS"], host + ".pid"))
 
 
@@ -51,13 +52,13 @@ def is_rank(pid):
 
 
 def ranks_on(host, argument=""):
-    """The ids of the ranks there, as the head knows them: of those runs that have this word on their command line."""
+    """The ids of the ranks on a host, as the head knows them, of those runs that have this word on their command line."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             if is_rank(pid) and argument in read("/proc", pid, "cmdline") and \
                     os.path.samefile(f"/proc/{pid}/ns/uts", f"/proc/{first_process(host)}/ns/uts"):
                 found.append(int(pid))
-        except OSError:     # it has ended meanwhile
+        except OSError:     # the process has ended meanwhile
             continue
     return found

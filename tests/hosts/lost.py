@@ -1,5 +1,5 @@
-"""A rank is killed, a host dies, a host's link is cut, all in the middle of a run: mpirun says so once and ends in time with a
-code of its own, no rank is left on any host, and nothing bears the final name.
+"""In the middle of a run a rank is killed, a host dies, or a host's link is cut. mpirun reports it once and ends in time with an
+exit code of its own, no rank is left on any host, and no file has the final name.
 
     hosts 4 PYTHON lost.py LAPWING MPIEXEC"""
 
@@ -13,7 +13,7 @@ from cluster import HOSTS, check, command, finish, first_process, h5py, np, rand
 
 LIMIT_S = 60
 LOST = "ORTE has lost communication with a remote daemon"
-# How mpirun notices a lost host, as slurm/README.md has it but for shorter times: here after 5 + 5 x 1 seconds of silence.
+# mpirun's detection of a lost host as in slurm/README.md, with shorter times: here after 5 + 5 x 1 seconds of silence.
 SETTINGS = [("oob_tcp_keepalive_time", 5), ("oob_tcp_keepalive_intvl", 1), ("oob_tcp_keepalive_probes", 5)]
 
 
@@ -30,13 +30,13 @@ def in_its_midst(name):
 
 
 def start(**hosts):
-    """Runs of much arithmetic and many rounds, on the hosts of each name; they are in their midst when this function returns."""
+    """Start long runs of many rounds on the hosts of each name; return when they compute."""
     runs = []
     for name, places in hosts.items():
         line = command(places, ["ols", "--input", "in.h5:/x", "--filters", "in.h5:/taps", "--products", "peaks,blocks", "--blocks",
                                 50, "--noise", "energy", "--threshold", 5, "--threads", 1, "--output", name + ".h5"], SETTINGS)
         with open(name + ".log", "w") as log:
-            # Open MPI's sessions are in a folder for each run: two that start at once would make the same one.
+            # Each run has a folder of its own for Open MPI's session: two runs that start at once would make the same one.
             own = {**os.environ, "TMPDIR": tempfile.mkdtemp()}
             runs.append((name, subprocess.Popen(line, stdout=log, stderr=log, env=own)))
     check(wait_for(lambda: all(in_its_midst(name) for name in hosts)), f"{list(hosts)} do not start")
@@ -59,7 +59,7 @@ def expect_end(name, run, code, text):
 
 
 def expect(runs, code, text):
-    """The end of runs that something has just happened to. @param text  what mpirun says once"""
+    """Expect the end of runs after an incident. @param text mpirun's message, which must appear once"""
     begin = time.monotonic()
     for name, run in runs:
         expect_end(name, run, code, text)
@@ -68,7 +68,7 @@ def expect(runs, code, text):
 
 
 def kill_ranks():
-    """Of two runs: while all compute, and when the others have long waited for this rank."""
+    """One rank of each of two runs is killed: one run computes, and the other has long waited for this rank."""
     runs = start(killed=HOSTS, awaited=HOSTS)
     killed, awaited = (rank for name, _ in runs for rank in ranks_on("h3", name + ".h5"))
     os.kill(awaited, signal.SIGSTOP)
@@ -79,14 +79,14 @@ def kill_ranks():
 
 
 def cut_link():
-    """Of a host that has rank 2 of a run, and rank 0 of another one."""
+    """The cut host has rank 2 of one run, and rank 0 of another."""
     runs = start(cut=HOSTS, first_cut=[*HOSTS[2:], *HOSTS[:2]])
     subprocess.run(["ip", "link", "set", "h3", "down"], check=True)
     expect(runs, 205, LOST)
 
 
 def end_host():
-    """All processes of a host at once, mpirun's daemon there included. (h3 is still without its link.)"""
+    """All processes of a host end at once, mpirun's daemon there included. (h3 is still without its link.)"""
     runs = start(ended=["h1", "h1", "h2", "h4"])
     os.kill(first_process("h2"), signal.SIGKILL)
     expect(runs, 205, LOST)

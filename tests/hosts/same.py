@@ -1,5 +1,5 @@
-"""Four hosts give the same bits as one, for all jobs, with a rank on each or two on each of two, written directly and collectively.
-Folders of theirs that only seem to be shared are noticed.
+"""Four hosts give the same bits as one, for all jobs, with one rank on each or two on each of two, written directly and
+collectively. Folders that only seem to be shared are detected.
 
     hosts 4 PYTHON same.py LAPWING MPIEXEC"""
 
@@ -36,7 +36,8 @@ def data_of(path):
 
 
 def compare(wanted, *arguments, limits=()):
-    """Two runs on the hosts, within limits, against one on the head alone. @param wanted  the products, with their least lengths"""
+    """Two runs on the hosts, within limits, against one on the head alone. @param wanted the expected products, with their least
+    lengths"""
     run([], *arguments, "--output", "head.h5", "--overwrite", "--quiet")
     expected = data_of("head.h5")
     for name, length in wanted.items():
@@ -46,11 +47,11 @@ def compare(wanted, *arguments, limits=()):
         run(hosts, *arguments, *limits, "--io", way, "--output", "hosts.h5", "--overwrite")
         found = data_of("hosts.h5")
         check(found == expected, f"{arguments[0]} on {hosts}, {way}: {[k for k in expected if found.get(k) != expected[k]]} differ")
-    next(layouts)       # the next job has the other layout with each way
+    next(layouts)       # the next job uses the other layout with each way
 
 
 def check_nodes():
-    """How many ranks the program sees, and how many on its node."""
+    """The number of ranks that the program sees, and the number on its node."""
     for hosts, here in ((SPREAD, 1), (PAIRS, 2)):
         said = run(hosts, "info").stdout
         check(re.search(rf"ranks +4 of this run, {here} on this node \(h1\)", said), f"info on {hosts}: {said}")
@@ -61,15 +62,15 @@ def on_host(host, words):
 
 
 def check_error(text, *arguments):
-    """A run on h1 and h2 in which a folder is not shared: both end alike, with one message, and write nothing."""
+    """A run on h1 and h2 with a folder that is not shared: both ranks end alike, with one message, and write no file."""
     done = run(["h1", "h2"], "ols", *arguments, code=74)
     said = [line for line in done.stderr.splitlines() if line.startswith("lapwing: ")]
     check(len(said) == 1 and said[0].startswith("lapwing: rank 1 (h2): ") and text in said[0], f"{arguments}: {done.stderr}")
 
 
 def check_folders():
-    """Folders that hosts have by the same name and do not share: the result's, with nothing on the other host and with another file
-    there, and the input's."""
+    """Folders of the same name that hosts do not share: the result's folder, with no file on the other host and with another file
+    there, and the input's folder."""
     source, filters, away = ["--input", "part?.h5:/data"], ["--filters", "in.h5:/taps"], ["--output", "/tmp/away.h5"]
     check_error("all ranks need it", *source, *filters, *away)
     on_host("h2", "cp /mnt/head.h5 /tmp/away.h5.lapwing-part")

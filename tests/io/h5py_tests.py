@@ -1,4 +1,4 @@
-"""What the tests with h5py share: checks that are counted."""
+"""Shared functions of the tests with h5py: counted checks."""
 import sys
 
 import h5py             # noqa: F401  (whoever imports this module may rely on it)

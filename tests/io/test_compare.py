@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a pool's threads read of files made by h5py, whole and damaged, is what HDF5 reads of them.
+"""A pool's threads read the same as HDF5 from files made by h5py, whole and damaged.
 
-test_compare.py IO_COMPARE [short]     short: for fewer numbers of threads"""
+test_compare.py IO_COMPARE [short] short: for fewer numbers of threads"""
 import itertools
 import os
 import shutil
@@ -16,7 +16,7 @@ random = np.random.default_rng(7)
 
 
 def compare(names, threads, seed=1):
-    """{name: (who has read it, "same" or what else)} of datasets FILE:/path"""
+    """{name: (reader, "same" or another verdict)} of datasets FILE:/path"""
     done = subprocess.run([tool, str(seed), str(threads), *names], capture_output=True, text=True, timeout=150)
     check(done.returncode == 0, f"code {done.returncode}: {done.stderr}")
     rows = [line.split(" ", 2) for line in done.stdout.splitlines()]
@@ -30,7 +30,7 @@ def expect(file, paths, who, threads, seed=1):
 
 
 # ---- datasets ---------------------------------------------------------------------------------------------------------
-SHAPES = {      # and chunks, which leave parts of them at the edges
+SHAPES = {      # shapes, and chunks that are not full at the edges
     "vector": ((5003,), (512,)),
     "wide": ((7, 3001), (3, 400)),
     "tall": ((3001, 7), (400, 3)),
@@ -51,7 +51,7 @@ def samples(shape, dtype):
 def make_shapes(path):
     filters = itertools.cycle(FILTERS)
     with h5py.File(path, "w") as file:
-        data = np.full((5000, 9), 0xff, "u1")           # and sums of odd lengths, of zeros, and of ones' complement zeros
+        data = np.full((5000, 9), 0xff, "u1")           # odd lengths; sums of zeros, and of ones' complement zeros
         data[:1000], data[2000:3000] = 0, random.integers(0, 256, (1000, 9))
         file.create_dataset("filters/sums", data=data, chunks=(999, 9), fletcher32=True)
         for (shape, (dims, chunks)), dtype in itertools.product(SHAPES.items(), TYPES):
@@ -66,10 +66,10 @@ def make_shapes(path):
 
 
 def make_special(path, userblock=0, libver="earliest"):
-    """What is stored unlike most."""
+    """Datasets with unusual storage."""
     data = samples((2000, 6), "<i2")
     with h5py.File(path, "w", userblock_size=userblock, libver=libver) as file:
-        file["odd"] = np.zeros(3, "u1")         # what follows is not aligned
+        file["odd"] = np.zeros(3, "u1")         # the next dataset is not aligned
         file["plain"] = data
         file.create_dataset("packed", data=data, chunks=(300, 4), compression="gzip", shuffle=True)
         file.create_dataset("growing", data=data, chunks=(300, 4), compression="gzip", maxshape=(None, 6))
@@ -96,7 +96,7 @@ def make_special(path, userblock=0, libver="earliest"):
 
 
 def make_library(path):
-    """What HDF5 alone reads."""
+    """Datasets that only HDF5 can read."""
     data = samples((900, 6), "<i2")
     folder = os.path.dirname(path)
     with h5py.File(path, "w") as file:
@@ -136,8 +136,8 @@ def make_one(path, how):
 
 
 def judge(names):
-    """Of a damaged file the pool says what HDF5 does: the same bytes, or failure. It alone fails where HDF5 takes what is too
-    short for a chunk."""
+    """The pool reads a damaged file as HDF5 does: the same bytes, or a failure. The pool alone fails if HDF5 accepts bytes that
+    are too short for a chunk."""
     seen = set()
     for name, (_, said) in compare(names, 4).items():
         words = said.split()
@@ -155,7 +155,7 @@ def damaged(folder):
         places = make_one(path, how)
         with open(path, "rb") as file:
             data = file.read()
-        (chunk, size), tree = places[2], data.rfind(b"TREE")       # the header is read by HDF5 alone
+        (chunk, size), tree = places[2], data.rfind(b"TREE")       # only HDF5 reads the header
         parts = [*(tree + random.integers(0, 24 + 3 * 40, 24)), *(chunk + random.integers(0, size, 12))]
         for at in sorted({chunk, chunk + 1, chunk + size - 5, chunk + size - 1, *parts}):
             names.append(f"{folder}/damaged-{number}-{at}.h5")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files made by h5py as lapwing reads them, and results made by lapwing as h5py reads them.
+"""Files made by h5py and read by lapwing, and results made by lapwing and read by h5py.
 
 test_h5py.py IO_TOOL"""
 import os
@@ -20,7 +20,7 @@ def run(*arguments, code=0):
 
 
 def show(*paths):
-    """What lapwing says of each dataset: {path: {key: value}}."""
+    """The facts that lapwing prints of each dataset: {path: {key: value}}."""
     found = {}
     for line in run("show", *paths).splitlines():
         key, value = line.split(" ", 1) if " " in line else (line, "")
@@ -32,7 +32,7 @@ def show(*paths):
 
 
 def expect(file, wanted):
-    """Compare what is shown of datasets of a file with {dataset: {key: value}}."""
+    """Compare the facts of a file's datasets with {dataset: {key: value}}."""
     found = show(*(f"{file}:/{name}" for name in wanted))
     for name, values in wanted.items():
         shown = found.get(f"{file}:/{name}", {})
@@ -211,7 +211,7 @@ def results():
 
 
 def tables():
-    rows = 600_000          # more than is kept in memory
+    rows = 600_000          # more rows than are kept in memory
     name = os.path.join(folder.name, "tables.h5")
     run("grow", name, 1000, rows)
     with h5py.File(name, "r") as file:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Debian package: cpack makes it of this build, it says what it needs, and what it unpacks to works.
+# The Debian package: cpack makes it of this build, it lists what it depends on, and the unpacked files work.
 # Arguments: LAPWING MPIEXEC CPACK BUILD_FOLDER
 cpack=$3
 build=$4
@@ -10,7 +10,7 @@ needs dpkg-deb dpkg-shlibdeps file md5sum
 # A build of the tests alone has nothing to pack.
 [ -e "$build/lapwing.1.gz" ] || { echo "$build/lapwing.1.gz is not built"; exit 1; }
 
-# CPack would first make everything that is not up to date, while other tests use it; of this generator it does not.
+# CPack would first build everything that is not up to date, while other tests use it; with the generator Ninja it does not.
 (cd "$build" && "$cpack" -G DEB -D CPACK_CMAKE_GENERATOR=Ninja -B "$work/packed") >packed.log 2>&1
 verdict $? "cpack: $(cat packed.log)"
 version=$("$lapwing" --version | sed -n 's/^lapwing \([0-9.]*\) .*/\1/p')
@@ -37,7 +37,7 @@ for name in Maintainer Installed-Size Description; do
     verdict $? "there is no $name"
 done
 
-# ---- it depends on the package of every library that it is linked with; those without one are NVIDIA's
+# ---- it depends on the package of every library that it is linked with; only NVIDIA's libraries have no package
 tree=$work/tree
 dpkg-deb -x "$package" "$tree"
 field Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' >depends
@@ -60,7 +60,7 @@ done
 [ "$libraries" -ge 8 ]
 verdict $? "it needs $libraries libraries"
 
-# ---- files: what Debian wants where, root's, whole
+# ---- files: in Debian's places, owned by root, complete
 for file in bin/lapwing share/man/man1/lapwing.1.gz share/man/man5/lapwing-formats.5.gz share/doc/lapwing/copyright share/doc/lapwing/changelog.gz \
     share/bash-completion/completions/lapwing share/zsh/vendor-completions/_lapwing share/lapwing/jobs/ols.ini \
     share/lapwing/slurm/lapwing.sh; do
@@ -78,7 +78,7 @@ gzip -dc "$tree/usr/share/man/man1/lapwing.1.gz" | cmp -s - page
 verdict $? "the man page is not the program's"
 grep -q 'Redistribution and use' "$tree/usr/share/doc/lapwing/copyright"
 verdict $? "the copyright has no licence"
-if command -v lintian >/dev/null; then      # whose package it is, only who builds it knows
+if command -v lintian >/dev/null; then      # only the builder of the package knows its maintainer
     lintian --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,custom-library-search-path,embedded-library \
         --fail-on error,warning "$package" >lint 2>/dev/null
     verdict $? "lintian: $(cat lint)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `cmake --install` puts where, and that it works from there. Arguments: LAPWING MPIEXEC CMAKE BUILD_FOLDER
+# The files that `cmake --install` installs, and that they work at their places. Arguments: LAPWING MPIEXEC CMAKE BUILD_FOLDER
 cmake=$3
 build=$4
 set -- "$1" "$2"
@@ -43,7 +43,7 @@ if command -v python3 >/dev/null; then
     verdict $? "links between the documents that are installed: $(cat links)"
 fi
 
-# ---- every example, and no source; the program takes them
+# ---- every example is installed, and no source; the program accepts the examples
 [ "$(cd "$share/lapwing" && find . -type f ! -name '*.ini' ! -name '*.m' ! -name '*.sh' ! -name '*.lua')" = '' ]
 verdict $? "share/lapwing holds $(cd "$share/lapwing" && find . -type f)"
 [ -z "$(cd "$share/lapwing" && find . -type d -empty)" ]
@@ -58,11 +58,11 @@ for script in "$source"/slurm/*.sh; do
     verdict $? "share/lapwing/slurm lacks $(basename "$script")"
 done
 
-# ---- nothing that is meant for a Debian package
+# ---- no file that belongs to the Debian package only
 [ -z "$(find "$work/usr" -name '*.gz' -o -name copyright -o -name vendor-completions)" ]
 verdict $? "installed are files of the Debian package: $(find "$work/usr" -name '*.gz' -o -name copyright)"
 
-# ---- the module file, by Lmod itself: it loads, and unloads without a trace
+# ---- Lmod loads the module file, and unloads it without a trace
 lmod=/usr/share/lmod/lmod/libexec/lmod
 if [ -x "$lmod" ]; then
     cat >module.sh <<'SH'

@@ -1,4 +1,4 @@
-"""The recipes that nothing here can run: Apptainer's definition and Spack's package, held against the sources that they build."""
+"""Compares the recipes that cannot run here, Apptainer's definition and Spack's package, with the sources that they build."""
 import json
 import os
 import re
@@ -77,9 +77,9 @@ def check_apptainer():
     check(not needed or needed | {".git"} == set(copied), f"lapwing.def copies {sorted(copied)}, there are {sorted(needed)}")
 
 
-# ---- Spack: package.py is executed, with what it takes from Spack replaced by what records it --------------------------
+# ---- Spack: package.py is executed, with Spack's functions replaced by ones that record their calls ----------------------
 class Recorder:
-    """Spack's directives, and the two classes that the package is made of."""
+    """Spack's directives, and the two classes from which the package is derived."""
 
     def __init__(self):
         self.calls = []

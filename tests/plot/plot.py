@@ -1,4 +1,4 @@
-"""Pictures: what is handed to gnuplot against numpy, that no name becomes a command, pictures of the right size, and every message.
+"""Pictures: the data for gnuplot against numpy, names that must not become commands, the size of pictures, and every message.
 
     plot.py LAPWING MPIEXEC [FOLDER]"""
 
@@ -26,7 +26,7 @@ numbers = itertools.count()
 
 
 def start(arguments, env=None):
-    """Without mpirun."""
+    """Run `lapwing plot` without mpirun."""
     command = [LAPWING, "plot", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, **(env or {})})
 
@@ -42,12 +42,12 @@ def judge(arguments, done, code=0, says="", env=None):
 
 
 def plot(*arguments, code=0, says="", env=None):
-    """Returns what is said."""
+    """Run `lapwing plot` and check its end. @return the log"""
     return judge(arguments, start(arguments, env), code, says)
 
 
 class Together:
-    """Plots that do not depend on each other, run side by side when the block ends."""
+    """Independent plots, which run side by side when the block ends."""
     def __enter__(self):
         self.cases = []
         return self
@@ -65,7 +65,7 @@ class Together:
 
 
 def text(*arguments):
-    """gnuplot's text, and its blocks of data: lists of rows, where a row that is empty is None."""
+    """gnuplot's commands, and its blocks of data: lists of rows, with None for an empty row."""
     name = f"text{next(numbers)}.gp"
     plot(*arguments, "--output", name)
     with open(name, encoding="utf-8") as file:
@@ -132,7 +132,7 @@ def series():
 
 
 def storage():
-    """Every storage, order and type shows the same."""
+    """Every storage, order and type gives the same picture."""
     n = 60000
     x = random.integers(-100, 100, (3, n))
     ways = {
@@ -160,12 +160,12 @@ def storage():
 
 
 DAY = "2021-03-04T05:06:07"
-UTC = 1614834367        # the same, in seconds since 1970
+UTC = 1614834367        # the same time, in seconds since 1970
 GPS = UTC - 315964800 + 18
 
 
 def archives():
-    """Several files are one axis with its gaps; times, places and formats are told as the jobs take them."""
+    """Several files are one axis with its gaps; times, places and formats are given as for the jobs."""
     n = 60000
     x = random.integers(-1000, 1000, (n, 3)).astype("i2")
     chunked = {"chunks": (700, 2), "compression": "gzip"}
@@ -217,7 +217,7 @@ def archives():
 
 
 def thinned():
-    """Of a ramp, each column shows values of its own samples; of many channels, channels of their own rows."""
+    """Each column of a ramp shows values of its own samples; each row of many channels shows its own channels."""
     n = 8 << 20
     save("ramp.h5", np.arange(n, dtype="i4"), sample_rate_hz=RATE)
     script, (block,) = text("ramp.h5:/x", "--read", "1M")
@@ -294,7 +294,7 @@ def waterfalls():
 
 
 def scales():
-    """Colours: what they are of, their limits, and magnitudes on a logarithmic scale. A square picture of a square image is filled."""
+    """Colours: their quantity, their limits, and magnitudes on a logarithmic scale. A square image fills a square picture."""
     image = random.uniform(-1, 1, (40, 40))
     save("i.h5", image, labels=("row", "column"), unit="m/s")
     script, (block,) = text("i.h5:/x", "--size", "600x600")
@@ -316,7 +316,8 @@ def scales():
 
 
 def found_by():
-    """Peaks stand at what their filters are, over times since a start that is told; the spectrum of --whiten has both axes logarithmic."""
+    """Peaks are drawn at the properties of their filters, over times since a known start; the spectrum of --whiten has two
+    logarithmic axes."""
     x = random.standard_normal(20000)
     x[5000:5004] += 9
     x[9000:9016] += 5
@@ -428,7 +429,7 @@ def filters():
 # ---- names ----
 
 def names():
-    """Nothing in a name is a command."""
+    """No name becomes a command."""
     nasty = ["it's `touch pwned`", 'quo"te$(touch pwned)', "'; system('touch pwned'); '",
              "line\nset output 'pwned'\nsystem 'touch pwned'",
              "|touch pwned", "{-Bold x}_y^z@", "back\\slash\\", "\u00ff\x01end"]
@@ -445,7 +446,7 @@ def names():
 
 
 def every_sign():
-    """What is drawn is what was given, to the sign."""
+    """The given text is drawn, to the last character."""
     title = "".join(map(chr, range(33, 127))) + "\u00e4\u00b5\u20ac"
     plot("s.h5:/x", "--title", title, "--output", "signs.svg", "--size", "1200x300")
     with open("signs.svg", encoding="utf-8") as file:
@@ -481,7 +482,7 @@ def pictures():
             together.plot(source, "--log", "--output", f"log{i}.png")
     for i, source in enumerate(sources):
         ending = endings[i] if i < 3 else ".png"
-        size = size_of(f"size{i}{ending}")        # a PDF's is cut to whole points
+        size = size_of(f"size{i}{ending}")        # the size of a PDF is cut to whole points
         check(size and abs(size[0] - 640) <= 1 and abs(size[1] - 480) <= 1 and (ending == ".pdf" or size == (640, 480)),
               f"{source}{ending} has size {size}")
     check(size_of("s.x.png") == (1200, 500), "the default picture")

@@ -1,4 +1,5 @@
-"""Lines of right ascension and declination over images: each lies where astropy.wcs has it, none is missing, none crosses the picture.
+"""Lines of right ascension and declination over images: each lies where astropy.wcs has it, none is missing, none crosses the
+picture by mistake.
 
     sky.py LAPWING MPIEXEC"""
 
@@ -24,7 +25,7 @@ random = np.random.default_rng(3)
 
 
 def tilted(kind, place, scale, shape, turn=0, axes=("RA---", "DEC--"), **more):
-    """Keywords of an image whose middle is at a place, in degrees; `scale` in degrees a pixel, turned by so many degrees."""
+    """Keywords of an image whose middle is at `place`, in degrees; `scale` in degrees per pixel, turned by `turn` degrees."""
     c, s = scale * np.cos(np.radians(turn)), scale * np.sin(np.radians(turn))
     return {"CTYPE1": axes[0] + kind, "CTYPE2": axes[1] + kind, "CRVAL1": place[0], "CRVAL2": place[1], "CRPIX1": shape[1] / 2 + 0.7,
             "CRPIX2": shape[0] / 2 - 0.4, "CUNIT1": "deg", "CUNIT2": "deg", "CD1_1": -c, "CD1_2": s, "CD2_1": s, "CD2_2": c, **more}
@@ -59,7 +60,8 @@ def write(name, sky, shape=SHAPE):
 
 
 def astropy(header):
-    """From pixels to the sky. Points on the sky's very edge may be beyond it by rounding: then a neighbour counts."""
+    """The transformation from pixels to the sky. Points on the sky's very edge may be beyond it by rounding; a neighbour then
+    replaces them."""
     wcs = WCS(header)
 
     def to_world(points):
@@ -79,7 +81,7 @@ def axes_of(script):
 
 
 def drawn(*arguments, says=""):
-    """Of each panel the pieces of lines and the labels (text, x, y), all on the panel's axes; and gnuplot's text."""
+    """The pieces of lines and the labels (text, x, y) of each panel, on the panel's axes; and gnuplot's commands."""
     done = lapwing(1, "plot", *arguments, "--output", "t.gp", "--overwrite")
     check(re.search(says, done.stderr), f"{arguments}: '{says}' is not said: {done.stderr}")
     with open("t.gp", encoding="utf-8") as file:
@@ -98,7 +100,7 @@ def drawn(*arguments, says=""):
 
 
 def value_of(text):
-    """Axis and degrees of a label: 13h29m52.5s is 0, +47°11′40″ is 1; a longitude in degrees has no sign."""
+    """Axis and degrees of a label. The axis of 13h29m52.5s is 0, that of +47°11′40″ is 1; a longitude in degrees has no sign."""
     match = re.fullmatch(r"([+-]?)(\d\d+)([h°])(?:(\d\d)[m′](?:(\d\d(?:\.\d+)?)[s″])?)?", text)
     if not check(match, f"a label '{text}'"):
         return 0, 0
@@ -108,15 +110,15 @@ def value_of(text):
 
 
 def off(world, axis, value):
-    """How many degrees on the sky places are beside such a line."""
+    """Distance of places from such a line, in degrees on the sky."""
     if axis == 1:
         return np.abs(world[:, 1] - value)
     return np.abs((world[:, 0] - value + 180) % 360 - 180) * np.cos(np.radians(world[:, 1]))
 
 
 def judge(name, panel, to_world, axes, scale, slack=1):
-    """Lines and labels of a panel. `to_world` takes points on the panel's axes, `scale` is degrees for one of them; vertices lie
-    within 0.01, middles between them and labels within 0.2 times `slack`."""
+    """Check the lines and labels of a panel. `to_world` maps points on the panel's axes, `scale` is degrees per unit of the axes.
+    Vertices lie within 0.01, midpoints between them and labels within 0.2, times `slack`."""
     pieces, labels = panel
     values = [sorted({value for axis, value in (value_of(text) for text, _, _ in labels) if axis == which}) for which in (0, 1)]
     if not check(pieces and all(len(of_axis) > 1 for of_axis in values), f"{name}: {len(pieces)} lines, labels {labels}"):
@@ -143,7 +145,7 @@ def judge(name, panel, to_world, axes, scale, slack=1):
 
 
 def complete(name, to_world, axes, first, steps, vertices):
-    """Where astropy has a line between neighbours of a lattice, a vertex is near."""
+    """A vertex is near each place where astropy has a line between neighbours of a lattice."""
     n = 60
     x, y = np.meshgrid(*[np.linspace(low, high, n) for low, high in axes])
     world = to_world(np.column_stack([x.ravel(), y.ravel()])).reshape(n, n, 2)
@@ -178,7 +180,7 @@ def skies():
 
 
 def views():
-    """Parts of images, results in FITS and HDF5 with and without their input, images in HDF5 whose rows go downwards."""
+    """Parts of images, results in FITS and HDF5 with and without their input, and images in HDF5 whose rows go downwards."""
     sip, tan, sin = (astropy(SKIES[name]) for name in ("sip", "tan", "sin"))
     (panel,), script = drawn("sip.fits", "--start", 30, "--count", 150, "--channels", "20:171:3")
     check(axes_of(script) == [(29.5, 179.5), (18.5, 171.5)], f"a part: {axes_of(script)}")
@@ -215,7 +217,7 @@ SOURCES = (14, 15), (70, 246), (100, 130), (104, 40), (150, 200), (185, 14), (18
 
 
 def sources_of(sky, name, result, *options, kernel=("--gaussian", 4), chosen=SOURCES):
-    """The discs of a run's table lie between the lines where their places on the sky do, and `lapwing info` tells these."""
+    """The discs of a run's table have the same places among the lines as on the sky, and `lapwing info` prints these places."""
     to_world = astropy(sky)
     known = to_world(np.array(chosen, float)[:, ::-1])
     lapwing(2, "conv2d", *options, *kernel, "--threshold", 50, "--cluster", 15, "--output", result, "--overwrite",
@@ -226,7 +228,7 @@ def sources_of(sky, name, result, *options, kernel=("--gaussian", 4), chosen=SOU
     discs = discs[np.lexsort((discs[:, 0], discs[:, 1]))]
     if not check(len(discs) == len(chosen), f"{name}: {len(discs)} sources in place of {len(chosen)}"):
         return
-    first = np.array(sorted(chosen))[:, ::-1] - discs        # by the sources themselves: the pixel of the first row and column
+    first = np.array(sorted(chosen))[:, ::-1] - discs        # the pixel of the first row and column, from the sources themselves
     check((first == first[0]).all(), f"{name}: the sources are not where they were put: {first}")
     judge(name, panel, lambda points: to_world(points + first[0]), axes_of(script), 1 / 3600)
     told = lapwing(1, "info", f"{result}:/peaks").stdout.splitlines()
@@ -238,7 +240,8 @@ def sources_of(sky, name, result, *options, kernel=("--gaussian", 4), chosen=SOU
 
 
 def sources():
-    """Tables of sources of all modes, parts and decimated runs, of a FITS image, of one of a stack, and of one whose rows go downwards."""
+    """Tables of sources of all modes, parts and decimated runs: of a FITS image, of an image of a stack, and of one whose rows go
+    downwards."""
     sky = {**SKIES["tan"], "CTYPE1": "RA---TAN-SIP", "CTYPE2": "DEC--TAN-SIP", **SIP}
     row, column = np.mgrid[:SHAPE[0], :SHAPE[1]]
     image = random.standard_normal(SHAPE) + sum(
@@ -273,7 +276,7 @@ def sources():
 
 
 def none():
-    """Images without such coordinates, or with some that make no sense, are drawn without lines."""
+    """Images without sky coordinates, or with invalid ones, are drawn without lines."""
     bad = {"of no projection": {**SKIES["tan"], "CTYPE1": "RA---XYZ", "CTYPE2": "DEC--XYZ"}, "singular": {**SKIES["tan"], "CD1_1": 0.0, "CD1_2": 0.0},
            "of a table": {**SKIES["tan"], "CPDIS1": "LOOKUP", "CPDIS2": "LOOKUP", "DP1": "EXTVER: 1", "DP2": "EXTVER: 1"}}
     good = {"plain": {}, "linear": {"CTYPE1": "LINEAR", "CTYPE2": "DEC", "CDELT1": 1.0}, "of one axis": {"CTYPE1": "FREQ"},
@@ -289,7 +292,7 @@ def none():
 
 
 def pictures():
-    """The same in the picture itself."""
+    """The picture itself has the lines, too."""
     lapwing(1, "plot", "tan.fits", "--output", "tan.png")
     lapwing(1, "plot", "tan.fits", "--output", "tan.svg")
     with open("tan.svg", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""What the tests of interrupted runs share: an input, jobs of every kind on it, results compared byte by byte."""
+"""Shared functions of the tests of interrupted runs: an input, jobs of every kind on it, results compared byte by byte."""
 
 import os
 import subprocess
@@ -7,12 +7,12 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
 from tested import LAPWING, check, h5py, np, random  # noqa: E402
 
-# What says when, where and how often a result was made.
+# Attributes that describe when, where and how often a result was made.
 OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "written", "slurm_job_id"}
 
 
 def make_input(path, size=1):
-    """Long enough for several rounds of the least memory; `size` times as long for more of them, or for a GPU."""
+    """Make an input of several rounds with the least memory; `size` times as long for more rounds, or for a GPU."""
     size = size if MEMORY else 8 * size
     n = size << 20
     with h5py.File(path, "w") as file:
@@ -33,7 +33,7 @@ def make_input(path, size=1):
 
 
 def least_memory():
-    """That makes many rounds; on a GPU, with whose driver the program is larger, the default's eight rounds or more do."""
+    """Options for many rounds. On a GPU, whose driver makes the program larger, the default memory gives eight rounds or more."""
     said = subprocess.run([LAPWING, "info"], capture_output=True, text=True, check=True).stdout
     return ["--memory", "120M"] if "engine cuda not usable" in said else []
 
@@ -42,7 +42,7 @@ MEMORY = least_memory()
 
 
 def jobs(path):
-    """Name, and arguments but for --output."""
+    """(name, arguments without --output)"""
     ols = ["ols", "--filters", path + ":/taps", "--axis", "1", *MEMORY]
     conv2d = ["conv2d", "--kernel", path + ":/kernel", *MEMORY]
     sfft = ["sfft", "--input", path + ":/tones", "--axis", "1", "--sparsity", "3"]
@@ -67,7 +67,7 @@ def jobs(path):
 
 
 def describe(path):
-    """All that a result says, but for what differs from run to run."""
+    """The content of a result, without what differs from run to run."""
     said = {}
     if open(path, "rb").read(6) == b"SIMPLE":
         return fits_parts(path)
@@ -85,7 +85,7 @@ def describe(path):
 
 
 def fits_parts(path):
-    """Cards that do not tell of the run, and all that is no header."""
+    """The cards that do not describe the run, and all bytes outside headers."""
     content, said, at, unit = open(path, "rb").read(), {}, 0, 0
     while at < len(content):
         cards = []
@@ -105,7 +105,7 @@ def fits_parts(path):
 
 
 def check_same(expected, path, what):
-    """Whether a result is that of a run that was not interrupted."""
+    """Check that a result equals that of a run that was not interrupted."""
     if not check(os.path.exists(path), f"{what}: there is no result"):
         return False
     found = describe(path)
@@ -115,6 +115,6 @@ def check_same(expected, path, what):
 
 
 def left_beside(out):
-    """Files beside a result."""
+    """The files beside a result, by their endings."""
     folder, name = os.path.split(out)
     return sorted(other[len(name):] for other in os.listdir(folder) if other.startswith(name) and other != name)

@@ -1,7 +1,7 @@
-"""Runs that are killed at any moment, and gone on with on other ranks: the file opens, and the result is that of a run that was not
+"""Runs that are killed at any moment, and resumed on other ranks: the file opens, and the result is that of a run that was not
 interrupted.
 
-    killed.py LAPWING MPIEXEC [KILLS [SEED]]       default: 20 kills"""
+    killed.py LAPWING MPIEXEC [KILLS [SEED]]  default: 20 kills"""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def run(ranks, arguments, out):
 
 
 def ranks_of(process):
-    """Processes of the ranks that live, and of those that look at files for them: all of the session that bear the program's name."""
+    """The living processes of the ranks, and of their helpers that inspect files: all of the session with the program's name."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -44,7 +44,7 @@ def ranks_of(process):
 
 
 def has_threads(pid):
-    """Whether one beside the first lives, which keeps the process's files and their locks."""
+    """Whether a thread besides the first lives, which keeps the process's files and their locks."""
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
@@ -52,7 +52,7 @@ def has_threads(pid):
 
 
 def wait_for_ranks(process, killed):
-    """Until none lives. @return  after how many seconds; None: not in time"""
+    """Wait until no rank lives. @return seconds; None: not in time"""
     while time.monotonic() - killed < END_S:
         if not ranks_of(process):
             return time.monotonic() - killed
@@ -66,8 +66,9 @@ def wait_for_journal(process, out):
 
 
 def start_and_kill(ranks, arguments, out, delay, is_late):
-    """Kill one process of a run, after a delay from its start or, late, from its first checkpoint on. @return  how long the others lived on (None: too long), and the exit code; None: the launcher hangs,
-    as Open MPI's does at times when a process is killed while MPI starts"""
+    """Kill one process of a run, after a delay from its start or, if is_late, from its first checkpoint. @return how long the
+    others lived on (None: too long), and the exit code. None: the launcher hangs, as Open MPI's sometimes does when a process is
+    killed while MPI starts."""
     process = subprocess.Popen(command(ranks, arguments, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     if is_late:
         wait_for_journal(process, out)
@@ -130,12 +131,12 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
         longest = max(longest, lived or END_S)
         n_hung += code is None
         if code == 0:
-            n_in_time += 1          # it was not killed
+            n_in_time += 1          # the run was not killed
             os.remove(out)
             continue
         n_killed += 1
         part = out + ".lapwing-part"
-        if os.path.exists(out):     # it was killed after its end
+        if os.path.exists(out):     # the run was killed after its end
             n_opened += 1
             n_same += check_same(expected[name], out, what)
             os.remove(out)
@@ -146,7 +147,7 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
             n_opened += check(os.path.exists(part) and opens(part), f"{what}: what is left does not open")
         else:
             n_early += 1
-        if random.random() < 0.5:   # and once more
+        if random.random() < 0.5:   # kill a second time
             start_and_kill(int(random.integers(1, MOST_RANKS + 1)), arguments, out, seconds[name, 1] * random.uniform(0.3, 1.1), False)
         if not os.path.exists(out):
             others = int(random.choice([r for r in range(1, MOST_RANKS + 1) if r != ranks]))

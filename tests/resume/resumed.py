@@ -1,4 +1,5 @@
-"""Runs that are told to stop, refuse to go on, or go on: signals, --time-limit, --resume, what 'lapwing info' says of what is left.
+"""Runs that are interrupted, refuse to resume, or resume: signals, --time-limit, --resume, and the output of 'lapwing info' for a
+partial result.
 
     resumed.py LAPWING MPIEXEC"""
 
@@ -39,7 +40,7 @@ class Stage:
         return expected
 
     def stop(self, name, ranks, number):
-        """Stop a run by a signal after its first checkpoint; where the machine is so slow that the end comes first, once more."""
+        """Interrupt a run by a signal after its first checkpoint; on a slow machine, where the run may end first, try again."""
         for _ in range(5):
             code, said = self.signal(name, ranks, number)
             if code != 0:
@@ -56,14 +57,14 @@ class Stage:
             time.sleep(0.002)
         if process.poll() is None:
             listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
-            with contextlib.suppress(ProcessLookupError, IndexError):       # it has come to its end
+            with contextlib.suppress(ProcessLookupError, IndexError):       # the run may have ended
                 os.kill(process.pid if ranks == 1 else int(listed[-1]), number)
         said = process.communicate(timeout=60)[1]
         return process.returncode, said
 
 
 def check_signals(stage):
-    """Any of three, to one rank: all end with 75, and any other run goes on."""
+    """Any of three signals, to one rank: all ranks end with 75, and any other run resumes."""
     for name, ranks, number, others in (("searched", 1, signal.SIGTERM, 2), ("filtered", 3, signal.SIGUSR1, 1),
                                         ("image", 2, signal.SIGINT, 3), ("dense", 2, signal.SIGTERM, 1)):
         expected = stage.expect(name)
@@ -88,7 +89,7 @@ def check_signals(stage):
 
 
 def check_other_version(stage):
-    """What another version has left is that version's, and both commands say so. The journal ends with a checksum (FNV-1a)."""
+    """Another version's partial result is refused, and both commands report this. The journal ends with a checksum (FNV-1a)."""
     journal = stage.out + ".lapwing-journal"
     with open(journal, "rb") as file:
         kept = file.read()
@@ -106,7 +107,7 @@ def check_other_version(stage):
 
 
 def check_refusals(stage):
-    """What was asked otherwise is named; nothing is lost by a refusal."""
+    """The message names the options that differ; a refusal loses nothing."""
     expected = stage.expect("searched")
     code, said = stage.stop("searched", 1, signal.SIGTERM)
     if not check(code == 75, f"searched: ends with {code}: {said}"):
@@ -142,7 +143,7 @@ def check_refusals(stage):
 
 
 def check_damage(stage):
-    """What lies beside is damaged: a refusal that says how to start over."""
+    """A damaged file beside the result is refused; the message describes how to start over."""
     for ending in (".lapwing-journal", ".lapwing-rows", ".lapwing-part"):
         code, said = stage.stop("searched", 1, signal.SIGTERM)
         if not check(code == 75, f"searched: ends with {code}: {said}"):
@@ -156,7 +157,7 @@ def check_damage(stage):
 
 
 def check_time_limit(stage):
-    """A run that stops by itself, as often as it takes."""
+    """A run that ends itself in time, resumed as often as needed."""
     expected = stage.expect("filtered")
     runs, code = 0, 75
     while code == 75 and runs < 50:
@@ -172,7 +173,8 @@ def check_time_limit(stage):
 
 
 def check_long_round(folder):
-    """A round of minutes is left: at a signal to a rank of one or two, and at the end of the time, all at once here."""
+    """A round of minutes is left before its end: for a signal to a rank of one or two, and at the end of the time; all at once
+    here."""
     path, runs = os.path.join(folder, "long.h5"), []
     with h5py.File(path, "w") as file:
         file["x"], file["h"] = random.standard_normal(1 << 22).astype("f4"), random.standard_normal((20000, 64)).astype("f4")
@@ -200,7 +202,7 @@ def check_long_round(folder):
 
 
 def check_each(stage):
-    """Of several results the one that is begun is gone on with, those that are made are left alone."""
+    """With --each the begun result is resumed; finished results are left alone."""
     folder = os.path.join(stage.folder, "results")
     for copy in ("a", "b"):
         shutil.copy(stage.path, os.path.join(stage.folder, copy + ".h5"))
@@ -227,6 +229,6 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
     check_damage(stage)
     check_time_limit(stage)
     check_each(stage)
-    if MEMORY:          # a GPU is done too soon
+    if MEMORY:          # a GPU would be done too soon
         check_long_round(folder)
 finish()

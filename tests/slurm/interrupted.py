@@ -1,5 +1,5 @@
-"""Runs that are interrupted and queue themselves again, by srun and by mpirun on two nodes each: a signal before the time is over,
-a job that is more urgent, a node that is taken out of service. In the end the data is that of a run without interruption.
+"""Runs that are interrupted and queue themselves again, by srun and by mpirun on two nodes each: by a signal before the time is
+over, by a more urgent job, by a node that is taken out of service. At the end the data are those of a run without interruption.
 
     cluster 12 2 PYTHON interrupted.py LAPWING MPIEXEC"""
 
@@ -35,7 +35,7 @@ down = start("down", "lapwing-requeue.sh", "srun", "n9,n10")
 for job in (*signalled, *preempted, down):
     job.expect_text(UNDER_WAY)
 for job in signalled:
-    said_by("scancel", "--batch", "--signal=USR1", job.id)      # as Slurm does with --signal=B:USR1@120
+    said_by("scancel", "--batch", "--signal=USR1", job.id)      # the signal that Slurm sends for --signal=B:USR1@120
 for job in (*preempted, down):
     check(wait_for(lambda: os.path.exists(job.name + ".h5.lapwing-journal")), f"{job.name}: writes no checkpoint: {job.said()}")
 said_by("scontrol", "update", "nodename=n10", "state=down", "reason=test")

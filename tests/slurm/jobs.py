@@ -1,4 +1,4 @@
-"""What the tests of the batch scripts share: jobs on the cluster that the script `cluster` has made, and what becomes of them.
+"""Shared functions of the tests of the batch scripts: jobs on the cluster that the script `cluster` has made, and how they end.
 
 A test is called as cluster NODES CPUS PYTHON TEST LAPWING MPIEXEC. It works in a folder of its own, which all nodes share."""
 
@@ -19,8 +19,8 @@ ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"}
 SCRIPTS = os.path.join(here, "..", "..", "slurm")
 os.chdir(tempfile.mkdtemp())
 
-# The jobs must not lean on the environment of this suite. They get a path, a home, and what Open MPI needs to know of this cluster:
-# that root may be meant, and that ranks which wait should yield, because all nodes share one machine's cores.
+# The jobs must not depend on the environment of this suite. They get a path, a home, and two settings of Open MPI for this
+# cluster: root is permitted, and waiting ranks yield, because all nodes share one machine's cores.
 ENVIRONMENT = {"PATH": os.path.dirname(LAPWING) + ":/usr/bin:/bin", "HOME": os.getcwd(), "SLURM_CONF": os.environ["SLURM_CONF"],
                "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_mpi_yield_when_idle": "1"}
@@ -38,7 +38,7 @@ def wait_for(condition, seconds=LIMIT_S):
 
 
 class Job:
-    """One that was submitted. `nodes` are their names, or how many; `options` are those of sbatch."""
+    """A submitted job. `nodes` are their names, or their number; `options` are those of sbatch."""
 
     def __init__(self, name, script, *arguments, launcher="srun", nodes=1, options=(), **variables):
         self.name, self.log = name, name + ".log"
@@ -57,7 +57,7 @@ class Job:
             return file.read()
 
     def states(self):
-        """Of all jobs of an array."""
+        """The states of all jobs of an array."""
         return set(said_by("squeue", "--noheader", "--states=all", f"--jobs={self.id}", "--format=%T").split())
 
     def shown(self, key):
@@ -68,7 +68,7 @@ class Job:
         check(wait_for(lambda: text in self.said(), seconds), f"{self.name}: '{text}' is not in the log: {self.said()}")
 
     def expect(self, state, code=0, restarts=0, seconds=LIMIT_S):
-        """The end of the job, its exit code (None: any), and how often it was queued again."""
+        """Expect the end of the job, its exit code (None: any), and how often it was queued again."""
         wait_for(lambda: self.states() <= ENDED or self.states() == {state}, seconds)
         found = (self.states(), self.shown("ExitCode"), self.shown("Restarts"))
         wanted = ({state}, found[1] if code is None else f"{code}:0", str(restarts))
@@ -83,7 +83,7 @@ def data_of(path):
 
 
 def plain(output, *arguments):
-    """The same without Slurm; the data of its result."""
+    """Run the same without Slurm; return the data of the result."""
     done = subprocess.run([LAPWING, *arguments, "--output", output], capture_output=True, text=True, timeout=4 * LIMIT_S)
     check(done.returncode == 0, f"{arguments} without Slurm: {done.stderr}")
     return data_of(output)

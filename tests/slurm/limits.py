@@ -1,5 +1,5 @@
-"""What takes minutes, by srun and by mpirun: runs that meet their time limit, nodes that crash, and preemption where Slurm sends
-the user's signal. In the end the data is that of a run without interruption. What was seen is printed.
+"""Tests that take minutes, by srun and by mpirun: runs that meet their time limit, nodes that crash, and preemption if Slurm
+sends the user's signal. At the end the data are those of a run without interruption. The observed states are printed.
 
     cluster 12 2 PYTHON limits.py LAPWING MPIEXEC"""
 
@@ -12,7 +12,7 @@ from jobs import ENDED, LAUNCHERS, Job, check, expect_data, finish, h5py, plain,
 
 GOES_ON = "going on with what an earlier run has left"
 LIMIT_S = 400
-ENDLESS = ["--time-limit", "1h"]        # lapwing does not stop by itself before Slurm ends it
+ENDLESS = ["--time-limit", "1h"]        # Slurm ends the run before lapwing ends itself
 
 
 def words(filters):
@@ -30,7 +30,7 @@ def await_checkpoint(job):
 
 
 def expect_whole(job, expected, cause):
-    """The job has queued itself again and is done. @param cause  what the log has to say of that, a pattern"""
+    """The job has queued itself again and has finished. @param cause pattern of the reason in the log"""
     wait_for(lambda: job.states() <= ENDED, LIMIT_S)
     restarts = int(job.shown("Restarts"))
     job.expect("COMPLETED", restarts=restarts)
@@ -41,7 +41,7 @@ def expect_whole(job, expected, cause):
 
 
 def resubmit(job, state, code, again, expected):
-    """The job ends in this state, without a result; the same one again, as often as it takes, goes on and is done."""
+    """The job ends in this state, without a result; submitted again as often as needed, it continues and finishes."""
     if not job.expect(state, code, seconds=LIMIT_S):
         return
     check(not os.path.exists(job.name + ".h5"), f"{job.name}: there is a result")
@@ -56,7 +56,7 @@ def resubmit(job, state, code, again, expected):
 
 
 def time_limits():
-    """By lapwing itself; by the signal that the script asks for; by Slurm, which ends it."""
+    """The time ends by lapwing itself, by the signal that the script requests, and by Slurm, which kills the job."""
     expected = plain("many.h5", *words("many"))
 
     def own(launcher):
@@ -82,7 +82,7 @@ def crash(host):
 
 
 def crashes(expected):
-    """Of the node that runs the script, and of the other one."""
+    """The node that runs the script crashes, or the other one."""
     places = [("first", "n1,n2", "n1", "srun"), ("first", "n3,n4", "n3", "mpirun"), ("other", "n5,n6", "n6", "srun"),
               ("other", "n7,n8", "n8", "mpirun")]
     jobs = [start(name, "lapwing-requeue.sh", "few", launcher, nodes) for name, nodes, _, launcher in places]
@@ -107,7 +107,7 @@ def crashes(expected):
 
 
 def preempt(expected):
-    """With the setting of Slurm by which mpirun gets a signal, too."""
+    """A setting of Slurm by which mpirun gets a signal, too."""
     with open(os.environ["SLURM_CONF"]) as file:
         text = file.read()
     with open(os.environ["SLURM_CONF"], "w") as file:

@@ -1,5 +1,5 @@
-"""Batch scripts, by srun and by mpirun, on one node and on two: the same bits as without Slurm, exit codes that arrive unchanged,
-arrays over files and over channels.
+"""Batch scripts, by srun and by mpirun, on one node and on two: the same bits as without Slurm, unchanged exit codes, arrays over
+files and over channels.
 
     cluster 12 2 PYTHON submitted.py LAPWING MPIEXEC"""
 
@@ -24,7 +24,7 @@ def make_input():
 
 
 def same_lines():
-    """What starts the ranks is the same in all scripts."""
+    """The lines that start the ranks are the same in all scripts."""
     found = set()
     for name in sorted(name for name in os.listdir(SCRIPTS) if name.endswith(".sh")):
         with open(os.path.join(SCRIPTS, name)) as file:
@@ -43,7 +43,7 @@ def submit():
 
 
 def end_with_codes():
-    """Each job has an output of its own: they run side by side, and one that another run is writing is refused."""
+    """Each job has an output of its own: they run side by side, and an output that another run is writing is refused."""
     wrong = {2: ["--no-such-option"], 65: ["--input", "damaged.h5:/x"], 74: [], 75: ["--time-limit", "1ms"], 78: ["--memory", "1M"]}
     jobs = [(code, Job(f"{launcher}-ends-{code}", "lapwing.sh", "job.ini", "--output",
                        f"{'nowhere/' if code == 74 else ''}never-{launcher}-{code}.h5", *words, launcher=launcher, nodes=2,
@@ -52,7 +52,7 @@ def end_with_codes():
     jobs += [(2, Job(script + "-ends", f"lapwing-{script}.sh", "job.ini", "--output", f"never-{script}.h5", *wrong[2]))
              for script in ("requeue", "preempt")]
     jobs += [(75, Job(script + "-ends-75", f"lapwing-{script}.sh", "job.ini", "--output", f"never-{script}-75.h5", *wrong[75],
-                      SLURM_RESTART_COUNT="1000")) for script in ("requeue", "preempt")]       # has been queued often enough
+                      SLURM_RESTART_COUNT="1000")) for script in ("requeue", "preempt")]       # the scripts' limit
     for code, job in jobs:
         job.expect("FAILED", code)
     left = glob.glob("never-*.h5")
@@ -71,7 +71,7 @@ def share_files():
 
 
 def share_channels():
-    """Two of three shares, and then the one that is missing, by itself."""
+    """Two of three shares run first, then the missing one by itself."""
     with open("share.ini", "w") as file:
         file.write("[ols]\ninput = in.h5:/x\nfilters = in.h5:/taps\naxis = 1\noutput = share-${SLURM_ARRAY_TASK_ID}.h5\n")
     jobs = [Job("channels", "lapwing-array.sh", "channels=6", "share.ini", options=["--array=0-1"]),
@@ -86,7 +86,7 @@ def share_channels():
 
 
 def refuse_arrays():
-    """Numbers that do not begin with 0 would leave shares out."""
+    """Task numbers that do not begin with 0 would leave shares out."""
     job = Job("gap", "lapwing-array.sh", "files", "job.ini", options=["--array=1-2"])
     job.expect("FAILED", 2)
     check("use --array=0-1 or say files/SHARES" in job.said(), f"gap: {job.said()}")

@@ -1,4 +1,4 @@
-"""What the scripts that draw share: records, and how things look."""
+"""Functions of the scripts that draw figures: records, and a common look."""
 import csv
 import os
 import re
@@ -11,7 +11,7 @@ except ImportError:
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen first)
 
-missing = {}            # records that were asked for and are not there: what measures them
+missing = {}            # records that were needed and do not exist: the script that measures them
 
 BLUE, PALE, RED, GOLD, GREEN, GREY = "#2b6cb0", "#90cdf4", "#c05621", "#d69e2e", "#2f855a", "#555555"
 PURPLE = "#553c9a"
@@ -25,7 +25,7 @@ def number(text):
 
 
 def lines_of(folder, name, made_by):
-    """The file's lines, but for comments; none if there is no such file, which end() says."""
+    """The lines of the file without comments. If there is no such file, the list is empty, and end() reports it."""
     path = os.path.join(folder, name)
     if not os.path.isfile(path):
         missing[os.path.relpath(path)] = made_by
@@ -35,12 +35,12 @@ def lines_of(folder, name, made_by):
 
 
 def table(folder, name, made_by="measure_figures_gpu.sh"):
-    """The rows of a CSV, with numbers where they are such."""
+    """The rows of a CSV, with numbers as numbers."""
     return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(lines_of(folder, name, made_by))]
 
 
 def records(folder, name, made_by="measure_figures_gpu.sh"):
-    """The lines of names and values of bench_sfft_cpu and bench_published_gpu."""
+    """The lines of names and values that bench_sfft_cpu and bench_published_gpu print."""
     rows = [line.split() for line in lines_of(folder, name, made_by)]
     return [{key: number(value) for key, value in zip(words[::2], words[1::2])} for words in rows]
 
@@ -52,7 +52,7 @@ def shape(case):
 
 
 def curve(axes, points, label, colour=None, marker="o", style="-"):
-    """points: (x, y) in any order; nothing is drawn of none."""
+    """Draw points (x, y), given in any order; without points nothing is drawn."""
     points = sorted(point for point in points if point[1])
     if points:
         axes.plot(*zip(*points), style, color=colour, marker=marker, markersize=4, label=label)
@@ -68,7 +68,7 @@ def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
 
 
 def legend(figure):
-    """One for all panels, below them, where no curve is; the height that it takes, as a part of the figure's."""
+    """One legend for all panels, below them, where no curve is. @return its height as a part of the figure's"""
     entries = {label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels())}
     if not entries:
         return 0
@@ -79,8 +79,8 @@ def legend(figure):
 
 
 def save(figure, out, name, source):
-    """Without the panels that nothing was measured for; nothing, where that is all of them.
-    source: the records and what took them, in small print."""
+    """Save the figure without the panels that have no data; if no panel has data, save nothing. source: the records and the
+    hardware, in small print."""
     for axes in figure.axes:
         if not axes.has_data():
             axes.remove()
@@ -94,13 +94,13 @@ def save(figure, out, name, source):
 
 
 def end():
-    """What was not measured."""
+    """Print which records are missing."""
     for path, made_by in missing.items():
         print(f"{path} is not there ({made_by} measures it): what needs it is not drawn")
 
 
 def folders(usage):
-    """The folder with the results, and that of the pictures, from the command line."""
+    """The folders of the results and of the pictures, from the command line."""
     here = os.path.dirname(os.path.abspath(__file__))
     results = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(here), "results")
     if len(sys.argv) > 2 or not os.path.isdir(results):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""crossover_cpu.py OUT.csv BENCH_CONV2D_CPU - 2-D convolution by direct sums and by transforms against the kernel's side, one core.
+"""crossover_cpu.py OUT.csv BENCH_CONV2D_CPU - 2-D convolution by direct sums and by transforms against the kernel's side, one
+core.
 
-Runs the benchmark five times, all kernels and algorithms each time, so that other work on the machine meets all of them alike. ms
-is the median of what they gave: processor time, the best of three calls."""
+The benchmark runs five times, each time with all kernels and algorithms, so that other work on the machine affects all of them
+alike. ms is the median over the runs of the processor time of the fastest of three calls."""
 import csv
 import re
 import statistics
@@ -15,7 +16,7 @@ LINE = re.compile(r"(\d+) (\w+) ([\d.]+) s .*\(model [^)]*\)  (.*)")
 
 
 def measure(bench, size):
-    """(kernel, algorithm) -> the seconds of the runs, and what the plan says; and what it ran on."""
+    """Return {(kernel, algorithm): seconds of the runs}, the texts of the plans, and the machine."""
     seconds, texts, about = {}, {}, ""
     for _ in range(RUNS):
         said = subprocess.run([bench, str(size), "single", *map(str, KERNELS)], check=True, capture_output=True, text=True).stdout

@@ -2,9 +2,9 @@
 """cudnn.py OUT.csv [images] - filters on a GPU by cuDNN, through torch's conv1d, or images through conv2d: float32, one channel,
 zeros beyond an image's sides, all on the device.
 
-cuDNN chooses its fastest algorithm by trial (cudnn.benchmark); once in float32 throughout and once with products in TF32,
-which have 10 bits. Milliseconds are the median of calls between events; error is the relative L2 difference from an FFT
-convolution in double."""
+cuDNN chooses its fastest algorithm by trial (cudnn.benchmark), once in float32 throughout and once with products in TF32, which
+have 10 bits. Milliseconds are the median of calls between events; error is the relative L2 difference from an FFT convolution in
+double."""
 import csv
 import statistics
 import sys
@@ -29,7 +29,7 @@ def milliseconds(call):
 
 
 def error(y, x, taps):
-    """y[f][o] = sum_k taps[f][k] x[o + k]"""
+    """Error against y[f][o] = sum_k taps[f][k] x[o + k]."""
     n = 1 << (x.numel() - 1).bit_length()
     spectrum = torch.fft.rfft(x.double(), n)
     differences = norms = 0.0
@@ -51,7 +51,7 @@ def row(bits, n_taps, n_filters, is_tf32):
 
 
 def image_error(y, x, taps):
-    """y[i][j] = sum_mn taps[m][n] x[i + m - side / 2][j + n - side / 2]"""
+    """Error against y[i][j] = sum_mn taps[m][n] x[i + m - side / 2][j + n - side / 2]."""
     side = taps.shape[0]
     n = [length + side - 1 for length in x.shape]
     true = torch.fft.irfft2(torch.fft.rfft2(x.double(), n) * torch.fft.rfft2(taps.double().flip(0, 1), n), n)
@@ -77,7 +77,7 @@ def image_shapes():
 
 
 def shapes():
-    """Against the taps, the filters, the samples; each once."""
+    """Shapes (log2 of the samples, taps, filters) that vary the taps, the filters and the samples, each shape once."""
     for n_taps in (3, 5, 9, 17, 33, 65, 129, 257, 513, 1025, 2049):
         yield 21, n_taps, 8
     for n_filters in (1, 2, 4, 16, 32, 64):

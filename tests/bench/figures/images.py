@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""images.py [RESULTS] - figures of 2-D convolution, of what measure_figures_gpu.sh and figures/measure_cpu.sh measured:
+"""images.py [RESULTS] - figures of 2-D convolution from the records of measure_figures_gpu.sh and figures/measure_cpu.sh:
 RESULTS/figures/conv2d_*.csv become RESULTS/figures/conv2d_*.png. RESULTS: tests/bench/results."""
 import re
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# measure_cpu.sh OUT [PART...] - the numbers of the figures that take no GPU, beside those of ../measure_sfft_cpu.sh; builds
-# nothing. By default both parts:
+# measure_cpu.sh OUT [PART...] - the numbers of the figures that need no GPU, beside those of ../measure_sfft_cpu.sh; builds
+# nothing. By default both parts run:
 #
-#   errors      overlap-save: its error in both precisions: OUT/ols_errors_cpu.csv; says nothing of time
-#   crossover   2-D: direct sums and transforms against the kernel's side: OUT/conv2d_crossover_cpu.csv
+#    errors     overlap-save: its error in both precisions: OUT/ols_errors_cpu.csv; no times
+#    crossover  2-D: direct sums and transforms against the kernel's side: OUT/conv2d_crossover_cpu.csv
 #
-# Environment: BUILD, the build folder (build); EMULATED, tests/gpu/emulation/emulated_lapwing of a build with CUDA, for the errors
-# of the CUDA engine's kernels, too; PYTHON (python3), with h5py and scipy for errors.
+# Environment: BUILD, the build folder (build); EMULATED, tests/gpu/emulation/emulated_lapwing of a build with CUDA, for the
+# errors of the CUDA engine's kernels, too; PYTHON (python3), with h5py and scipy for errors.
 set -u
 [ $# -ge 1 ] || { sed -n '2,9p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)

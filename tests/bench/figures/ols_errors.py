@@ -2,9 +2,9 @@
 """ols_errors.py OUT.csv LAPWING [EMULATED_LAPWING] - the error of filters in both precisions, on the CPU engine and, with the
 program of tests/gpu/emulation, of the CUDA engine's kernels computed on the CPU.
 
-One channel of noise, complex or real, through one filter of noise, by `lapwing ols --mode valid` from file to file; samples and
-taps are numbers that float32 holds. error: relative L2 over 2048 random outputs, against sums by definition in extended precision
-(64 bits). fft_error: the same of one FFT over the whole signal in the same precision, by scipy. It says nothing of time."""
+One channel of noise, complex or real, goes through one filter of noise, by `lapwing ols --mode valid` from file to file; samples
+and taps are exact in float32. error: relative L2 over 2048 random outputs, against sums by definition in extended precision (64
+bits). fft_error: the same for one FFT over the whole signal in the same precision, by scipy. No times are measured."""
 import csv
 import os
 import subprocess
@@ -21,7 +21,7 @@ N_OUTPUTS, N_CHECKED = 2 ** 18, 2048
 
 
 def noise(random, n, is_complex):
-    """As float32 or complex64."""
+    """Noise as float32 or complex64."""
     values = random.uniform(-1, 1, (n, 2)).astype(np.float32)
     return values.view(np.complex64)[:, 0] if is_complex else values[:, 0].copy()
 
@@ -49,7 +49,7 @@ def error(y, at, true):
 
 
 def rows(name, program):
-    """Of one engine."""
+    """The rows of one engine."""
     random, n = np.random.default_rng(1), N_OUTPUTS
     for kind in ("c2c", "r2r"):
         for n_taps in TAPS:

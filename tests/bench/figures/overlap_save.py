@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, of what measure_figures_gpu.sh and
-figures/measure_cpu.sh measured: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.png. RESULTS: tests/bench/results."""
+"""overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, from the records of
+measure_figures_gpu.sh and figures/measure_cpu.sh: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.png. RESULTS:
+tests/bench/results."""
 from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, save, shape, table
 
 MACHINE = "one NVIDIA H200, data on the device; "
@@ -9,7 +10,7 @@ RIVALS = (("cuFFT overlap-save", ("cuFFT_ms", "cuFFT_callbacks_ms"), RED), ("cuF
 
 
 def cases(out):
-    """(precision, kind, n, M, F) -> row"""
+    """{(precision, kind, n, M, F): row}"""
     return {shape(row["case"]): row for row in table(out, "ols_cases.csv") if shape(row["case"])}
 
 
@@ -19,7 +20,7 @@ def rival(row, columns):
 
 
 def against(axes, chosen, xlabel, title):
-    """Time on the left axes, speed-up on the right, of the cases {x: row}."""
+    """Draw the cases {x: row}: time on the left axes, speed-up on the right."""
     time, speed = axes
     curve(time, [(x, row["single_ms"]) for x, row in chosen.items()], "lapwing", BLUE)
     for name, columns, colour in RIVALS:

@@ -1,4 +1,4 @@
-"""Bars of percents: a row a case, in it a bar a series. Plain SVG, no packages needed."""
+"""Bar charts of percentages: a row for each case, with a bar for each series. Plain SVG, no packages needed."""
 from xml.sax.saxutils import escape
 
 LEFT, WIDTH, ROW, BARS = 370, 560, 22, 18
@@ -24,8 +24,8 @@ def grid(height, series):
 
 
 def write(path, rows, series):
-    """@param rows    (title, parts of 1, one a series, None for no bar)
-    @param series  (name, colour)"""
+    """Write a chart. @param rows (title, fractions of 1, one for each series; None: no bar)
+    @param series (name, colour)"""
     height = 48 + ROW * len(rows)
     with open(path, "w") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 40}" height="{height}" '

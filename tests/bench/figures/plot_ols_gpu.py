@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""plot_ols_gpu.py TABLE.csv OUT.svg - percent of the memory floor, case by case: ours (single launch, sustained) and the best
-rival's in the same table.
+"""plot_ols_gpu.py TABLE.csv OUT.svg - percentage of the memory floor for each case: lapwing's (single launch, sustained) and that
+of the best rival in the same table.
 
-Reads what `bench_ols_gpu table TABLE.csv` wrote."""
+Reads the table that `bench_ols_gpu table TABLE.csv` wrote."""
 import csv
 import sys
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""plot_scaling.py TABLE.csv OUT.svg - what the most ranks keep of the speed of the fewest, case by case.
+"""plot_scaling.py TABLE.csv OUT.svg - efficiency of the most ranks relative to the fewest, case by case.
 
-Reads what `scaling.py` wrote."""
+Reads the table that `scaling.py` wrote."""
 import csv
 import sys
 
@@ -16,7 +16,7 @@ def title(row):
 
 
 def last(rows):
-    """Of each case and call the row of the most ranks."""
+    """The row with the most ranks for each case and call."""
     found = {}
     for row in rows:
         found[row.get("call"), row["part"], row["growth"], row["case"]] = row

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""sparse.py [RESULTS] - the figures of the papers on the sparse transform: RESULTS/sfft_cpu/*.txt, which measure_sfft_cpu.sh wrote,
-and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.png. RESULTS: tests/bench/results."""
+"""sparse.py [RESULTS] - the figures of the papers on the sparse transform. RESULTS/sfft_cpu/*.txt, which measure_sfft_cpu.sh
+wrote, and RESULTS/figures/sfft_*, which measure_figures_gpu.sh wrote, become RESULTS/figures/sfft_*.png. RESULTS:
+tests/bench/results."""
 import os
 
 from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, end, finish, folders, plt, records, save, table
@@ -8,13 +9,13 @@ from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, end, finis
 STEPS = {"comb": GOLD, "bin": BLUE, "transform": GREEN, "cutoff": RED, "vote": "#805ad5", "estimate": PALE, "check": GREY}
 CPU = "two cores of an AMD EPYC, sfft_cpu/"
 H200 = "one NVIDIA H200, its host's cores: "
-ON_GPU = "sfft2:direct:select"         # the fastest way of the published transform there
+ON_GPU = "sfft2:direct:select"         # the fastest way of the published transform on a GPU
 LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb": (GOLD, "D", "sfft2 with a comb"),
          "fftw": (GREY, "^", "FFTW")}
 
 
 def host_records(results, *names):
-    """Lines of what measure_sfft_cpu.sh wrote."""
+    """Lines that measure_sfft_cpu.sh wrote."""
     return [row for name in names for row in records(os.path.join(results, "sfft_cpu"), name, "measure_sfft_cpu.sh")]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""whole_runs.py LAPWING FOLDER OUT.csv [small] - whole runs of the three jobs from file to file, on every engine that there is.
+"""whole_runs.py LAPWING FOLDER OUT.csv [small] - whole runs of the three jobs from file to file, on every engine of this machine.
 
-Inputs are made by `lapwing synth` in FOLDER, which wants 20 GB there (small: a sixteenth of the samples). Each row is the median of
-five runs of `lapwing JOB`, one process without mpirun, from its start to its end, starting MPI and the GPU's driver included; the
-engines take turns. Each run writes a file that is not there yet; the inputs are in the page cache, or on a RAM disk."""
+`lapwing synth` makes the inputs in FOLDER, which needs 20 GB (small: a sixteenth of the samples). Each row is the median of five
+runs of `lapwing JOB`, one process without mpirun, from its start to its end, the start of MPI and of the GPU's driver included;
+the engines take turns. Each run writes a new file; the inputs are in the page cache, or on a RAM disk."""
 import csv
 import os
 import re
@@ -17,7 +17,7 @@ RUNS = 5
 
 
 def jobs(scale):
-    """Name, job, options of synth, options of the run."""
+    """(name, job, options of synth, options of the run)"""
     million, side, log2_n = 2 ** 20 // scale, 16384 // round(scale ** 0.5), 27 if scale == 1 else 23
     series = ["--type", "int16", "--channels", "4", "--taps", "257"]
     filtered = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
@@ -43,7 +43,7 @@ def seconds(command, output):
 
 
 def engines(lapwing):
-    """The CPU's, and CUDA where `lapwing info` knows a device."""
+    """The CPU engine, and CUDA if `lapwing info` finds a device."""
     text = subprocess.run([lapwing, "info"], check=True, capture_output=True, text=True).stdout
     found = re.search(r"^engine cuda +(.*)", text, re.MULTILINE)
     print(found.group())

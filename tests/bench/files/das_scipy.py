@@ -1,11 +1,11 @@
-"""A DAS record by scipy, from file to file: band-pass, every eighth sample, int16. What lapwing is compared with.
+"""A DAS record by scipy, from file to file, for comparison with lapwing: band-pass, every eighth sample, int16.
 
     das_scipy.py INPUT.h5:/dataset FILTERS.h5:/dataset OUTPUT.h5 WORKERS
 
 The record is [channel x time], int16. Each of WORKERS processes takes an equal share of the channels, some at a time, so that its
-arrays stay small: it reads them from the file, converts them to float32, filters them by scipy.signal.oaconvolve in single precision (whose segments
-scipy chooses), keeps every eighth sample, rounds, saturates and writes int16 to its place in the output, which is contiguous and
-mapped, so that processes need no lock. Prints the seconds from start to end."""
+arrays stay small. It reads them from the file, converts them to float32 and filters them by scipy.signal.oaconvolve in single
+precision, whose segments scipy chooses. It keeps every eighth sample, rounds, saturates and writes int16 to its place in the
+output, which is contiguous and mapped, so that processes need no lock. Prints the seconds from start to end."""
 import multiprocessing
 import sys
 import time

@@ -1,5 +1,5 @@
-"""many_files.py FOLDER N SAMPLES CHANNELS: N files part000000.h5, ... of int16 noise at 1000 Hz that follow each other, and one.h5 with
-all of it."""
+"""many_files.py FOLDER N SAMPLES CHANNELS: makes N consecutive files part000000.h5, ... of int16 noise at 1000 Hz, and one.h5
+with all of their samples."""
 import sys
 import h5py
 import numpy as np

@@ -1,9 +1,9 @@
-"""What checkpoints cost, and how soon a run that goes on has its first block: paired runs of one command.
+"""Measures the cost of checkpoints, and how soon a resumed run has its first block: paired runs of one command.
 
     measure_checkpoint.py LAPWING RANKS EVERY PAIRS JOB [options, --output and all]
 
-EVERY: the time between two checkpoints, as --checkpoint has it, so short that a run makes several; the cost of one is that of a run
-with them over a run without, divided by their number; a run with the default makes one in 30 s."""
+EVERY: the time between two checkpoints, as for --checkpoint, so short that a run makes several. The cost of one checkpoint is the
+time of a run with them minus that of a run without, divided by their number; a run with the default makes one in 30 s."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def run(*options, sync=True):
 
 
 def stop_late():
-    """Leave what a run has done that was stopped near its end."""
+    """Interrupt a run near its end, and leave its partial result."""
     process = subprocess.Popen([*launcher, lapwing, *job, "--checkpoint", "0"], stderr=subprocess.DEVNULL)
     time.sleep(0.6 * without[0])
     for pid in [process.pid] if ranks == 1 else subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True,

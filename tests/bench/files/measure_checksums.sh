@@ -1,10 +1,10 @@
 #!/bin/sh
-# What --checksum costs: whole runs of ols from file to file, with it and without, in turn; and what comparing them takes
+# The cost of --checksum: whole runs of ols from file to file, with it and without, in turn; and the cost of comparing them
 # ('lapwing verify --sample 0').
 #
-#   measure_checksums.sh [LAPWING [FOLDER]]     FOLDER: /dev/shm, with room for 2.5 GiB
+#    measure_checksums.sh [LAPWING [FOLDER]]      FOLDER: /dev/shm, with room for 2.5 GiB
 #
-# Prints the medians of 5 of the elapsed and of the processor seconds.
+# Prints the medians of elapsed and of processor seconds over 5 runs.
 set -eu
 lapwing=${1:-build/lapwing}
 folder=$(mktemp -d "${2:-/dev/shm}/checksums.XXXXXX")

@@ -1,10 +1,11 @@
 #!/bin/sh
-# measure_das.sh - a DAS record from file to file on CPUs: lapwing and scipy in turn, in one call; prints seconds and their ratio.
+# measure_das.sh - a DAS record from file to file on CPUs, by lapwing and scipy in turn, in one call; prints seconds and their
+# ratio.
 #
-#     measure_das.sh BUILD FOLDER [CHANNELS [REPETITIONS]]     3840 channels of 2^18 int16 samples, 5
+#    measure_das.sh BUILD FOLDER [CHANNELS [REPETITIONS]]      3840 channels of 2^18 int16 samples, 5
 #
-# Both use all cores: lapwing as one rank with a thread for each, scipy as a process for each. FOLDER, best on a RAM disk, gets the
-# record (2 GiB) and both results, of which the largest difference is printed: 1 where roundings fell differently.
+# Both use all cores: lapwing as one rank with a thread for each core, scipy as a process for each core. FOLDER, best on a RAM
+# disk, gets the record (2 GiB) and both results. Their largest difference is printed: 1 where roundings differ.
 set -eu
 lapwing=$1/lapwing folder=$2 channels=${3:-3840} repetitions=${4:-5}
 here=$(cd "$(dirname "$0")" && pwd)

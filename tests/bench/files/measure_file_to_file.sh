@@ -1,8 +1,8 @@
 #!/bin/sh
-# Whole runs, from file to file, beside what the storage allows: on a GPU where there is one, and on the CPU. Takes some minutes, and
-# 30 GB in FOLDER; give a folder on a RAM disk, and one on a local disk.
+# Whole runs, from file to file, beside the rates that the storage allows: on a GPU if there is one, and on the CPU. This takes
+# some minutes, and 30 GB in FOLDER. Run it with a folder on a RAM disk, and with one on a local disk.
 #
-#   measure_file_to_file.sh BUILD_FOLDER FOLDER [small]     small: a sixteenth of the samples, for machines with few cores
+#    measure_file_to_file.sh BUILD_FOLDER FOLDER [small]     small: a sixteenth of the samples, for machines with few cores
 set -eu
 build=${1:?usage: measure_file_to_file.sh BUILD_FOLDER FOLDER [small]} folder=${2:?usage: see above} scale=${3-}
 lapwing=$build/lapwing bench=$build/tests/bench/files
@@ -13,7 +13,7 @@ engine=cpu
 work=$(mktemp -d "$folder/lapwing.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cores=$(nproc)
-OMP_WAIT_POLICY=passive     # as the program has it: threads that wait must not take the cores from those that read and write
+OMP_WAIT_POLICY=passive     # as the program sets it: threads that wait must not take the cores from those that read and write
 export OMP_WAIT_POLICY
 run() {
     mpirun --bind-to none --oversubscribe -np "$@"

@@ -1,13 +1,14 @@
 #!/bin/sh
-# measure_many_files.sh - many files as one signal, beside one file of the same samples: how long opening takes, and at what share of
-# the rate of one file the run goes on from there.
+# measure_many_files.sh - many files as one signal, beside one file of the same samples: how long opening takes, and the rate of
+# the run after that, relative to the run on one file.
 #
-#     measure_many_files.sh BUILD FOLDER [FILES [REPETITIONS [SAMPLES]]]     2000 files, 5, 25000 samples (5 MB) a file
+#    measure_many_files.sh BUILD FOLDER [FILES [REPETITIONS [SAMPLES]]]     2000 files, 5, 25000 samples (5 MB) a file
 #
 # Environment: ENGINE=cuda, RANKS="1 2".
 #
-# FOLDER, best on a RAM disk, gets both (10 GB each, or as asked). `lapwing plan` does all that a run does before it reads, so that it is what
-# opening costs; the rest of a run, which band-passes and keeps one sample of five, is reading, computing and writing.
+# FOLDER, best on a RAM disk, gets both inputs (10 GB each, or as asked). `lapwing plan` does everything that a run does before it
+# reads, so its time is the cost of opening. The rest of a run, which band-passes and keeps one sample of five, is reading,
+# computing and writing.
 set -eu
 lapwing=$1/lapwing folder=$2 files=${3:-2000} repetitions=${4:-5} samples=${5:-25000} engine=${ENGINE:-cpu}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# build.sh OUT - the rivals of the GPU benchmarks as shared libraries in OUT, for measure_*_gpu.sh; no part of the build:
+# build.sh OUT - builds the rivals of the GPU benchmarks as shared libraries in OUT, for measure_*_gpu.sh; no part of the build:
 #
-#   ols_callbacks.so conv2d_callbacks.so     cuFFT with callbacks, where CUDA has its static library
-#   ols_cufftdx.so conv2d_cufftdx.so         NVIDIA's device library; some minutes, less with many cores
-#   conv2d_npp.so                            NVIDIA's image operations; the library stays where it is found
+#    ols_callbacks.so conv2d_callbacks.so    cuFFT with callbacks, if CUDA has its static library
+#    ols_cufftdx.so conv2d_cufftdx.so        NVIDIA's device library; some minutes, less with many cores
+#    conv2d_npp.so                           NVIDIA's image operations; the library stays where it is found
 #
-# What cannot be made is left out and said. What is newer than its sources stays.
+# A library that cannot be built is reported and left out. A library that is newer than its sources is kept.
 # Environment: MATHDX, the folder `include` of nvidia-mathdx, and NPP, a folder with include and lib/libnppif.so.13 (otherwise pip
 # fetches nvidia-mathdx, nvidia-npp into OUT); NVCC (nvcc); JOBS.
 set -u
@@ -20,7 +20,7 @@ code=0
 
 is_new() { [ -e "$1" ] && [ -z "$(find "$here" "$here/.." -maxdepth 1 -name '*.c*' -newer "$1" 2>/dev/null | head -n 1)" ]; }
 
-# with_callbacks NAME: cuFFT inside, and visible to nobody, since the benchmark has the shared one
+# with_callbacks NAME: links cuFFT in and hides its symbols, since the benchmark has the shared cuFFT
 with_callbacks() {
     is_new "$out/$1.so" && return
     # shellcheck disable=SC2086  # a list of options, here and below
@@ -57,12 +57,12 @@ with_npp() {
         { echo "no conv2d_npp: $(grep -m 1 -iE 'error|cannot find|No such' "$out/conv2d_npp.log")"; }
 }
 
-# What one unit is compiled from: SOURCE OBJECT definitions...
+# units: the compilations of one unit: SOURCE OBJECT definitions...
 units() {
     for exchange in 1 2; do
         for n in 16384 8192 4096 2048 1024 512; do
             for kind in 0 1 2; do
-                [ "$kind$n" = 216384 ] ||       # longer than a block has memory for
+                [ "$kind$n" = 216384 ] ||       # longer transforms exceed a block's memory
                     echo "ols_cufftdx_kernels ols_${kind}_${n}_$exchange -DDX_KIND=$kind -DDX_N=$n -DDX_EXCHANGE=$exchange"
             done
         done
@@ -72,7 +72,7 @@ units() {
     done
 }
 
-# For xargs: `unit SOURCE OBJECT definitions...`
+# xargs runs this: `unit SOURCE OBJECT definitions...`
 compile_unit() {
     source=$1 object=$2
     shift 2
@@ -104,6 +104,6 @@ with_npp &
 with_cufftdx
 wait
 for library in ols_callbacks ols_cufftdx conv2d_callbacks conv2d_cufftdx conv2d_npp; do
-    [ -e "$out/$library.so" ] || code=1         # what is there is measured all the same
+    [ -e "$out/$library.so" ] || code=1         # the libraries that exist are measured all the same
 done
 exit $code

@@ -1,8 +1,8 @@
-"""FITS images, NumPy's arrays and raw numbers as input: the result is that of an HDF5 copy of the same numbers, bit for bit.
+"""FITS images, NumPy's arrays and raw numbers as input: the result equals that of an HDF5 copy of the same numbers, bit for bit.
 
     arrays.py LAPWING MPIEXEC [FOLDER]
 
-The files are made here, byte by byte. FOLDER, or the one that LAPWING_DATA names, may hold M51.fits."""
+The files are made here, byte by byte. FOLDER, or the folder that LAPWING_DATA names, may hold M51.fits."""
 
 import gzip
 import itertools
@@ -41,14 +41,14 @@ def convolved(work, source, job, *options, alone=False):
 
 
 def copied(work, x):
-    """The HDF5 copy of the samples that are expected."""
+    """Make the HDF5 copy of the expected samples."""
     with h5py.File(os.path.join(work, "copy.h5"), "w") as file:
         file["x"] = x
     return f"{work}/copy.h5:/x"
 
 
 def agree(work, name, source, x, job="conv2d", options=(), own=()):
-    """What comes of a file is what comes of the copy; `own` are options that only the file needs."""
+    """The result from a file equals that from the copy; `own` are options that only the file needs."""
     found = convolved(work, source, job, *options, *own)
     wanted = convolved(work, copied(work, x), job, *options, alone=True)
     if found is None or wanted is None:
@@ -66,7 +66,7 @@ def refuse(source, code, says, job="conv2d", work="", options=()):
 # ---- NumPy ------------------------------------------------------------------------------------------------------------------
 
 def as_samples(x):
-    """In the type that the program has for them."""
+    """The numbers in the type to which the program converts them."""
     kinds = {"bool": "u1", "float16": "f4", "uint32": "f8", "int64": "f8", "uint64": "f8"}
     return x.astype(kinds.get(x.dtype.name, x.dtype))
 
@@ -192,7 +192,7 @@ def fits_files(work):
 
 
 def units(work, path):
-    """Which image a path names."""
+    """The path selects the image."""
     first, second, third = noise((31, 20), ">i2"), noise((2, 21, 30), ">f4"), noise((40, 1), ">f8")
     write_units(path, image_unit(None), image_unit(first, extension=True, EXTNAME="SCI"),
                 image_unit(second, extension=True, EXTNAME="SCI", EXTVER=2), image_unit(third, extension=True))
@@ -219,7 +219,7 @@ def units(work, path):
 
 
 def tiles(work, path):
-    """Compressed images, by codes that Python can make, too."""
+    """Compressed images, in codes that Python can write, too."""
     for kind, shape, tile, code in ((">i2", (61, 47), (1, 47), "GZIP_1"), (">i2", (61, 47), (8, 10), "RICE_1"), (">i4", (3, 20, 30), (1, 7, 30), "RICE_1"),
                                     (">u1", (50, 70), (50, 70), "RICE_1"), (">f4", (33, 40), (1, 40), "GZIP_2"), (">f8", (33, 40), (5, 40), "GZIP_1"),
                                     (">i4", (61, 47), (61, 40), "GZIP_2"), (">i2", (300, 700), (300, 700), "RICE_1"),
@@ -247,7 +247,7 @@ def tiles(work, path):
     refuse(path, 65, "compressed by 'BZIP_1'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are read: expand it with funpack", work=work)
     for code, at in ("PLIO_1", 11), ("HCOMPRESS_1", 30):
         unit = bytearray(tiled_unit(np.abs(x), (10, 30), code=code))
-        begin = len(header_of(bytes(unit))) + 4 * 8 + at        # in the code of the first tile, behind a row for each
+        begin = len(header_of(bytes(unit))) + 4 * 8 + at        # in the code of the first tile, which follows a row for each tile
         unit[begin:begin + 60] = b"\xff" * 60
         write_units(path, image_unit(None), bytes(unit))
         refuse(path, 65, "tile 1 is damaged", work=work)
@@ -266,7 +266,8 @@ def header_of(unit):
 
 
 def quantized(work, path):
-    """Floats as integers with a scale, with dither subtracted: Park and Miller's numbers (section 10.2, appendix I)."""
+    """Floats stored as integers with a scale and subtracted dither, by Park and Miller's random numbers (section 10.2, appendix
+    I)."""
     seed, numbers = 1, []
     for _ in range(10000):
         seed = 16807 * seed % 2147483647
@@ -297,8 +298,8 @@ def quantized(work, path):
 
 
 def gzipped(work):
-    """Put through gzip as a whole: at all levels, in several members, with something behind them; tiles, too. What is damaged is refused, and
-    the memory for what comes out is counted."""
+    """Whole files compressed by gzip: at all levels, in several members, with bytes after the end, also with tiles. Damaged ones
+    are refused, and the memory for the unpacked bytes is counted."""
     path = os.path.join(work, "x.fits.gz")
     x = noise((300, 211), ">i2")
     plain = image_unit(None) + image_unit(x, extension=True, EXTNAME="SCI")

@@ -1,5 +1,5 @@
-"""Conventions of HDF5 files: what `lapwing info` says of the files of real data and of small ones in each layout; and that `ols`
-without a path takes the same samples.
+"""Conventions of HDF5 files: the output of `lapwing info` for files of real data and for small files in each layout. `ols`
+without a path must take the same samples.
 
     conventions.py LAPWING MPIEXEC [FOLDER]
 
@@ -62,7 +62,7 @@ REAL = {
 
 
 def samples_of(path):
-    """The samples that a file shows, by h5py."""
+    """The samples of a file, by h5py."""
     with h5py.File(path) as file:
         if "febus" not in path:
             largest = []
@@ -99,7 +99,7 @@ def made_files(work):
 
 
 def patch_of(work, name, *options):
-    """What the patch for DASCore says in a result: attributes, and units of its coordinates."""
+    """The patch for DASCore in a result: its attributes, and the units of its coordinates."""
     filtered(work, name, *options)
     with h5py.File(os.path.join(work, "out.h5")) as file:
         group = file["waveforms/filtered"]
@@ -108,7 +108,7 @@ def patch_of(work, name, *options):
 
 
 def patches(work):
-    """Units, gauge length and category come along, through two runs; plain files without distances have patches, too."""
+    """Units, gauge length and category are kept through two runs; plain files without distances have patches, too."""
     path, again = os.path.join(work, "das.h5"), os.path.join(work, "again.h5")
     das = {"data_category": "DAS", "gauge_length": 5.0, "gauge_length_units": "m"}
     with h5py.File(path, "w") as file:
@@ -124,7 +124,7 @@ def patches(work):
         with h5py.File(path, "w") as file:
             prodml(file)
             file["Acquisition"].attrs.update(about)
-            file["Acquisition/Raw[0]"].attrs["RawDataUnit"] = "furlong" if about else "nϵ / s"      # DASCore knows the second only
+            file["Acquisition/Raw[0]"].attrs["RawDataUnit"] = "furlong" if about else "nϵ / s"      # DASCore does not know furlongs
         found, units = patch_of(work, path)
         check(found == kept and units == {"time": "s", "distance": "m"}, f"PRODML {about}: {found}, {units}")
     with h5py.File(path, "w") as file:
@@ -134,7 +134,7 @@ def patches(work):
 
 
 def beside_data(work):
-    """Times of every kind beside the data, and rates that are not theirs."""
+    """Times of every kind beside the data, and rates that belong to other datasets."""
     path = os.path.join(work, "beside.h5")
     data, i = f"{path}:/group/samples", np.arange(64)
     start = "2023-11-14T22:13:20 "
@@ -159,7 +159,8 @@ def beside_data(work):
 
 
 def only_dataset(work):
-    """No path is needed where there is one dataset of numbers, or one with its coordinates; else the message names them."""
+    """No path is needed if a file has one dataset of numbers, or one with its coordinates. Otherwise the message names the
+    datasets."""
     path = os.path.join(work, "only.h5")
     for others, chosen in (({}, "/signal "), ({"note": "text", "rate": 5.0}, "/signal "), ({"x": np.zeros(3)}, "/signal "),
                            ({"x": np.zeros(2)}, None), ({"second": np.zeros((9, 3))}, None)):
@@ -179,7 +180,7 @@ def only_dataset(work):
 
 
 def blocks(work):
-    """What is joined of blocks, with each kind of overlap, in pieces that begin anywhere."""
+    """Blocks with each kind of overlap are joined correctly, in pieces that begin anywhere."""
     path, copy = os.path.join(work, "blocks.h5"), os.path.join(work, "joined.h5")
     for number, made in enumerate((dict(), dict(rows=100, overlap=0.0), dict(rows=120, extent=50), dict(n=1), dict(rows=200, overlap=100.0))):
         with h5py.File(path, "w") as file:
@@ -202,7 +203,7 @@ def blocks(work):
 
 
 def logger(work):
-    """A file that a logger has open, and one that it never closed."""
+    """A file that a logger has open, and a file that a logger never closed."""
     path, killed = os.path.join(work, "swmr.h5"), os.path.join(work, "killed.h5")
     with h5py.File(path, "w", libver="v110") as file:
         data = file.create_dataset("signal", (500, 2), "f4", maxshape=(None, 2), chunks=(100, 2))

@@ -1,5 +1,5 @@
-"""Files of each convention whose metadata are wrong, missing or damaged: facts, a table or a message, never a crash or a hang.
-LAPWING_DAMAGES is the number of files of each.
+"""Files of each convention whose metadata are wrong, missing or damaged: the program prints facts, a table or a message, and
+never crashes or hangs. LAPWING_DAMAGES is the number of files of each convention.
 
     damaged.py LAPWING MPIEXEC"""
 
@@ -22,7 +22,7 @@ ODD = [np.float64("nan"), -1.0, 1e300, 0, 2**63 - 1, "", "x" * 5000, np.zeros(3)
 
 
 def spoil(file):
-    """Another value for an attribute or a small dataset, or none."""
+    """Change or remove an attribute or a small dataset."""
     places = []
     file.visititems(lambda name, item: places.extend([(name, key) for key in item.attrs]) or
                     places.append((name, None)) if isinstance(item, (h5py.Dataset, h5py.Group)) else None)
@@ -44,7 +44,7 @@ def spoil(file):
 
 
 def flip(path):
-    """Bytes of the file itself."""
+    """Change bytes of the file itself."""
     with open(path, "r+b") as file:
         length = file.seek(0, os.SEEK_END)
         for _ in range(random.integers(1, 5)):
@@ -53,7 +53,8 @@ def flip(path):
 
 
 def look(name, what, may_crash):
-    """A child process looks first: what makes it crash is bad data to the program, and a mistake of it unless the file itself is damaged."""
+    """Inspect a file. A child process looks first: if it crashes, the program reports bad data. A crash counts as a mistake of
+    the program unless the file itself is damaged."""
     done = subprocess.run([LAPWING, "info", name], capture_output=True, text=True, errors="replace", timeout=100)
     check(done.returncode in (0, 65, 74), f"{what}: ends with {done.returncode}: {done.stderr[-300:]}")
     check(may_crash or ("crash" not in done.stderr and "Sanitizer" not in done.stderr and "runtime error" not in done.stderr),
@@ -61,7 +62,7 @@ def look(name, what, may_crash):
 
 
 def damage(work):
-    """Whatever is said, and however the file is damaged."""
+    """The program ends regularly, whatever the file holds and however it is damaged."""
     path = os.path.join(work, "damaged.h5")
     rounds = int(os.environ.get("LAPWING_DAMAGES", "8"))
     for key, (make, _) in MADE.items():

@@ -1,4 +1,4 @@
-"""FITS files for tests, made and read byte by byte."""
+"""Functions that make and read FITS files for tests, byte by byte."""
 
 import gzip
 import itertools
@@ -31,7 +31,7 @@ def axes(prefix, shape):
 
 
 def image_unit(x, extension=False, **keywords):
-    """x: of one of FITS' types, big endian; None: no data."""
+    """Make a unit of an image x, of one of FITS' types, big endian; None: no data."""
     first = [("XTENSION", "IMAGE")] if extension else [("SIMPLE", True)]
     bitpix = 8 if x is None else BITPIX[x.dtype.str[1:]]
     last = [("PCOUNT", 0), ("GCOUNT", 1)] if extension else []
@@ -41,7 +41,8 @@ def image_unit(x, extension=False, **keywords):
 
 
 def rice(x, block=32):
-    """Integers in Rice's code: blocks of equal pixels, of noise too wide for it, and others (FITS Standard 4.0, section 10.4.1)."""
+    """Pack integers in Rice's code: blocks of equal pixels, of noise too wide for the code, and others (FITS Standard 4.0,
+    section 10.4.1)."""
     width = 8 * x.dtype.itemsize
     fs_bits, fs_raw = {8: (3, 6), 16: (4, 14), 32: (5, 25)}[width]
     pixels = [int(p) for p in x.ravel()]
@@ -65,7 +66,8 @@ def rice(x, block=32):
 
 
 def plio(x):
-    """Values in runs of IRAF's line lists (section 10.4.3), big-endian words: zeros, runs, single ones, values of more than 12 bits."""
+    """Pack values as IRAF's line lists (section 10.4.3), big-endian words: zeros, runs, single values, values of more than 12
+    bits."""
     words, value, at = [], 1, 0
     x = [int(v) for v in x.ravel()]
     while at < len(x):
@@ -91,7 +93,8 @@ def plio(x):
 
 
 def h_transform(x):
-    """White's transform: of four neighbours the sum, and the differences along rows, columns and both, again and again."""
+    """White's transform: of every four neighbours the sum, and the differences along rows, columns and both; repeated on the
+    sums."""
     a = x.astype(object)
     rows, columns = a.shape
     halved, power = 0, 0
@@ -101,7 +104,7 @@ def h_transform(x):
             for j in range(0, columns, 2):
                 down, right = i + 1 < rows, j + 1 < columns
                 p = [int(a[i + u, j + v]) if i + u < rows and j + v < columns else 0 for u in (0, 1) for v in (0, 1)]
-                double = (1 - down) + (1 - right)           # what is missing counts as the values that there are
+                double = (1 - down) + (1 - right)           # a missing value counts like the existing one beside it
                 scaled = lambda h: h << double >> halved if double >= halved else h >> halved - double
                 a[i, j] = toward(scaled(sum(p)), power + 2)
                 if right:
@@ -123,14 +126,14 @@ QUADS = {1 << b: f"{b:03b}" for b in range(4)} | {3: "1000", 5: "1001", 10: "101
 
 
 def quads_of(bits):
-    """[rows x columns] of 0 and 1 to numbers of 4 bits."""
+    """Combine [rows x columns] of 0 and 1 into numbers of 4 bits."""
     even = np.zeros([n + n % 2 for n in bits.shape], int)
     even[:bits.shape[0], :bits.shape[1]] = bits
     return even[::2, ::2] * 8 + even[::2, 1::2] * 4 + even[1::2, ::2] * 2 + even[1::2, 1::2]
 
 
 def hcompress(x):
-    """The H-transform without loss, its planes as trees and as they are in turn (section 10.4.4)."""
+    """Pack by the H-transform without loss; its bit planes are stored as trees and directly, in turn (section 10.4.4)."""
     a = h_transform(x)
     rows, columns = a.shape
     total, a[0, 0] = int(a[0, 0]), 0
@@ -168,7 +171,8 @@ CODES = {"GZIP_1": lambda x: gzip.compress(x.tobytes()), "GZIP_2": lambda x: gzi
 
 
 def tiled_unit(x, tile, rows=None, code="GZIP_1", scales=None, **keywords):
-    """Compressed by tiles (FITS Standard 4.0, section 10); floats without loss, or integers with (ZSCALE, ZZERO) of each tile."""
+    """Make a unit compressed by tiles (FITS Standard 4.0, section 10). Floats are stored without loss, or as integers with
+    (ZSCALE, ZZERO) of each tile."""
     starts = itertools.product(*(range(0, n, t) for n, t in zip(x.shape, tile)))
     packed = [CODES[code](np.ascontiguousarray(x[tuple(slice(a, a + t) for a, t in zip(at, tile))])) for at in starts]
     places = np.cumsum([0] + [len(p) for p in packed])
@@ -211,7 +215,8 @@ def parse_value(text):
 
 
 def read_units(path):
-    """[(cards {keyword: value}, data, [lines of HISTORY])]: arrays of images, of tables with columns of 8 bytes structured ones."""
+    """[(cards {keyword: value}, data, [lines of HISTORY])]. Data are arrays: of images, or structured arrays for tables with
+    columns of 8 bytes."""
     with open(path, "rb") as file:
         content = file.read()
     assert len(content) % 2880 in (0, len(content) % 2880)

@@ -1,9 +1,10 @@
-"""Results of conv2d in FITS: the numbers are those of the result in HDF5, bit for bit, and pass `lapwing verify`; coordinates of the sky stay with the pixels.
+"""Results of conv2d in FITS: the numbers are those of the HDF5 result, bit for bit, and pass `lapwing verify`; each pixel has its
+sky coordinates.
 
     fits_result.py LAPWING MPIEXEC [FOLDER]
 
-Files are read here byte by byte; astropy judges the coordinates and the file as well. FOLDER, or the one that LAPWING_DATA names, may
-hold M51.fits."""
+This test reads the files byte by byte; astropy checks the coordinates and the file, too. FOLDER, or the folder that LAPWING_DATA
+names, may hold M51.fits."""
 
 import itertools
 import os
@@ -30,7 +31,7 @@ SKY = dict(CTYPE1="RA---TAN", CTYPE2="DEC--TAN", CRVAL1=202.47, CRVAL2=47.195, C
 
 
 def both(work, source, *options, kernel="kernel.h5:/kernel"):
-    """[the units of the FITS result], the HDF5 result's datasets and their attributes."""
+    """Run both. @return the units of the FITS result, the datasets of the HDF5 result and their attributes"""
     common = "conv2d", "--input", source, "--kernel", f"{work}/{kernel}", "--overwrite", "--quiet", *options
     ranks, io = next(runs)
     done = lapwing(ranks, *common, "--output", f"{work}/out.fits", "--io", io)
@@ -57,7 +58,7 @@ def same_image(name, unit, wanted):
 
 
 def numbers(work):
-    """Types, stacks, peaks, noise."""
+    """Types, stacks, peaks and noise."""
     image = noise((3, 90, 71), ">f4")
     write_units(f"{work}/in.fits", image_unit(image, **SKY))
     for options in ((), ("--precision", "double"), ("--output-type", "int16", "--output-scale", "0.25"), ("--output-type", "int8"),
@@ -91,7 +92,7 @@ def numbers(work):
 
 
 def large(work):
-    """Many rounds and pieces, rows longer than a buffer."""
+    """Many rounds and pieces, and rows longer than a buffer."""
     image = noise((300, 70001), ">i2")
     write_units(f"{work}/in.fits", image_unit(image))
     units, wanted = both(work, f"{work}/in.fits", "--memory", "400M", "--decimate", 2)
@@ -99,7 +100,7 @@ def large(work):
 
 
 def place(cards, row, column):
-    """Where a pixel lies before any projection: intermediate world coordinates."""
+    """Position of a pixel before any projection: intermediate world coordinates."""
     pixel = np.array([column + 1 - cards["CRPIX1"], row + 1 - cards["CRPIX2"]])
     if "CD1_1" in cards:
         return np.array([[cards.get(f"CD{i}_{j}", 0) for j in (1, 2)] for i in (1, 2)]) @ pixel
@@ -108,7 +109,7 @@ def place(cards, row, column):
 
 
 def coordinates(work):
-    """Pixel p of the input that a pixel of the result stands for has the same coordinates."""
+    """A pixel of the result has the coordinates of its pixel in the input."""
     kernel = 4, 7                       # rows and columns: one even, one odd
     increments = (dict(CDELT1=-0.001, CDELT2=0.002), dict(CD1_1=-0.001, CD1_2=0.0002, CD2_1=0.0003, CD2_2=0.002),
                   dict(CDELT1=-0.001, CDELT2=0.002, PC1_1=0.9, PC1_2=-0.3, PC2_1=0.2, PC2_2=0.8), {})
@@ -139,7 +140,8 @@ def coordinates(work):
     check(np.allclose(found, [2, 4e-4, -8e-4, 2e-4, 1.75, 0.125], rtol=1e-14), f"SIP and LTM: {found}")
 
 
-# ---- families of keywords that a cut or a decimation touches ---------------------------------------------------------------------
+# ---- families of keywords that a cut or a decimation changes
+# ---------------------------------------------------------------------
 
 CELESTIAL = {**SKY, "CD1_1": -0.001, "CD1_2": 0.0002, "CD2_1": 0.0003, "CD2_2": 0.0011}
 SHAPE, KERNEL = (2, 60, 50), (4, 7)     # images, rows, columns; rows and columns
@@ -154,7 +156,7 @@ def without(keywords, *roots):
 
 
 def plate():
-    """The Digitized Sky Survey: a polynomial of the plate, in millimetres, and no CTYPE."""
+    """Keywords of the Digitized Sky Survey: a polynomial of the plate, in millimetres, and no CTYPE."""
     constants = [67.2, 0.01, -1.2, 1e-5, 2e-5, -3e-5, 0, 1e-6, 0, 2e-6] + 10 * [0.0]
     return {"PLTRAH": 13, "PLTRAM": 30, "PLTRAS": 10.5, "PLTDECSN": "+", "PLTDECD": 47, "PLTDECM": 12, "PLTDECS": 3.0, "EQUINOX": 2000.0,
             "XPIXELSZ": 25.28445, "YPIXELSZ": 25.3, "PLTSCALE": 67.2, "CNPIX1": 7000, "CNPIX2": 9000,
@@ -163,7 +165,8 @@ def plate():
 
 
 def families():
-    """Name, keywords, names of descriptions, keywords that are left out: what remains is as without these."""
+    """(name, keywords, names of descriptions, keywords that are left out): the result describes the image as without the last
+    ones."""
     sip = {"A_ORDER": 3, "B_ORDER": 2, "A_2_0": 1e-4, "A_0_2": 3e-4, "A_1_1": -2e-4, "A_3_0": 1e-6, "B_2_0": 5e-5, "AP_ORDER": 2,
            "AP_2_0": -1e-4, "BP_ORDER": 2, "BP_0_2": -3e-5, "CTYPE1": "RA---TAN-SIP", "CTYPE2": "DEC--TAN-SIP"}
     velocity = {"CTYPE3": "FREQ", "CRVAL3": 1.4e9, "CRPIX3": 3.0, "CDELT3": 1e6, "CUNIT3": "Hz"}
@@ -191,7 +194,7 @@ def families():
 
 
 def compare_wcs(name, before, after, options):
-    """Pixels of the result, and those of the input that they stand for."""
+    """Compare pixels of the result with the input's pixels at the same places."""
     mode, every, start, channels = options
     shift = [0 if mode == "same" else -((n - 1) // 2) if mode == "full" else n - 1 - (n - 1) // 2 for n in KERNEL]
     pixels = np.array([(column, row, image) for image in (0, 1)[:1 if channels else 2] for row in (0, 5, 9) for column in (0, 4, 11)])
@@ -203,7 +206,7 @@ def compare_wcs(name, before, after, options):
 
 
 def sky(work):
-    """All pixels of a result have the coordinates, by astropy, that the input's have which they stand for."""
+    """By astropy, all pixels of a result have the sky coordinates of the input's pixels at the same places."""
     for name, keywords, letters, *left_out in families():
         shape = SHAPE if "cube" in name or "coordinates" in name else SHAPE[1:]
         write_units(f"{work}/in.fits", image_unit(noise(shape, ">f4"), **keywords))
@@ -226,7 +229,7 @@ def sky(work):
 
 
 def places(work):
-    """Physical coordinates and sizes are adjusted; sections are left out where they are not those of the result."""
+    """Physical coordinates and sizes are adjusted; sections that do not describe the result are left out."""
     keywords = {"LTV1": 4.0, "LTM1_1": 0.5, "LTV2": -20.0, "A_DMAX": 1.5, "SECPIX": 0.25, "PIXSCAL2": 0.5, "XPIXSZ": 9.0, "YPIXSZ": 18.0,
                 "DATASEC": "[1:50,1:60]", "CCDSEC": "[101:150,1:60]", "PIXSCALE": "0.25 arcsec", "GAIN": 2.5}
     write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4"), **keywords))
@@ -249,7 +252,7 @@ def places(work):
 
 
 def texts(work):
-    """Long texts, HIERARCH, and the job file in HISTORY."""
+    """Long texts, HIERARCH keywords, and the job file in HISTORY."""
     long = "it's " * 60 + "end"
     pieces = [long[i:i + 40] for i in range(0, len(long), 40)]
     cards = [("SIMPLE", True), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 40), ("NAXIS2", 30)]

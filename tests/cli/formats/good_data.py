@@ -1,4 +1,4 @@
-"""--mask good-data=TESTS: the quality that files of GWOSC keep of their own samples masks as a dataset of marks does.
+"""--mask good-data=TESTS: the quality that GWOSC's files store for their own samples masks like a dataset of marks.
 
     good_data.py LAPWING MPIEXEC"""
 
@@ -29,7 +29,7 @@ def gwosc(path, strain, start, data_quality, injections):
 
 
 def good_data(work):
-    """The tests of the files themselves mask as a dataset of marks does: by names, by bits, over two files, and over a gap between."""
+    """The tests in the files mask like a dataset of marks: by names, by bits, over two files, and over a gap between them."""
     start, seconds = 1126259446, 30
     quality, injections = random.integers(0, 8, (2, seconds)) | 1, random.integers(0, 4, (2, seconds)) | 1
     strain = random.normal(size=(2, 64 * seconds))

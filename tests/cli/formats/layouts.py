@@ -1,5 +1,5 @@
-"""Small HDF5 files in the layouts of makers of instruments and archives, as these document them. Each function fills an open file;
-MADE has with it what `lapwing info` says of the file."""
+"""Small HDF5 files in the layouts of instrument makers and archives, by their documentation. Each function fills an open file;
+MADE pairs it with the expected output of `lapwing info`."""
 
 from tested import random
 
@@ -105,7 +105,7 @@ def xdas(file, n=100, gap=0):
 
 
 def netcdf(file):
-    """CF: int64 nanoseconds, of which float64 would hold only every 256th."""
+    """CF: int64 nanoseconds, of which float64 can represent only every 256th."""
     file["das"] = np.ones((4, 60), "f4")
     file["das"].attrs["units"] = "rad"
     file["time"] = UNIX * 10**9 + 3 + 1000001 * np.arange(60)
@@ -118,7 +118,7 @@ def netcdf(file):
 
 
 def fbh5(file, barycentric=0):
-    """One IF; tstart is 58543.25, as SIGPROC has it."""
+    """One IF; tstart is 58543.25, as SIGPROC writes it."""
     file.attrs.update({"CLASS": np.bytes_("FILTERBANK"), "VERSION": np.bytes_("1.0")})
     file["data"] = np.ones((40, 1, 16), "f4")
     file["mask"] = np.zeros((40, 1, 16), "u1")
@@ -127,7 +127,7 @@ def fbh5(file, barycentric=0):
 
 
 def gwpy(file, t0=1126259446.25, xunit="s", dims=1):
-    """As TimeSeries.write, Spectrogram.write and FrequencySeries.write of GWpy 4.1 do."""
+    """The layout of TimeSeries.write, Spectrogram.write and FrequencySeries.write of GWpy 4.1."""
     data = file.create_dataset("H1:STRAIN", data=np.ones((64, 9)[:dims]), chunks=True, compression="gzip")
     data.attrs.update(channel="H1:GDS-CALIB_STRAIN", name="GW-H1", unit="m", x0=t0, dx=1 / 4096, xunit=xunit)
     if dims == 2:
@@ -135,7 +135,7 @@ def gwpy(file, t0=1126259446.25, xunit="s", dims=1):
 
 
 def pycbc(file, t0=1126259446.25):
-    """As TimeSeries.save of PyCBC 2.11 does."""
+    """The layout of TimeSeries.save of PyCBC 2.11."""
     file["H1/strain"] = np.ones(64)
     file["H1/strain"].attrs.update(start_time=t0, delta_t=1 / 4096)
 
@@ -144,7 +144,7 @@ def beside(file, times, **attributes):
     file["group/samples"] = np.ones((64, 3), "f4")
     file["group/samples"].attrs.update(attributes)
     file["group/utc_time"] = times
-    file["other"] = np.ones((2, 2))     # so that a path is needed
+    file["other"] = np.ones((2, 2))     # a second dataset makes a path necessary
 
 
 def optasense(file):

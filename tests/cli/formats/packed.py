@@ -1,9 +1,9 @@
-"""Packed samples: what is made of them is what is made of a copy that is unpacked by numpy, bit for bit.
+"""Packed samples: results equal those from a copy that numpy has unpacked, bit for bit.
 
     packed.py LAPWING MPIEXEC
 
-Attributes of the CF conventions in every type and storage, several files, results of the program itself, masks, filters, the sparse
-transform, FITS, OptoDAS; --as-stored; what `info` and `verify` say."""
+Attributes of the CF conventions in every type and storage, several files, results of the program itself, masks, filters, the
+sparse transform, FITS, OptoDAS; --as-stored; the output of `info` and `verify`."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ def write(path, x, storage=None, **attributes):
 
 
 def unpack(x, attributes):
-    """By the definition, in double precision; complex halves as h5py does not know them."""
+    """Unpack by the definition, in double precision. h5py does not know complex halves, so they are unpacked here."""
     number = np.empty(x.shape, complex) if x.dtype == half else x.astype("c16" if x.dtype.kind == "c" else "f8")
     if x.dtype == half:
         number.real, number.imag = x["re"], x["im"]
@@ -60,7 +60,7 @@ def same(name, found, wanted):
 
 
 def agree(work, name, source, values, *options, precision="single", own=()):
-    """Options `own` are only the file's."""
+    """Compare the results from a file and from a copy of its values. `own` are options that only the file needs."""
     kind = {"single": {"f": "f4", "c": "c8"}, "double": {"f": "f8", "c": "c16"}}[precision][values.dtype.kind]
     with np.errstate(invalid="ignore"):
         copy = write(f"{work}/copy.h5", values.astype(kind))
@@ -113,7 +113,7 @@ def attributes(work):
         check("scale_factor" not in about and "_Unsigned" not in about, f"{name}: the result has {sorted(about)}")
         if number % 4 == 0:
             agree(work, f"{name} as stored", source, x.astype("c16" if dtype == "c8" else "f8"), *options, own=("--as-stored",))
-    x = numbers("i2", (701, 5))         # nothing that can occur is said: as without attributes, integers included
+    x = numbers("i2", (701, 5))         # attributes that change no possible value have no effect
     source = write(f"{work}/packed.h5", x, scale_factor=1.0, add_offset=0, _FillValue=1e20, valid_range=np.array([-32768, 32767], "i2"))
     found, _ = filtered(work, source, "--axis", "0", "--output-type", "input")
     wanted, _ = filtered(work, write(f"{work}/copy.h5", x), "--axis", "0", "--output-type", "input")
@@ -134,7 +134,7 @@ def said_badly(work):
 
 
 def several_files(work):
-    """Each with a scale of its own, and a gap between two; what two files share has been rounded to two scales."""
+    """Each file has a scale of its own, with a gap between two. Samples that two files share were rounded to two scales."""
     def part(number, start, x, scale, offset):
         write(f"{work}/part{number}.h5", x, scale_factor=scale, add_offset=offset, sample_rate_hz=100.0,
               start_time=f"2024-01-01T00:00:{start}")
@@ -155,7 +155,7 @@ def several_files(work):
     agree(work, "several files", f"{work}/part*.h5:/x", np.nan_to_num(np.concatenate(values)), precision="double", own=("--gaps", "zero"))
 
 
-# ---- who else reads them --------------------------------------------------------------------------------------------------
+# ---- other readers of packed samples ----------------------------------------------------------------------------------------
 
 def run(work, output, job, *options, ranks=1):
     path = f"{work}/{output}.h5"
@@ -165,7 +165,7 @@ def run(work, output, job, *options, ranks=1):
 
 
 def own_results(work):
-    """What is stored in few bits is read as what it was, up to its rounding; and so on, from run to run."""
+    """Results stored in few bits are read as their values, up to rounding, also through several runs."""
     one = write(f"{work}/one.h5", np.array([1.0]))
     real, pairs = 100 * random.standard_normal((4000, 2)), random.standard_normal((4000, 2, 2)) @ [1, 1j]
     for x, kind, error in (real, "int16", 0.2501), (real, "int8", 64.1), (real, "float16", 0.2501), (pairs, "float16", 0.004):
@@ -185,7 +185,7 @@ def other_readers(work):
             data = file.create_dataset(name, data=x)
             data.attrs.update(scale_factor=scale, add_offset=offset)
             file[f"plain_{name}"] = (x * scale + offset).astype("f4" if name != "taps" else "f8")
-        file["marks"].attrs.update(scale_factor=1.0, add_offset=1.0)    # -1 does not mark
+        file["marks"].attrs.update(scale_factor=1.0, add_offset=1.0)    # the stored -1 is 0, which is no mark
         file["plain_marks"][...] = file["marks"][...] + 1
     name = f"{work}/many.h5:/"
     for job, options in (("conv2d", lambda p: ("--input", name + p + "image", "--kernel", name + p + "taps")),
@@ -199,7 +199,7 @@ def other_readers(work):
 
 
 def tones(work):
-    """The sparse transform reads single samples, from their place or by the library."""
+    """The sparse transform reads single samples, as raw bytes or by the library."""
     n = 1 << 16
     x = np.rint(3000 * (np.cos(2 * np.pi * 777 * np.arange(n) / n) + np.cos(2 * np.pi * 9001 * np.arange(n) / n))).astype("i2")
     source, copy = write(f"{work}/tones.h5", x, scale_factor=0.01), write(f"{work}/plain.h5", (x * 0.01).astype("f4"))
@@ -210,7 +210,7 @@ def tones(work):
 
 
 def fits(work):
-    """BSCALE, BZERO and BLANK, and numbers about the middle of their range."""
+    """BSCALE, BZERO and BLANK, and numbers around the middle of their range."""
     x = numbers("i2", (40, 30))
     for cards, values in (dict(BSCALE=0.5, BZERO=3.0, BLANK=7), np.where(x == 7, np.nan, x * 0.5 + 3)), (dict(BZERO=32768.0), x + 32768.0):
         write_units(f"{work}/image.fits", image_unit(x.astype(">i2"), **cards))
@@ -232,7 +232,7 @@ def optodas(work):
 
 
 def earlier_versions(work):
-    """They took packed samples as stored, and did not say so. Their results are verified as such."""
+    """Earlier versions took packed samples as stored, without an attribute for it. Their results are verified accordingly."""
     source = write(f"{work}/packed.h5", numbers("i2", (900, 2)), scale_factor=0.5)
     filtered(work, source, "--axis", "0", "--as-stored")
     with h5py.File(f"{work}/out.h5", "r+") as file:

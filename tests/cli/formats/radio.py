@@ -1,5 +1,5 @@
-"""Files of radio telescopes, SIGPROC and PSRFITS, as they are: what comes out equals, bit for bit, what an HDF5 copy gives that an
-independent decoder has made. With data of the Parkes telescope where they are found.
+"""Files of radio telescopes, SIGPROC and PSRFITS: results equal, bit for bit, those from an HDF5 copy made by an independent
+decoder. Data of the Parkes telescope are used if they are found.
 
     radio.py LAPWING MPIEXEC [FOLDER]"""
 
@@ -28,7 +28,7 @@ def text(words):
 
 
 def header(**values):
-    """Keywords with int, float or str values."""
+    """A header of keywords with int, float or str values."""
     packed = text("HEADER_START")
     for name, value in values.items():
         kinds = {int: lambda v: struct.pack("<i", v), float: lambda v: struct.pack("<d", v), str: text}
@@ -37,13 +37,13 @@ def header(**values):
 
 
 def pack_low_first(samples, bits):
-    """Samples of fewer than 8 bits, the first in the lowest bits."""
+    """Pack samples of fewer than 8 bits, the first in the lowest bits."""
     places = (samples.ravel()[:, None] >> np.arange(bits)) & 1
     return np.packbits(places.ravel().astype(np.uint8), bitorder="little").tobytes()
 
 
 def write_fil(name, samples, bits, step=-0.5, start=OFFSET, **more):
-    """samples [time x IF x channel]"""
+    """Write samples [time x IF x channel]."""
     n_ifs, n_channels = samples.shape[1:]
     values = dict(source_name="J0534+2200", telescope_id=4, src_raj=53431.9, nbits=bits, nifs=n_ifs, nchans=n_channels, fch1=1500.0,
                   foff=step, tstart=start, tsamp=0.000256)
@@ -63,7 +63,7 @@ def made(bits, n_ifs):
 # ---- PSRFITS ----------------------------------------------------------------------------------------------------------------
 
 def cards(data):
-    """Headers of a FITS file, as dictionaries of texts, and where the data of each begin; tables of bytes alone."""
+    """Headers of a FITS file as dictionaries of texts, and the offset of the data of each; only tables of bytes."""
     headers, at = [], 0
     while at < len(data):
         found = {}
@@ -87,7 +87,7 @@ def cards(data):
 
 
 def decode_psrfits(name):
-    """Values [time x polarisation x channel] in double precision, of 4 bits."""
+    """Values [time x polarisation x channel] in double precision, from samples of 4 bits."""
     with open(name, "rb") as file:
         data = file.read()
     table, at = next(pair for pair in cards(data) if pair[0].get("EXTNAME") == "SUBINT")
@@ -107,7 +107,7 @@ def decode_psrfits(name):
 # ---- comparing --------------------------------------------------------------------------------------------------------------
 
 def boxcars(*widths):
-    """Sums of so many samples less the mean of 65: powers have one."""
+    """Sums of so many samples minus the mean of 65, since powers have a mean."""
     bank = np.zeros((len(widths), 65))
     for taps, width in zip(bank, widths):
         taps[32:32 + width] = 1
@@ -116,7 +116,7 @@ def boxcars(*widths):
 
 
 def copy(samples):
-    """With the times of the files that are made here."""
+    """Write samples to copy.h5, with the times of the files that are made here."""
     with h5py.File("copy.h5", "w") as file:
         file["x"] = samples
         file["x"].attrs.update(sample_rate_hz=3906.25, start_time=0.0, start_unit="s since 2019-03-01T06:00:00")
@@ -128,12 +128,12 @@ def result(ranks, job, source, *options):
     output = "out.h5"
     lapwing(ranks, job, "--input", source, *options, "--output", output, "--overwrite", "--quiet")
     with h5py.File(output) as file:
-        found = {name: data.tobytes() for name, data in read_products(file).items() if not name.startswith("waveforms/")}     # of the copy alone
+        found = {name: data.tobytes() for name, data in read_products(file).items() if not name.startswith("waveforms/")}     # the copy alone
         return found, dict(file["filtered"].attrs) if "filtered" in file else {}
 
 
 def compare(name, source):
-    """The file against copy.h5:/x, for parts of it and ways to read it."""
+    """Compare the file with copy.h5:/x, for several parts and ways to read."""
     for ranks, part, how in ((1, [], []), (3, [], ["--io", "collective"]),
                              (3, ["--channels", "5:50:7", "--start", "130", "--count", "2000"], []),
                              (1, ["--channels", "3:20", "--start", "7"], ["--io", "collective"]),
@@ -185,7 +185,7 @@ def other_jobs():
 
 
 def several_files():
-    """Two observations that follow each other, and two with a gap."""
+    """Two consecutive observations, and two with a gap between."""
     samples = made(4, 1)
     copy(samples[:, 0])
     want, _ = result(1, "ols", "copy.h5:/x", "--filters", "copy.h5:/h", "--axis", "0")
@@ -225,7 +225,7 @@ INF = """ Data file name without suffix          =  series
 
 
 def presto():
-    """Time series of PRESTO: float32, and a text beside it, whose epoch has more digits than float64."""
+    """Time series of PRESTO: float32, with a text beside it whose epoch has more digits than float64."""
     samples = random.standard_normal(5000).astype("f4")
     about = dict(mjd="58543.250000000000116", bary=0, n=4999, dm=56.77)
 
@@ -298,7 +298,7 @@ def parkes_filterbanks():
 
 
 def parkes_search():
-    """Single pulses, with a mask of channels."""
+    """Search for single pulses, with a mask of channels."""
     source, mask = data_path("parkes_8bit_1.fil"), data_path("parkes_8bit_1_mask.h5")
     if not (os.path.isfile(source) and os.path.isfile(mask)):
         print("skipped: no parkes_8bit_1.fil with its mask")

@@ -1,4 +1,4 @@
-"""What `lapwing info` says of a dataset, and what `ols` makes of it, for the tests of formats."""
+"""Helpers of the tests of formats: the output of `lapwing info` for a dataset, and the result of `ols` on it."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def facts_of(name, code=0):
-    """What `lapwing info` says in front of the table."""
+    """The facts that `lapwing info` prints before the table."""
     done = subprocess.run([LAPWING, "info", name], capture_output=True, text=True, timeout=100)
     check(done.returncode == code, f"info {name} ends with {done.returncode}: {done.stderr}")
     lines = done.stdout.split("\n\n")[0].splitlines()
@@ -18,7 +18,7 @@ def facts_of(name, code=0):
 
 
 def expect(name, **wanted):
-    """Each fact begins as it should; None: there is none."""
+    """Check the beginning of each fact; None: the fact must be absent."""
     found, _ = facts_of(name)
     for key, value in wanted.items():
         fact = found.get(key)

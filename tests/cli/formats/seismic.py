@@ -1,9 +1,9 @@
-"""SEG-Y and miniSEED, end to end: the result of such a file is that of an HDF5 copy of its samples, bit by bit, on any number of
-ranks and by either way of reading; its times and distances are those of its headers.
+"""SEG-Y and miniSEED, end to end: the result from a file equals that from an HDF5 copy of its samples, bit by bit, on any number
+of ranks and by either way of reading; its times and distances are those of the file's headers.
 
     seismic.py LAPWING MPIEXEC [FOLDER with real data]
 
-The files are made here, samples in every encoding; segyio reads what this test has written, too."""
+The files are made here, with samples in every encoding; segyio reads the files of this test, too."""
 
 import os
 import struct
@@ -39,7 +39,7 @@ def from_ibm(words):
 
 
 def write_segy(path, code, stored, order=">", revision=1, interval_us=500, date=(2021, 32, 4, 5, 6)):
-    """@param stored  [trace, sample], words as they are to lie in the file, but for their order"""
+    """@param stored [trace, sample], words as they are stored, in native byte order"""
     traces, samples = stored.shape
     numbers = bytearray(400)
     struct.pack_into(order + "H", numbers, 16, interval_us)
@@ -59,7 +59,7 @@ def write_segy(path, code, stored, order=">", revision=1, interval_us=500, date=
 
 
 def contradictions(work):
-    """Headers that say otherwise than others: what is said names both, and a user settles it."""
+    """Headers that contradict each other: the message names both values, and an option of the user decides."""
     path = f"{work}/line.sgy"
     samples = random.standard_normal((4, 300)).astype("f4")
     write_segy(path, 5, samples)
@@ -85,8 +85,9 @@ CODES = {(10, 4): (1, None), (10, 2): (2, None), (10, 1): (3, None), (11, 7): (3
 
 
 def pack_word(encoding, differences, order):
-    """The next word: of the widths that hold the differences to come, the one with most of them. Bytes and short integers that fill
-    a word are each in the file's order; narrower parts are those of a number of 32 bits. @return  code, word, how many"""
+    """The next word: of the widths that hold the coming differences, the one with most differences in a word. Bytes and short
+    integers that fill a word are each in the file's byte order; narrower parts belong to a number of 32 bits. @return code, word,
+    number of differences"""
     for n, bits in WIDTHS[encoding]:
         some = [int(d) for d in differences[:n]]
         if len(some) == n and all(-(1 << bits - 1) <= d < 1 << bits - 1 for d in some):
@@ -101,7 +102,7 @@ def pack_word(encoding, differences, order):
 
 
 def steim(encoding, samples, most_frames, order):
-    """As many samples as fit the frames. @return  bytes, how many"""
+    """Pack as many samples as fit the frames. @return bytes, number of samples"""
     differences = np.diff(samples, prepend=samples[:1])
     frames, done = [], 0
     while len(frames) < most_frames and done < len(samples):
@@ -119,7 +120,7 @@ def steim(encoding, samples, most_frames, order):
 
 
 def records(channel, encoding, samples, rate, order=">", length=512, start=(2020, 366, 23, 59, 58)):
-    """All of a channel, one after the other, from two seconds before the end of a leap year on."""
+    """All records of a channel, one after the other, beginning two seconds before the end of a leap year."""
     station, location, name, network = channel
     done = 0
     while done < len(samples):
@@ -141,14 +142,14 @@ def records(channel, encoding, samples, rate, order=">", length=512, start=(2020
 
 
 def write_mseed(path, channels):
-    """Records of the channels in turn."""
+    """Write the records of the channels in turn."""
     rows = [list(channel) for channel in channels]
     with open(path, "wb") as file:
         for r in range(max(map(len, rows))):
             file.write(b"".join(row[r] for row in rows if r < len(row)))
 
 
-# ---- the same as HDF5 --------------------------------------------------------------------------------------------------------
+# ---- comparison with HDF5 ----------------------------------------------------------------------------------------------------
 
 def run(work, ranks, source, *options, filters="taps"):
     output = os.path.join(work, "out.h5")
@@ -159,8 +160,8 @@ def run(work, ranks, source, *options, filters="taps"):
 
 
 def compare(work, source, samples, rate, start, thorough=False):
-    """@param samples  what the file holds, in the type that it is given as
-    @param thorough  parts of it, too, on one rank and by calls of the format"""
+    """@param samples the file's samples, in the type in which the program reads them
+    @param thorough also compare parts of the file, on one rank and by calls of the format"""
     with h5py.File(f"{work}/copy.h5", "w") as file:
         file["x"] = samples
         file["x"].attrs["sample_rate_hz"] = float(rate)
@@ -220,8 +221,8 @@ def mseed(work):
 
 
 def gaps(work):
-    """A file with gaps is what the files would be that it is cut into there, and HDF5 with values that are not numbers; a window between two
-    gaps needs nothing else. Records that overlap are compared."""
+    """A file with gaps gives the same as files cut at the gaps, and as HDF5 with NaN in the gaps; a window between two gaps needs
+    nothing else. The samples of overlapping records are compared."""
     name, rate, n = ("ABC", "", "HHZ", "XY"), 100, 5500
     samples = random.standard_normal(n).cumsum()
     samples = (samples * 1000).astype("i4")
@@ -285,7 +286,7 @@ def gaps(work):
 
 
 def stations(work):
-    """Two stations are not one signal, nor are two lines of SEG-Y."""
+    """Two stations are not one signal, and two lines of SEG-Y are not, either."""
     for name, station, start in ("a", "ABC", (2020, 10, 1, 2, 3)), ("b", "ABD", (2020, 10, 1, 2, 13)):
         write_mseed(f"{work}/{name}.mseed", [records((station, "", "HHZ", "XY"), 4, np.ones(1000, "f4"), 100, start=start)])
     said = lapwing(2, "ols", "--input", f"{work}/a.mseed", f"{work}/b.mseed", "--filters", f"{work}/taps.h5:/taps", "--output",

@@ -1,9 +1,9 @@
-"""--checksum: the sums in a result are those of its bytes, the same for any number of ranks, memory and way of writing, also of
-a run that was stopped and gone on with; `lapwing verify` finds the block in which one byte has changed.
+"""--checksum: the sums in a result are those of its bytes, and the same for any number of ranks, memory and way of writing, also
+for a run that was interrupted and resumed. `lapwing verify` finds the block in which one byte has changed.
 
     checksums.py LAPWING MPIEXEC [FOLDER with real data]
 
-With python3-xxhash the sums are computed once more from what h5py reads, by the attributes that say what a block is."""
+python3-xxhash computes the sums again from the elements that h5py reads, by the attributes that define a block."""
 
 import os
 import shutil
@@ -40,13 +40,13 @@ def datasets(file):
 
 
 def contents(path):
-    """All bytes, and the checksums of tables."""
+    """The bytes of all datasets, and the checksums of tables."""
     with h5py.File(path) as file:
         return {name: (item[()].tobytes(), bytes(item.attrs.get("checksum", b""))) for name, item in datasets(file).items()}
 
 
 def block(sums, index, array):
-    """The elements of a block as the attributes of its sums say: channel after channel, along the axis."""
+    """The elements of a block as the attributes of its sums define it: channel after channel, along the axis."""
     about, labels = sums.attrs, [dim.label for dim in sums.dims]
     unit, channels, rate, every = (int(about[name]) for name in ("block_outputs", "block_channels", "elements_per_output",
                                                                  "outputs_per_element"))
@@ -63,7 +63,7 @@ def block(sums, index, array):
 
 
 def check_sums(what, path):
-    """@return  how many sums there are"""
+    """@return number of sums"""
     n = 0
     with h5py.File(path) as file:
         for name, item in datasets(file).items():
@@ -92,7 +92,7 @@ def flip(path, name, at):
 
 
 def check_flips(what, path, n):
-    """One bit of each dataset that has sums, anywhere: the dataset and the block are named."""
+    """One bit of each dataset with sums is flipped anywhere: verify names the dataset and the block."""
     right = lapwing(1, "verify", path, "--sample", 0)
     rows = [line.split() for line in right.stdout.splitlines()[1:]]
     counted = sum(int(row[1]) for row in rows)
@@ -169,7 +169,7 @@ def spectra():
 
 
 def gone_on():
-    """A run that is stopped after its first round, and the same command again."""
+    """A run that is interrupted after its first round, and the same command again."""
     write(x=noise((4, 200000), "float32"), h=random.standard_normal((4, 129)))
     options = {"filters": "in.h5:/h", "axis": 1}
     make("ols", 1, "r.h5", **options)

@@ -1,6 +1,6 @@
-"""The coordinates of results: dimension scales attached as HDF5 and netCDF-4 want them, right to the last bit by exact arithmetic here,
-for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 and 3 ranks; with CF attributes, and with ncdump
-where it is installed.
+"""The coordinates of results: dimension scales attached as HDF5 and netCDF-4 require. Exact arithmetic here checks them to the
+last bit, for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 and 3 ranks; with CF attributes, and with
+ncdump if it is installed.
 
     coordinates.py LAPWING MPIEXEC"""
 
@@ -44,11 +44,11 @@ def make_inputs():
         file["taps"], file["one"] = random.standard_normal((3, TAPS)), random.standard_normal(TAPS)
 
 
-# ---- what must be there --------------------------------------------------------------------------------------------------
+# ---- scales that must exist -----------------------------------------------------------------------------------------------
 
 
 def scale_of(name, data, d):
-    """The one scale of a dimension, which must be named as it and lie beside the dataset."""
+    """The one scale of a dimension, which must have the dimension's name and lie beside the dataset."""
     if not check(len(data.dims[d]) == 1, f"{name}: dimension {d} of {data.name} has {len(data.dims[d])} scales"):
         return None
     scale, label = data.dims[d][0], data.dims[d].label
@@ -58,7 +58,7 @@ def scale_of(name, data, d):
 
 
 def compare(name, data, d, wanted, units, ulps=0):
-    """@param ulps  units in the last place that a value may be off"""
+    """@param ulps allowed error of a value, in units in the last place"""
     scale = scale_of(name, data, d)
     if scale is None:
         return
@@ -68,7 +68,7 @@ def compare(name, data, d, wanted, units, ulps=0):
 
 
 def times(n, first, every, rate, period, start=Fraction(0)):
-    """Rounded once, from exact numbers."""
+    """Times computed exactly and rounded once."""
     return np.array([float(start + Fraction(first * rate + i * every, rate) * period) for i in range(n)])
 
 
@@ -107,12 +107,12 @@ SAMPLINGS = {
 
 
 def first_of(mode, taps):
-    """The output of mode full that is the first of a mode."""
+    """The output of mode full that is the first output of a mode."""
     return {"full": 0, "same": (taps - 1) // 2, "valid": taps - 1}[mode]
 
 
 def series(ranks, dataset, mode="same", rate=1, every=1, start=0, taps="taps", tap=(TAPS - 1) // 2, **options):
-    """@param tap  the reference tap, in the order in which the taps convolve"""
+    """@param tap the reference tap, in the order in which the taps are convolved"""
     name = f"{dataset} {mode} {rate}/{every} from {start} on {ranks} {options}"
     period, origin, units = SAMPLINGS[dataset]
     if rate > 1 or every > 1:
@@ -149,7 +149,7 @@ def all_series():
 
 
 def references():
-    """--reference and the bank's own reference tap, whose numbers count taps as they are stored."""
+    """--reference, and the bank's own reference tap, whose number counts taps as they are stored."""
     for mode, (tap, options) in product(("full", "same", "valid"), (
             (0, {"reference": "first"}), (16, {"reference": "last"}), (8, {"reference": "middle"}), (5, {"reference": 5}),
             (11, {"reference": 5, "correlate": True}), (3, {"taps": "known"}), (13, {"taps": "known", "correlate": True}),
@@ -160,7 +160,7 @@ def references():
 
 
 def check_columns(name, file, least=1):
-    """Each column of a table is a dataset, too, with the table's scale."""
+    """Each column of a table is also a dataset, with the table's scale."""
     table, columns = file[name], file[name + "_columns"]
     check(set(columns) == set(table.dtype.names), f"{name}: the columns are {list(columns)}")
     check(len(table) >= least, f"{name}: {len(table)} rows")
@@ -171,7 +171,7 @@ def check_columns(name, file, least=1):
 
 
 def products():
-    """Those of a group have the scales of the group."""
+    """Products of a group share the scales of the group."""
     for ranks in (1, 3):
         with run(ranks, "ols", input="in.h5:/signal", filters="in.h5:/taps", mode="valid", decimate=2, noise="measured", threshold=4,
                  products="filtered,peaks,best,blocks", blocks="100:max,mean,rms", channels="2:5") as file:
@@ -193,7 +193,7 @@ def products():
 
 
 def one_time():
-    """A pulse that a filter delays comes out at its own time in every mode, by every product, behind whitened filters too."""
+    """A pulse that a filter delays has its own time in every mode and product, also after whitened filters."""
     at, tap, rate = 3000, 5, 4096
     with h5py.File("pulse.h5", "w") as file:
         x, taps = random.normal(0, 0.01, N), np.zeros((2, 30))
@@ -230,7 +230,7 @@ def one_time():
 
 
 def long_axis():
-    """Too long to be written: a dimension without a variable, and where the samples lie is said by attributes."""
+    """An axis too long for a variable: the dimension has none, and attributes hold the positions of the samples."""
     with run(1, "ols", input="in.h5:/long", filters="in.h5:/one") as file:
         scale = scale_of("long", file["filtered"], 0)
         check(scale.attrs["NAME"].decode() == f"{EMPTY} {300_000:10}", f"long: the NAME is {scale.attrs['NAME']}")
@@ -271,7 +271,7 @@ def whitened():
 
 
 def tables():
-    """Of more rows than are copied at a time, and of none."""
+    """Tables of more rows than are copied at a time, and of no rows."""
     for threshold, least in ((0.5, 9000), (1e9, 0)):
         with run(3, "ols", input="in.h5:/signal", filters="in.h5:/taps", products="peaks", noise="measured", threshold=threshold) as file:
             check_columns("peaks", file, least)
@@ -310,7 +310,7 @@ def channels_again():
 
 
 def odd_names():
-    """Dimensions of the input whose names cannot be those of datasets."""
+    """Dimensions of the input whose names cannot be names of datasets."""
     for name in ("distance/m", ".", "/"):
         with h5py.File("odd.h5", "w") as file:
             data, places = file.create_dataset("data", data=np.ones((50, 4), "f4")), file.create_dataset("places", data=np.arange(4) * 2.5)

@@ -1,5 +1,5 @@
-"""What an input says of itself stays with the result: attributes of its dataset and group, or keywords of a header, in their own names,
-without those that would be wrong there, never in place of the result's own, and no more than fits.
+"""Facts of an input stay with the result: attributes of its dataset and group, or keywords of a header, in their own names. Facts
+that would be wrong in the result are left out; none replaces the result's own attributes, and there are no more than fit.
 
     kept.py LAPWING MPIEXEC"""
 
@@ -84,7 +84,7 @@ def bounds(own):
 
 
 def again():
-    """A result's own root speaks of its run."""
+    """The root of a result describes the run that made it, not the run of its input."""
     attributes_of("in.h5:/site/signal")
     os.rename("out.h5", "first.h5")
     found = attributes_of("first.h5:/filtered")

@@ -1,5 +1,5 @@
-"""Results in the hands of others: DASCore, xarray and Octave open them without being told anything, and find the samples where and
-when they were."""
+"""Results in other programs: DASCore, xarray and Octave open them without options, and find the samples at their places and
+times."""
 
 import os
 import shutil
@@ -17,14 +17,14 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", 
 
 
 def filtered(ranks, **options):
-    """Of a run into out.h5."""
+    """The filtered series of a run into out.h5."""
     lapwing(ranks, "ols", *as_arguments(options), "--output", "out.h5", "--overwrite", "--quiet")
     with h5py.File("out.h5") as file:
         return file["filtered"][()]
 
 
 def make_input():
-    """@return  what DASCore wrote: 2000 samples of 300 channels, 250 Hz, from 2017-09-18 on"""
+    """@return the patch that DASCore wrote: 2000 samples of 300 channels, 250 Hz, beginning 2017-09-18"""
     patch = dascore.get_example_patch("random_das", shape=(300, 2000))
     patch = patch.update_attrs(data_units="nanostrain/s", gauge_length=12.5, data_category="DAS")
     patch.io.write("in.h5", "dasdae")
@@ -32,7 +32,8 @@ def make_input():
 
 
 def with_dascore(patch):
-    """A patch comes out with the dates and the places with which it went in; of channels and of a third of the samples, too."""
+    """A patch comes out with the dates and the places with which it went in, also if channels and a third of the samples are
+    selected."""
     y = filtered(1, input="in.h5", lowpass=20, taps=33)
     times, places = patch.get_array("time"), patch.get_array("distance")
     found = dascore.read("out.h5")
@@ -71,7 +72,7 @@ def octave(script):
 
 
 def with_octave():
-    """`load`, and the example for its users as it stands, whose last step, a picture, is not for machines without fonts."""
+    """Octave's `load`, and the example for its users, without its last step, a picture, which needs fonts."""
     if not shutil.which("octave-cli"):
         print("not tried: Octave is not installed")
         return

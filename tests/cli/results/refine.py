@@ -1,7 +1,7 @@
-"""The job sfft on tones between the frequencies of the transform, end to end: --refine, of the sparse transform and of the dense
-one, against a dense least-squares fit of all samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in
-numbers and a few bins apart, real and complex, of several channels, on any number of ranks and with `lapwing verify`; and what is
-said of such tones without it. On both engines, where there are two.
+"""The job sfft on tones between the frequencies of the transform, end to end: --refine, of the sparse and of the dense transform,
+against a dense least-squares fit of all samples in double precision. The tones lie in noise of 0 to 60 dB, have many strengths,
+are alone, many, or a few bins apart, real and complex, in several channels. The test runs on any number of ranks and with
+`lapwing verify`, checks the messages about such tones without --refine, and uses both engines if there are two.
 
     refine.py LAPWING MPIEXEC [ENGINE]"""
 
@@ -23,7 +23,7 @@ os.chdir(tempfile.mkdtemp())
 
 
 def waves(n, places):
-    """exp(2 pi i f t / n) for each place f, [tones x n]; the turns are reduced before they lose digits."""
+    """exp(2 pi i f t / n) for each place f, [tones x n]; the phase is reduced before it loses digits."""
     t = np.arange(n)
     return np.array([np.exp(2j * np.pi * ((int(f) * t % n) / n + (f - int(f)) * t / n)) for f in places]).reshape(len(places), n)
 
@@ -38,7 +38,7 @@ def make(n, places, sizes, snr, is_real):
 
 
 def dense_fit(x, places, is_real):
-    """Gauss-Newton over all samples from the true places on: the least-squares places and amplitudes."""
+    """Gauss-Newton over all samples, starting from the true places: the least-squares places and amplitudes."""
     n, k = len(x), len(places)
     places = np.array(places, float)
     t = np.arange(n) / n
@@ -73,7 +73,8 @@ def write(x):
 
 
 def compare(what, rows, x, places, is_real, most):
-    """Within `most` bins of the dense fit, and values within ten times that of it. A deviation of 1/2 `most` is expected."""
+    """Places are within `most` bins of the dense fit, and values within ten times that. The expected deviation is half of
+    `most`."""
     n = len(x)
     expected, amplitudes = dense_fit(x, places, is_real)
     rows = np.sort(rows, order="fractional_index")
@@ -109,7 +110,7 @@ def refining():
 
 
 def strengths():
-    """Tones 40 dB apart: those above the detection limit are found, where they are."""
+    """Tones 40 dB apart: those above the detection limit are found at their places."""
     n, places = 1 << 18, [5000.3, 20000.6, 20004.2, 77777.5, 90000.1]
     x, _ = make(n, places, [1, 0.3, 0.1, 0.03, 0.01], 50, False)
     write(x)
@@ -125,7 +126,7 @@ def strengths():
 
 
 def many_channels():
-    """The same bits on any number of ranks; a channel without any tone among them."""
+    """Any number of ranks gives the same bits; one channel has no tone."""
     n, first = 100003, None
     x = np.array([make(n, [1000.4 + 7 * c, 30000.2 + c], [1, 0.5], 40, True)[0] for c in range(3)] + [np.zeros(n)])
     write(x)
@@ -155,7 +156,7 @@ def pieces():
 
 
 def saying():
-    """Without --refine: tones between the frequencies are said to be there, lines in noise are not."""
+    """Without --refine tones between the frequencies are reported; lines in noise are not."""
     n = 1 << 17
     x, _ = make(n, 100.37 + 5003.21 * np.arange(10), np.ones(10), 40, False)
     write(x)
@@ -175,7 +176,7 @@ def saying():
 
 
 def dense():
-    """Tones of the dense transform, beside the fit of numpy: asked for, and where the sparse one gives up."""
+    """Tones of the dense transform, against numpy's fit: on request, and where the sparse transform gives up."""
     n = 1 << 17
     several = 100 + np.sort(random.uniform(0, n / 2 - 200, 10))
     sizes = 10 ** np.linspace(0, -1.5, 10)
@@ -202,8 +203,8 @@ def dense():
 
 
 def fallen_back():
-    """The sparse transform gives up where there are many more tones than are wanted; the strongest are found by the dense one, on
-    any number of ranks."""
+    """The sparse transform gives up if there are many more tones than requested; the dense transform finds the strongest, on any
+    number of ranks."""
     n, places = 1 << 16, np.array([3000.3, 9000.6, 20000.45])
     others, sizes = 73.5 + 160 * np.arange(200), np.full(200, 0.2)
     x = [make(n, np.append(places + c, others), np.append(np.ones(3), sizes), 40, True)[0] for c in range(3)]

@@ -1,5 +1,5 @@
-"""The job sfft with --window and --hop: the lines of each piece of a record, against numpy.fft of the piece and against runs on that
-piece alone, for all layouts and ways to read, on 1 to 4 ranks; gone on with after a stop; and what it refuses.
+"""The job sfft with --window and --hop: the lines of each piece of a record, against numpy.fft of the piece and against runs on
+that piece alone, for all layouts and ways to read, on 1 to 4 ranks; resumed runs; and refused options.
 
     sfft_pieces.py LAPWING MPIEXEC"""
 
@@ -30,7 +30,7 @@ def run(ranks, source, output, *options):
 
 
 def record(n, window, k, is_complex):
-    """Tones on the grid of the window, some of which come or go at a multiple of the half window, and a little noise."""
+    """Tones on the grid of the window, some of which begin or end at a multiple of the half window, and a little noise."""
     t, half = np.arange(n), window // 2
     x = 1e-3 * (random.standard_normal(n) + 1j * random.standard_normal(n))
     for f in random.choice(window // 2 - 2, k, False) + 1:
@@ -40,7 +40,7 @@ def record(n, window, k, is_complex):
 
 
 def check_piece(what, rows, channels, x, k):
-    """All coefficients above the noise are there, as numpy has them; where lines do not explain a piece, the transform was dense."""
+    """All coefficients above the noise have numpy's values. A piece that lines do not explain is transformed densely."""
     spectrum = np.fft.rfft(x) if np.isrealobj(x) else np.fft.fft(x)
     largest = np.abs(spectrum).max()
     expected = np.flatnonzero(np.abs(spectrum) > 0.2 * largest)
@@ -52,8 +52,8 @@ def check_piece(what, rows, channels, x, k):
 
 
 def layouts(work):
-    """Every piece is as numpy has it and, bit by bit, as in a run on it alone, however it is read and on any number of ranks; some are
-    sparse and some are not."""
+    """Every piece has numpy's values and the bits of a run on it alone, for any way of reading and number of ranks; some pieces
+    are sparse and some are not."""
     n, window, hop, k = 400000, 65536, 32768, 8
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     n_pieces = (n - window) // hop + 1
@@ -115,7 +115,7 @@ def seams(work):
 
 
 def voting(work):
-    """The published transform takes pieces as well."""
+    """The published transform works on pieces, too."""
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     x = record(3 * 32768, 32768, 4, True)
     with h5py.File(name, "w") as file:
@@ -127,7 +127,7 @@ def voting(work):
 
 
 def verified(work):
-    """lapwing verify sums pieces of the input for what is in the table, and finds a line that is wrong."""
+    """lapwing verify sums the input's pieces for each line of the table, and finds a wrong line."""
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     with h5py.File(name, "w") as file:
         file["x"] = np.array([record(200000, 20000, 3, False) for _ in range(2)])

@@ -1,10 +1,10 @@
-"""--noise measured is the noise, whatever else there is: signals, masked samples and gaps, samples that are not finite, parts where
-nothing was recorded. The truth is that of the simulation, or what remains behind a filter where nothing else is.
+"""--noise measured is the noise in the presence of signals, masked samples and gaps, non-finite samples, and parts without a
+recording. The true value is that of the simulation, or of the filtered noise alone.
 
     sigma.py LAPWING MPIEXEC
 
-Bounds: 2, 4 and 7% with 200, 400 and 1000 stars on 1024 x 1024 pixels, 1% with pulses of 8 sigma in 18% of the samples, 0.3% for noise
-alone (a standard deviation of 0.2% remains of so many samples)."""
+Bounds: 2, 4 and 7% with 200, 400 and 1000 stars on 1024 x 1024 pixels, 1% with pulses of 8 sigma in 18% of the samples, 0.3% for
+noise alone (the statistical error for so many samples is 0.2%)."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def write(**arrays):
 
 
 def run(job="ols", *more, ranks=1, threshold=1000, code=0, **options):
-    """(noise, peaks, what was said)"""
+    """Run the job. @return noise, peaks, log"""
     taps = ("--filters", "in.h5:/h") if job == "ols" else ("--kernel", "in.h5:/h")
     given = {"input": "in.h5:/x", "products": "peaks", "threshold": threshold, **options}
     words = [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", value)]
@@ -68,7 +68,7 @@ def pulses():
             write(x=y.astype("c8" if power else "f4"), h=filters)
             noise, _, _ = run()
             near(f"pulses of {height} in {part}", noise, np.sqrt(2) if power else 1, within)
-    period, wide = 4000, 720            # all periods of a pulsar, by a filter as wide as its pulse
+    period, wide = 4000, 720            # all periods of a pulsar, with a filter as wide as its pulse
     write(x=(t + (np.arange(len(t)) % period < wide)).astype("f4"), h=np.full((1, wide), wide ** -0.5))
     noise, peaks, _ = run(threshold=15, cluster=period // 2)
     near("wide pulses", noise, 1, 0.1)
@@ -76,7 +76,7 @@ def pulses():
 
 
 def varies():
-    """A quiet part of a signal or of an image lowers sigma no more than its size."""
+    """A quiet part of a signal or of an image lowers sigma by no more than the part's size."""
     level = np.where(np.arange(2 ** 19) % 2 ** 17 < 2 ** 15 * 1.2, 0.1, 1)
     write(x=(random.standard_normal(2 ** 19) * level).astype("f4"), h=np.ones((1, 1)))
     near("noise of 0.1 and 1", run()[0], 1, 0.02)
@@ -86,7 +86,8 @@ def varies():
     near("an image's noise of 0.05 and 1", run("conv2d")[0], 1, 0.1)
 
 
-# ---- what does not count -----------------------------------------------------------------------------------------------------
+# ---- samples that do not count
+# --------------------------------------------------------------------------------------------------
 
 def masked():
     n, filters = 200000, np.stack([np.full(16, 0.25), np.hanning(16) / np.linalg.norm(np.hanning(16))])
@@ -134,7 +135,7 @@ def gaps():
 
 
 def none():
-    """A noise of 0 is told, of the rest it is what it is."""
+    """A noise of 0 is reported; the other channels have their own noise."""
     x = random.standard_normal((4, 20000)).astype("f4")
     x[1, 10000] = np.nan
     x[2] = 7
@@ -156,7 +157,7 @@ def none():
 # ---- bits --------------------------------------------------------------------------------------------------------------------
 
 def bits():
-    """Of long signals a part is looked at: the same on any ranks and with any memory."""
+    """Only a part of a long signal is measured: the same on any ranks and with any memory."""
     write(x=np.round(100 * random.standard_normal((1500000, 3))).astype("i2"), h=random.standard_normal((5, 33)))
     first, _, said = run(axis=0)
     check("measured in 10" in said, said)
@@ -174,8 +175,8 @@ EVERY = {"axis": 0, "sample_rate": RATE, "threshold": 6.5, "cluster": 100, "prod
 
 
 def growing():
-    """Two channels whose noise grows tenfold where stretch 4 begins, with a pulse of 8 sigma just before that and one just behind it, and two
-    filters of norm 1. The last part of them is less than half a stretch."""
+    """Two channels whose noise grows tenfold where stretch 4 begins, with a pulse of 8 sigma just before and just after that, and
+    two filters of norm 1. The last part is less than half a stretch."""
     n, change = 8 * STRETCH + 25000, 4 * STRETCH
     x = random.standard_normal((n, 2)) * np.where(np.arange(n) < change, 1, 10)[:, None]
     x[change - 5:change + 5] = 0
@@ -190,7 +191,8 @@ def places(found, first=0):
 
 
 def stretches():
-    """With --noise measured,every=TIME the noise is that of the stretch, to the output, and so are the peaks and the best filter."""
+    """With --noise measured,every=TIME the noise is that of the stretch, to the output, and so are the peaks and the best
+    filter."""
     growing()
     one, _, _ = run("ols", **{**EVERY, "noise_every": "10h", "threshold": 60})
     check(one.shape == (1, 2, 2) and not (np.abs(one - 1) < 0.02).any(), f"one noise is {one}")
@@ -220,7 +222,7 @@ def stretches():
 
 
 def stretches_again():
-    """The bits are the same on any ranks, with any memory and when a run goes on. A window's stretches are those of the whole."""
+    """The bits are the same on any ranks, with any memory and for a resumed run. A window has the stretches of the whole signal."""
     growing()
     noise, found, _ = run("ols", "--cluster-filters", **EVERY)
     tight = needed_memory(run("ols", "--cluster-filters", **EVERY, memory="1M", code=78))

@@ -1,9 +1,9 @@
-"""What five users do, from their file to what they look for, by the commands and the job files of jobs/examples: no Python but for
-making data and checking what is found.
+"""The work of five users, from their file to what they look for, by the commands and the job files of jobs/examples. Python only
+makes data and checks the findings.
 
     stories.py LAPWING MPIEXEC [FOLDER with real data]
 
-Without the folder, signals that are made here stand for the files of the archives, and the gravitational wave is left out."""
+Without the folder, signals that are made here replace the files of the archives, and the gravitational wave is left out."""
 
 import os
 import re
@@ -34,14 +34,14 @@ def has(name):
 
 
 def shown_rows(name):
-    """What `lapwing info FILE:/table` prints, as numbers."""
+    """The numbers that `lapwing info FILE:/table` prints."""
     title, head, *rows = lapwing(1, "info", name).stdout.splitlines()
     columns = head.split()
     return title, [dict(zip(columns, map(float, row.split()))) for row in rows]
 
 
 def drawn(name):
-    """`lapwing plot` ends with a picture of gnuplot's, as a text that needs no gnuplot."""
+    """Check that `lapwing plot` writes gnuplot's commands for a picture, for which gnuplot is not needed."""
     lapwing(1, "plot", name, "--output", "picture.gp", "--overwrite")
     with open("picture.gp") as file:
         return check("plot" in file.read(), f"the picture of {name}")
@@ -50,7 +50,8 @@ def drawn(name):
 # ---- gravitational waves ----------------------------------------------------------------------------------------------------
 
 def gravitational_waves():
-    """Two commands, as in the head of gw-search.ini. The event is published: 1126259462.4 GPS seconds, masses near 40 and 30."""
+    """Two commands, as in the head of gw-search.ini. The event is published: 1126259462.4 GPS seconds, masses near 40 and 30
+    Suns."""
     if not has("gw150914-h1.hdf5"):
         return
     with open(os.path.join(EXAMPLES, "gw-search.ini")) as file:
@@ -75,13 +76,13 @@ def gravitational_waves():
 # ---- a fibre ----------------------------------------------------------------------------------------------------------------
 
 def fibre():
-    """One command for a folder of files as Silixa's interrogators write them, of which one is missing."""
+    """One command for a folder of files as Silixa's interrogators write them; one file is missing."""
     rate, n, pieces, step = 500, 1000, 9, 10.0
     x = random.normal(0, 300, (pieces * n, 40)).cumsum(axis=0)
     x = np.rint(x / np.abs(x).max() * 30000).astype(np.int16)
     os.mkdir("day")
     for k in random.permutation(pieces):
-        with h5py.File(f"day/part-{(k * 7) % pieces}.h5", "w") as file:     # names in another order than times
+        with h5py.File(f"day/part-{(k * 7) % pieces}.h5", "w") as file:     # the order of names is not that of times
             file["Acoustic"] = x[k * n:(k + 1) * n]
             file["Acoustic"].attrs.update({
                 "SamplingFrequency[Hz]": "500", "SpatialResolution[m]": str(step), "StartPosition[m]": "0", "MeasureLength[m]": "0",
@@ -129,12 +130,12 @@ def write_fil(name, samples):
 
 
 def pulses():
-    """Two commands: search, and look."""
+    """Two commands: search, and look at a peak."""
     n, hidden = 20000, {(3, 5000): (1, 11), (7, 200): (8, 5), (7, 12345): (16, 4), (11, 19700): (16, 5)}     # width, height
     x = random.normal(100 + 10 * np.sin(np.arange(n) / 3000)[:, None], 5, (n, 12))
     for (channel, at), (width, sigmas) in hidden.items():
         x[at:at + width, channel] += 5 * sigmas
-    x[9000:9008, 5] -= 5 * 5        # no pulse: what is sought adds to the mean around
+    x[9000:9008, 5] -= 5 * 5        # no pulse: a negative deviation, while pulses add to the mean around them
     x = np.clip(np.rint(x), 0, 255).astype(np.uint8)
     write_fil("crab.fil", x)
     example("single-pulses.ini")
@@ -153,7 +154,7 @@ def pulses():
 
 
 def telescope():
-    """The same with a telescope's file, whose channels with interference a mask names."""
+    """The same on a telescope's file; a mask names the channels with interference."""
     if not has("parkes_8bit_1.fil") or not has("parkes_8bit_1_mask.h5"):
         return
     name, mask = data_path("parkes_8bit_1.fil"), data_path("parkes_8bit_1_mask.h5") + ":/chan_mask"
@@ -180,7 +181,7 @@ def gaussian(fwhm, size):
 
 
 def stars():
-    """One command. A star on a slope comes out with its height; a kernel without a background is a smoothing one."""
+    """One command. A star on a slope has its own height in the result; a kernel without a background smooths."""
     size, places = 200, [(20, 30, 500.0), (100, 60, 900.0), (150, 190, 700.0)]
     image = np.add.outer(3.0 * np.arange(size), 2.0 * np.arange(size)) + random.normal(0, 5, (size, size))
     for row, column, height in places:
@@ -223,7 +224,7 @@ def galaxy():
 # ---- MATLAB and Octave ------------------------------------------------------------------------------------------------------
 
 def two_tones():
-    """The command in the script, on files as h5write of MATLAB and save of Octave make them; readers.py runs it."""
+    """The command in the script, on files as h5write of MATLAB and save of Octave make them; readers.py runs the script."""
     with open(os.path.join(EXAMPLES, "two-tones.m")) as file:
         script = file.read()
     words = re.search(r"^command = \[(.*?)\];", script, re.M | re.S).group(1)

@@ -1,10 +1,10 @@
-"""`lapwing verify`: right results pass, of every job and product; a copy with one wrong value is refused with 65 and the place,
-and so is what is incomplete, or was made from another input.
+"""`lapwing verify`: right results of every job and product pass. A copy with one wrong value is refused with 65 and the place;
+incomplete results and results of another input are refused, too.
 
     verify.py LAPWING MPIEXEC [FOLDER with real data]
 
-The inputs are small, so that --sample takes every value of a result several times over: what is changed is found. It is found
-where it was changed, since nothing else is wrong."""
+The inputs are so small that --sample covers every value of a result several times: a changed value is found. It is found at its
+place, since nothing else is wrong."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def check_right(what, *options, products=("/filtered",), **others):
 
 
 def broken(path, place, change):
-    """Change one element of a dataset; its bytes stand where they stood."""
+    """Change one element of a dataset in place."""
     with h5py.File("r.h5", "r+") as file:
         value = file[path][place]
         file[path][place] = change(value)
@@ -95,7 +95,7 @@ def series():
 
 
 def ends():
-    """Outputs next to both ends, of filters longer than the signal, are checked whatever --sample."""
+    """Outputs next to both ends, of filters longer than the signal, are checked for any --sample."""
     write(x=noise(50, "float32"), h=random.standard_normal(120))
     make("ols", filters="in.h5:/h", boundary="wrap")
     check_right("longer than the signal")
@@ -153,7 +153,7 @@ def configuration(change):
 
 
 def signs():
-    """Each sign passes, and what another one makes does not. A result that was made before there was a choice has both."""
+    """Each sign passes, and a result of another sign does not. Results of versions without the option have both signs."""
     x = noise((2, 900), "float32")
     write(x=x, h=random.standard_normal((3, 17)), one=np.ones(5), image=noise((60, 50), "float32"), k=np.ones((3, 3)))
     series = {"filters": "in.h5:/h", "axis": 1, "products": "peaks,best", "threshold": 1.5, "cluster": 9, "segment": 64}
@@ -169,7 +169,7 @@ def signs():
         configuration(lambda text: text.replace("sign = both\n", ""))
         check_right(f"{job}, of an earlier version", products=products)
         check("sign = both" in lapwing(1, "info", "--job", "r.h5").stdout, f"{job}: the job file of an earlier result")
-        make(job, sign="both", **{**options, "cluster": 0})         # without neighbours the rows alone are wrong
+        make(job, sign="both", **{**options, "cluster": 0})         # without neighbours only the rows themselves are wrong
         configuration(lambda text: text.replace("sign = both", "sign = positive"))
         done = verify(code=65)
         check("is no peak by --sign positive" in done.stderr, f"{job}, of another sign: {done.stderr}")
@@ -193,7 +193,8 @@ def signs():
 # ---- filters that the job makes --------------------------------------------------------------------------------------
 
 def earlier_versions():
-    """They had no --overlap, --isolated and --sign, and --noise rms: of samples that two files have they took the first file's."""
+    """Earlier versions had no --overlap, --isolated and --sign, and had --noise rms. They took samples that two files share from
+    the first file."""
     write(h=random.standard_normal((2, 17)))
     for part, start in enumerate((0, 8)):
         with h5py.File(f"part{part}.h5", "w") as file:
@@ -265,7 +266,7 @@ def images():
 # ---- sparse spectra --------------------------------------------------------------------------------------------------
 
 def wide_kernels():
-    """A kernel much wider than the image meets its columns many times over, and so do the transforms."""
+    """A kernel much wider than the image meets its columns many times over, also in transforms."""
     for boundary, algorithm in (("wrap", "tiles"), ("edge", "full")):
         write(x=np.random.default_rng(5).standard_normal((3, 1)), h=np.abs(np.random.default_rng(6).standard_normal((1, 700))))
         make("conv2d", kernel="in.h5:/h", algorithm=algorithm, mode="full", boundary=boundary, precision="double")
@@ -288,10 +289,10 @@ def spectra():
     check_wrong("a line", "/spectrum", 1, larger, f"channel {line['channel']}, index {line['index']}")
 
 
-# ---- what a sample finds ---------------------------------------------------------------------------------------------
+# ---- what a sample can find -------------------------------------------------------------------------------------------
 
 def samples():
-    """Nothing is taken twice: a sample of all values finds one wrong value once. A smaller one says what it can find."""
+    """No value is taken twice: a sample of all values finds one wrong value once. A smaller sample reports what it can find."""
     write(x=noise((5, 101), "float32"), h=random.standard_normal((5, 9)))
     make("ols", filters="in.h5:/h", axis=1)
     broken("/filtered", (3, 2, 77), lambda v: v + 1)
@@ -315,7 +316,7 @@ def samples():
 
 
 def several():
-    """Results, patterns and lists: all of them are checked, whatever is found; what is wrong counts most."""
+    """Results, patterns and lists: all are checked, whatever is found; the exit code is that of the worst."""
     write(x=noise(300, "float32"), h=random.standard_normal(9))
     for name in ("d 1.h5", "d2.h5", "d3.h5"):
         make("ols", filters="in.h5:/h", output=name)
@@ -333,7 +334,7 @@ def several():
     check("no file matches" in lapwing(1, "verify", "no*.h5", code=74).stderr, "a pattern without files")
 
 
-# ---- what is no result, or of another input --------------------------------------------------------------------------
+# ---- files that are no results, or results of another input ----------------------------------------------------------
 
 def others():
     write(x=noise(1000, "float32"), h=random.standard_normal(9))

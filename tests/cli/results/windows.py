@@ -1,5 +1,6 @@
-"""Windows of an archive: outputs of --start, --count, --from, --to and rows of images are those of a run over all of it, whose samples
-beyond the window are read; boundaries apply at the ends of the data alone. --isolated takes the window for all of the data.
+"""Windows of an archive: outputs of --start, --count, --from, --to and rows of images are those of a run over the whole archive,
+since samples beyond the window are read; boundaries apply at the ends of the data only. --isolated treats the window as all of
+the data.
 
     windows.py LAPWING MPIEXEC"""
 
@@ -49,7 +50,7 @@ def read(path, name="o.h5"):
 
 
 def same(name, path, axis, found, whole):
-    """The rows of a window among those of the whole run, by their places. @return  how many there are"""
+    """Compare the rows of a window with those of the whole run at the same places. @return number of rows"""
     y, about = found
     all_y, all_about = whole
     first = "first_input_sample" if "first_input_sample" in about else "first_input_row"
@@ -91,7 +92,7 @@ def verify(name):
 
 
 def isolated():
-    """The window is all there is; so it was before there was that option, and results of then are verified so."""
+    """The window counts as all of the data. That was so before the option existed, and results of that time are verified so."""
     for options in ({"mode": "full"}, {"boundary": "reflect"}, {"mode": "valid"}):
         write("alone.h5", x[1000:1700])
         run(start=1000, count=700, isolated=True, **options)
@@ -114,7 +115,7 @@ def isolated():
 
 
 def products():
-    """Noise is measured in the window, and the spectrum is that of the window; what is found is what the whole run has there."""
+    """Noise is measured in the window, and the spectrum is that of the window; peaks are those of the whole run there."""
     run(start=1000, count=700, products="filtered,peaks,best,blocks", threshold=2.5, noise="energy", blocks="100:max")
     (rows, _), (best, _), (most, _) = (read(path) for path in ("peaks", "best/value", "blocks/max"))
     run(products="filtered,peaks,best,blocks", threshold=2.5, noise="energy", blocks="100:max")
@@ -168,17 +169,18 @@ def images():
 
 
 def each():
-    """Results of files one by one are pieces of that of all, up to gaps; their names do not tell their order."""
+    """Results of single files are pieces of the result of all files, up to gaps. The order of their names differs from the order
+    of times."""
     pieces = {"z": (0, 900), "c": (900, 1000), "m": (1000, 2200), "b": (2200, 2210), "a": (2210, N), "gone": (N + 5, N + 400)}
     longer = np.concatenate([x, random.standard_normal((400, CHANNELS))])
     for name, (first, last) in pieces.items():
         write(f"f-{name}.h5", longer[first:last], first)
-    with h5py.File("f-other.h5", "w") as file:                  # it begins where another ends, but has other channels
+    with h5py.File("f-other.h5", "w") as file:                  # this file begins where another one ends, but has other channels
         file["x"] = x[:50, :2]
         file["x"].attrs.update(sample_rate_hz=float(RATE), start_time=(N + 400) / RATE, start_unit="s since 2023-01-01T00:00:00")
         file["x"].dims[0].label = "time"
     with h5py.File("in.h5", "r+") as file:
-        file["long"] = random.standard_normal(211)              # more than two of the files are long
+        file["long"] = random.standard_normal(211)              # the filter is longer than two of the files
     run(filters="in.h5:/long", boundary="edge")
     whole = read("filtered")[0]
     given = {"input": "f-*.h5", "filters": "in.h5:/long", "boundary": "edge", "each": "file", "output": "made/{}.h5"}
@@ -211,7 +213,7 @@ def each():
 
 
 def long_filters():
-    """A filter that is longer than what is read is said."""
+    """A filter longer than the samples that are read is reported."""
     for options, is_said in (({"count": 50, "isolated": True}, True), ({"count": 50}, False), ({}, False)):
         done = run(**options)
         check(("the filters are 65 long, and only 50 samples are read" in done.stderr) == is_said, f"{options}: {done.stderr}")

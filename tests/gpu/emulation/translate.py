@@ -1,15 +1,14 @@
-"""Copy CUDA sources to the places below a folder that they have below their roots, with the two things that plain C++ cannot say in other words:
+"""Copies CUDA sources to places below a folder like those below their roots, and translates the two constructs that C++ lacks:
 
-    kernel<<<grid, block, bytes, stream>>>(a, b);     a call of emulation::run
-    extern __shared__ float2 tile[];                  a pointer to the emulated shared memory
+    kernel<<<grid, block, bytes, stream>>>(a, b);   a call of emulation::run
+    extern __shared__ float2 tile[];                a pointer to the emulated shared memory
 
-usage: translate.py OUTPUT_FOLDER GENERATED_ROOT SOURCE_ROOT FILE...        the first root that a file is below counts
-"""
+usage: translate.py OUTPUT_FOLDER GENERATED_ROOT SOURCE_ROOT FILE... the first root above a file counts"""
 import pathlib
 import re
 import sys
 
-REPLACED = "ptx.cuh"        # by emulation.h
+REPLACED = "ptx.cuh"        # replaced by emulation.h
 SHARED = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
 
 
@@ -46,7 +45,8 @@ def translate_launches(text):
         start = statement_start(text, mark)
         end = matching_parenthesis(text, close + 3)
         kernel, where, arguments = text[start:mark], text[mark + 3:close], text[close + 4:end]
-        # Only a launch with dynamic shared memory names its kernel: others may leave template arguments to be deduced.
+        # Only a launch with dynamic shared memory names its kernel, since other launches may leave template arguments to be
+        # deduced.
         has_shared = where.count(",") > 1 and not re.search(r", 0, \w+$", where)
         call = ("{ const emulation::Where where_(%s); emulation::run(%s, where_.grid, where_.block, where_.shared_bytes, "
                 "[=] { (%s)(%s); }); }" % (where, "(const void *)(%s)" % kernel if has_shared else "nullptr", kernel, arguments))

@@ -1,7 +1,8 @@
-"""The K-th call of CUDA or cuFFT fails, alone or with all that follow, in one rank: every run ends in time, with a documented code and
-one message, and leaves no result; or it survives, and the result is right. The same command then goes on or starts over.
+"""The K-th call of CUDA or cuFFT fails, alone or with all later calls, in one rank. Every run ends in time, with a documented
+code and one message, and leaves no result; or it survives, and the result is right. The same command then continues or starts
+over.
 
-    calls.py FAULTY_LAPWING MPIEXEC [emulated] [all]        all: every K of all jobs, instead of a few of each"""
+    calls.py FAULTY_LAPWING MPIEXEC [emulated] [all]     all: every K of all jobs, instead of a few of each"""
 
 import os
 import subprocess
@@ -52,7 +53,7 @@ class Trial:
         self.expected, self.calls = None, 0
 
     def run(self, fault, out, count=None):
-        """@return  the exit code, None if it does not end; what it said"""
+        """@return the exit code, None if the run does not end; the log"""
         setting = {"LW_FAULT_CUDA": fault, "LW_FAULT_RANK": str(self.ranks - 1), **({"LW_FAULT_COUNT": count} if count else {})}
         launcher = [MPIEXEC, "--oversubscribe", "-np", str(self.ranks)] if self.ranks > 1 else []
         command = [*launcher, LAPWING, *as_typed(self.arguments)[0], "--engine", "cuda,share-gpu", "--output", out, "--quiet", "--checkpoint", "0"]
@@ -76,7 +77,7 @@ class Trial:
             os.remove(out)
 
     def try_one(self, fault):
-        """@return  the exit code"""
+        """@return the exit code"""
         out = os.path.join(self.folder, f"{self.name}.{fault.replace('+', 'on')}.h5")
         what = f"{self.name}, call {fault} of {self.calls}"
         code, said = self.run(fault, out)
@@ -98,7 +99,7 @@ class Trial:
 
 
 def faults_of(trial):
-    """All K, or a few from the first to the last; each alone, and with all that follow."""
+    """All K, or a few from the first to the last; each alone, and with all later calls."""
     few = {round(k) for k in np.linspace(1, trial.calls, FEW)}
     return [f"{k}{ending}" for k in (range(1, trial.calls + 1) if TRIES_ALL else sorted(few)) for ending in ("", "+")]
 

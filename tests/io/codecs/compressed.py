@@ -1,5 +1,5 @@
-"""Inputs whose chunks were put through registered filters: the same result as from the same samples uncompressed, read by threads and
-by collective calls, on one rank and on three; what is damaged ends with 65.
+"""Inputs whose chunks were compressed by registered filters give the same result as the same samples uncompressed, read by
+threads and by collective calls, on one rank and on three; damaged chunks end the run with 65.
 
     compressed.py LAPWING MPIEXEC"""
 
@@ -13,7 +13,7 @@ from tested import check, finish, h5py, lapwing, np, random  # noqa: E402
 import packed  # noqa: E402
 
 KINDS = ["bitshuffle", "bitshuffle-LZ4", "bitshuffle-Zstandard", "LZ4", "shuffle+LZF", "Zstandard", "Blosc-lz4-2"]
-os.chdir(tempfile.mkdtemp())        # of the folder that tests/alone removes
+os.chdir(tempfile.mkdtemp())        # below the folder that tests/alone removes
 
 
 def drop_lacking():
@@ -27,7 +27,7 @@ def drop_lacking():
 
 
 def make_input():
-    """A filterbank of 8 bits, time slow, one of 16 bits, time fast, and filters; all of them compressed in several ways."""
+    """A filterbank of 8 bits, time slow; one of 16 bits, time fast; and filters; all compressed in several ways."""
     bank = np.clip(random.normal(128, 6, (7001, 20)), 0, 255).astype("u1")
     series = random.normal(0, 500, (6, 9001)).astype("<i2")
     taps = random.standard_normal((2, 65))

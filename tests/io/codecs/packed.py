@@ -1,12 +1,12 @@
-"""Chunks put through registered filters by other means than the program's: bits by numpy, compression by the Python packages of
-LZ4, Zstandard and Blosc, and LZF by h5py. HDF5 stores them as they are, so it needs no plugin."""
+"""Makes chunks with registered filters, independently of the program: bits are shuffled by numpy, compression is by the Python
+packages of LZ4, Zstandard and Blosc, and LZF by h5py. HDF5 stores the chunks unchanged, so it needs no plugin."""
 import itertools
 import os
 import struct
 import sys
 import zlib
 
-os.environ["HDF5_PLUGIN_PRELOAD"] = "::"      # HDF5 loads no plugins, which may be there, and would change the values
+os.environ["HDF5_PLUGIN_PRELOAD"] = "::"      # HDF5 must load no plugins that may be installed: they would change the values
 import blosc                # noqa: E402
 import h5py                 # noqa: E402
 import lz4.block            # noqa: E402
@@ -25,7 +25,7 @@ def zstandard_block(raw):
 
 
 def transpose_bits(raw, size):
-    """Elements of so many bytes, as many as eight divides."""
+    """Transpose the bits of elements of `size` bytes; the number of elements is a multiple of eight."""
     bits = np.unpackbits(np.frombuffer(raw, "u1").reshape(-1, size), axis=1, bitorder="little")
     return np.packbits(bits.T, axis=1, bitorder="little").tobytes()
 
@@ -35,7 +35,8 @@ def default_block(size):
 
 
 def bitshuffle(raw, size, block, pack=None):
-    """In blocks of so many elements; packed ones as lengths and bytes, behind the numbers that say how much there is."""
+    """Shuffle in blocks of so many elements. With `pack`, blocks are stored as lengths and bytes, behind the sizes of data and
+    block."""
     assert len(raw) % size == 0
     block = block or default_block(size)
     end = len(raw) // size // 8 * 8 * size
@@ -64,7 +65,7 @@ def shuffle(raw, size):
 
 
 def lzf(raw):
-    """As h5py packs one chunk; None: it would not become shorter."""
+    """Compress one chunk as h5py does; None: it would not become shorter."""
     with h5py.File("lzf", "w", driver="core", backing_store=False) as file:
         dataset = file.create_dataset("x", data=np.frombuffer(raw, "u1"), chunks=(len(raw),), compression="lzf")
         mask, packed = dataset.id.read_direct_chunk((0,))
@@ -76,13 +77,13 @@ def blosc_chunk(raw, size, name, kind):
 
 
 def streamed(raw):
-    """Zstandard without the length of what is packed."""
+    """Zstandard without the length of the uncompressed data."""
     packer = zstandard.ZstdCompressor(write_content_size=False).compressobj()
     return packer.compress(raw) + packer.flush()
 
 
 def filters(name, size, block=0):
-    """[(number of the filter, its values, what it does)] of "shuffle+LZ4" and the like, for elements of so many bytes."""
+    """[(number of the filter, its values, its function)] for names such as "shuffle+LZ4", for elements of so many bytes."""
     one = {
         "shuffle": (SHUFFLE, (size,), lambda raw: shuffle(raw, size)),
         "deflate": (DEFLATE, (4,), lambda raw: zlib.compress(raw, 4)),
@@ -101,7 +102,7 @@ def filters(name, size, block=0):
 
 
 def pack(raw, steps):
-    """What a chunk becomes, and the mask of filters left out."""
+    """Apply filters to a chunk. @return the chunk, and the mask of filters left out"""
     mask = 0
     for number, (_, _, function) in enumerate(steps):
         packed = function(raw)
@@ -111,8 +112,8 @@ def pack(raw, steps):
 
 
 def write(file, name, data, chunks, steps, left_out=()):
-    """A dataset, chunk by chunk, those at the edges filled up with zeros. Of the chunks with numbers in left_out, the last filter
-    is left out."""
+    """Write a dataset chunk by chunk; chunks at the edges are filled up with zeros. Chunks with numbers in left_out skip the last
+    filter."""
     create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     create.set_chunk(chunks)
     for number, values, _ in steps:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compressed chunks made by others, as lapwing reads them: by HDF5 with lapwing's decoders and by a pool's threads; damaged ones.
+"""Compressed chunks of other writers, read by lapwing: by HDF5 with lapwing's decoders and by a pool's threads; also damaged
+chunks.
 
-test_packed.py IO_TOOL IO_COMPARE CODECS_DAMAGE [CODEC ...]     those that the build has: LZ4 ZSTD LZF BLOSC"""
+test_packed.py IO_TOOL IO_COMPARE CODECS_DAMAGE [CODEC ...] the codecs of the build: LZ4 ZSTD LZF BLOSC"""
 import itertools
 import os
 import subprocess
@@ -22,7 +23,7 @@ KINDS = ["bitshuffle", "bitshuffle-old", "bitshuffle-LZ4", "bitshuffle-Zstandard
          "shuffle+LZ4", "shuffle+Zstandard", "shuffle+LZF", "bitshuffle+deflate", "shuffle+LZ4+deflate"]
 BLOSC = [f"Blosc-{codec}-{kind}" for codec, kind in itertools.product(("blosclz", "lz4", "zlib", "zstd"), (0, 1, 2))]
 TYPES = ["u1", "<i2", ">i2", "<f4", ">f8", "<c8", "<c16"]
-SHAPES = {      # and chunks, which leave parts of them at the edges
+SHAPES = {      # shapes, and chunks that are not full at the edges
     "one": ((1,), (1,)), "seven": ((7,), (7,)), "vector": ((5003,), (512,)), "odd": ((3000,), (777,)), "wide": ((7, 901), (3, 400)),
     "tall": ((3001, 7), (401, 3)), "images": ((5, 33, 21), (2, 10, 8)),
 }
@@ -40,7 +41,7 @@ def run(*arguments, code=0):
 
 
 def samples(shape, dtype):
-    """What compresses, a little, and what does not: noise, or one value."""
+    """Samples that compress a little, and samples that do not or very well: noise, or one value."""
     n = int(np.prod(shape))
     steps = np.cumsum(random.integers(-3, 4, n))
     kind = random.integers(0, 8)
@@ -51,9 +52,9 @@ def samples(shape, dtype):
     return (steps + (1j * steps[::-1] if "c" in dtype else 0)).reshape(shape).astype(dtype)
 
 
-# ---- as they are --------------------------------------------------------------------------------------------------------
+# ---- undamaged chunks -----------------------------------------------------------------------------------------------------
 def make(path):
-    """{name: samples} of datasets with every filter, for every type, shape and size of blocks, each with several others."""
+    """{name: samples} of datasets with every filter; types, shapes and sizes of blocks vary."""
     made = {}
     blocks, shapes, types = itertools.cycle([0, *BLOCKS]), itertools.cycle(SHAPES.items()), itertools.cycle(TYPES)
     plan = [(kind, dtype, next(shapes), next(blocks)) for kind in KINDS for dtype in TYPES]
@@ -92,7 +93,7 @@ def whole():
 
 
 def left_out():
-    """Chunks that a filter was not applied to."""
+    """Chunks to which a filter was not applied."""
     path = os.path.join(folder.name, "left-out.h5")
     data = samples((4000, 3), "<i2")
     kinds = [kind for kind in KINDS if is_built_in(kind)]
@@ -106,7 +107,8 @@ def left_out():
 
 
 def other_blocks():
-    """Blocks of another size than the dataset says: the chunk's own number counts, also past what is decoded at once."""
+    """Blocks of another size than the dataset's attributes give: the size in the chunk counts, also if it exceeds one decoding
+    step."""
     if "LZ4" not in built_in:
         return
     path = os.path.join(folder.name, "blocks.h5")
@@ -143,7 +145,7 @@ def damaged():
 
 
 def messages():
-    """A run on damaged chunks, and values of filters that make no sense."""
+    """A run on damaged chunks, and filters with invalid values."""
     path = os.path.join(folder.name, "messages.h5")
     data = samples((400,), "<i2")
     nonsense = {"few": (0, 5), "empty": (0, 5, 0, 0, 2), "uneven": (0, 5, 2, 12, 2), "unknown": (0, 5, 2, 0, 9)}
@@ -174,7 +176,7 @@ def messages():
 
 
 def lacking():
-    """What the build has no library for is said, and how to have it."""
+    """A missing library of the build is named in the message, with the way to get it."""
     path = os.path.join(folder.name, "lacking.h5")
     kinds = [kind for kind in KINDS[:8] + BLOSC[:1] if not is_built_in(kind)]
     with h5py.File(path, "w") as file:
