@@ -121,6 +121,7 @@ int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const struct lw_conv2d_spec *c,
                                    const double *taps, void *setup, void *bank, cudaStream_t stream);
 
+/** Convolve a block by tiles, with the bank of lw_conv2d_tile_prepare. */
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
                             const void *bank, cudaStream_t stream);
 

@@ -34,6 +34,7 @@ struct lw_cuda_op_block {
 struct slot_cuda;
 
 struct lw_cuda_op_ops {
+    /** Choose an algorithm and fill `plan`. LW_ECONFIG if the spec cannot be met. Allocates nothing. */
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
     /** Fill work_bytes, op_bytes, setup_bytes and host_bytes; the caller has set the other fields. */

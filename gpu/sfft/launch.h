@@ -152,6 +152,8 @@ struct lw_sfft_recovery_shape {
     int grid_blocks;            /* blocks for larger work: a grid; 0: no larger grid is possible */
     int most_windows;           /* windows whose responses fit into a block's shared memory */
 };
+
+/** Return the shape for the current device, and allow the recovery kernel its shared memory. */
 struct lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessors, int shared_bytes);
 
 /** Do lw_sfft_recover with all stages before `check`, and that stage as the check. Result and lines stay on the device.

@@ -15,6 +15,7 @@ struct lw_sfft_sizes {
     int table_bits;                                 /* table size if all attempts run together */
 };
 
+/** Return the sizes that follow from a plan. */
 struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan);
 
 /** Return the bits of a table (2^bits slots) that holds all frequencies of lines at the start of a round and those that a round
