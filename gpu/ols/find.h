@@ -37,8 +37,7 @@ struct lw_crossings {
     enum lw_sign sign;              /* outputs of the other sign give no rows */
 };
 
-/** Enqueue the appending of all outputs y with |y| scale >= 1. A few that miss this by rounding errors may be among them;
- * lw_peaks_pick tests exactly. */
+/** Enqueue the appending of all outputs y with |y| scale >= 1, and perhaps some just below: lw_peaks_pick tests exactly. */
 cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct lw_crossings *table, cudaStream_t stream);
 
 /** Enqueue the search for the strongest filter at `count` outputs of each channel, from output `first` of the axis on.

@@ -56,8 +56,7 @@ int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, con
 
 /* ---- search.c ---- */
 
-/** Return the bytes of the scales, [stretches][n_channels][n_filters] reals of the computing precision. A scale is 1 / (threshold
- * sigma), and 0 where sigma is 0. */
+/** Return the bytes of the scales, [stretches][n_channels][n_filters] reals: 1 / (threshold sigma), and 0 where sigma is 0. */
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 
 /** Compute the scales. @param scales  host */
@@ -72,8 +71,7 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths);
 /** Return whether a kernel may do the search itself. Statistics of blocks need the stored series. */
 bool lw_ols_may_find(const struct lw_op_spec *spec);
 
-/** Return the bytes of a slot's work memory for a search in the stored series of blocks of at most `count` outputs and n_channels
- * channels. */
+/** Return the bytes of a slot's work memory for a search in the stored series of blocks of at most this size. */
 int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
 
 /** Enqueue the search in one block.

@@ -147,8 +147,8 @@ __device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
         spoil_after<Real, Stored>(r, channel, p);
 }
 
-/* Call `found(channel, i, bad)` for every sample. A whole warp calls it together, for 32 neighbours on the axis; past the end of
- * the axis bad is false. */
+/* Call `found(channel, i, bad)` for every sample. A whole warp calls it together for 32 neighbours; beyond the axis bad is
+ * false. */
 template <typename Real, typename Stored, typename Found>
 __device__ static void for_samples(const lw_repair &r, Found found)
 {
@@ -226,8 +226,7 @@ static unsigned blocks_for(const lw_repair &repair)
     return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
 }
 
-/* Call `start` with a value of the computing precision and one of the stored type. Integers are always finite, so that nothing is
- * launched for them. */
+/* Call `start` with a value of the computing precision and one of the stored type; not for integers, which are always finite. */
 template <typename Start> static cudaError_t launch(const lw_repair &repair, Start start)
 {
     if (repair.count == 0 || repair.n_channels == 0 || lw_scalar_is_integer(repair.input_type.scalar))

@@ -163,8 +163,7 @@ struct part {
     int64_t stretch, before;
 };
 
-/* Return the part that ends before output `end`. Its last segment still reads the samples behind `end`, so that its outputs have
- * the same bits in any part. */
+/* Return the part that ends before output `end`. Its last segment still reads samples behind it: no bits depend on parts. */
 static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *piece, int64_t end)
 {
     const struct lw_search *const search = &op->spec.ols.search;

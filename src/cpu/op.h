@@ -21,8 +21,7 @@ struct lw_cpu_op_ops {
     /** Return the bytes that create allocates, without the slots. */
     int64_t (*bytes)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size);
 
-    /** Allocate and fill the operation's state, a struct that begins with its struct lw_cpu_lanes. The spec's taps are borrowed
-     * until it returns. */
+    /** Allocate and fill the state, a struct that begins with its struct lw_cpu_lanes. Borrows the spec's taps until it returns. */
     int (*create)(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                   void **out, struct lw_error *err);
     void (*destroy)(void *state);                               /* accepts NULL and a half-built state */

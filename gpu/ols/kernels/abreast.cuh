@@ -209,8 +209,7 @@ template <class B, bool ALL> LW_DEVICE void join_halves(float2 (&v)[32], const u
     }
 }
 
-/* Store pair p of the outputs of the thread's rows, from row D on; v holds the result with re and im swapped. WHOLE: all outputs
- * are wanted. */
+/* Store pair p of the outputs of the thread's rows from row D on; v has re and im swapped. WHOLE: all outputs are wanted. */
 template <class B, int DISCARD, bool WHOLE>
 LW_DEVICE void store_pairs(const float2 (&v)[32], const OlsArgs &a, const AbreastHop &hop, int f)
 {
@@ -292,8 +291,7 @@ template <class B> LW_DEVICE void fetch_next(unsigned char *memory, const OlsArg
         fetch_filter<B>(memory, spectra_of<typename B::F>(a, next->step.begin));
 }
 
-/* Last transform of the values that all threads have written, in turns. next: the next segment's work, after a segment's last
- * filter; else NULL. */
+/* Last transform of the values all threads have written, in turns. next: the next segment's work after a last filter, else NULL. */
 template <class B>
 LW_DEVICE void transform_in_turn(float2 (&v)[32], unsigned char *memory, const OlsArgs &a, const AbreastWork *next)
 {

@@ -26,8 +26,7 @@ template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     }
 };
 
-/* Identity of a thread. It is computed anew wherever it is needed, because no registers are left to keep what follows from it
- * (spilled registers go to L2). */
+/* Identity of a thread. It is computed anew wherever it is needed, because no registers are left to keep it (spills go to L2). */
 struct AbreastThread {
     int t, r, p, warp, lane;
 

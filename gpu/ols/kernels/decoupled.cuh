@@ -111,8 +111,8 @@ template <class D> struct DecoupledSets {
 #ifdef LW_HAS_CLUSTERS
     LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
 
-    /* Announce that this warp's region of the set it fills is free for the peer. Called in every exchange, so that both blocks
-     * count alike. */
+    /* Announce that this warp's region of the set it fills is free for the peer. In every exchange, so that both blocks count
+     * alike. */
     LW_DEVICE void let_peer_send() const
     {
         if (arrives())
@@ -131,8 +131,8 @@ template <class D> struct DecoupledSets {
         let_peer_send();
     }
 
-    /* Keep one half of v and send the other. v[m] is value 32 m + lane of the warp's row; this block owns the butterflies of
-     * v[FIRST .. FIRST + 15]. */
+    /* Keep one half of v, value 32 m + lane of the warp's row in v[m], and send the other. This block owns v[FIRST .. FIRST +
+     * 15]. */
     template <int FIRST> LW_DEVICE void keep_and_send(const float2 (&v)[32])
     {
         const int at = warp * D::REGION + D::COLUMNS * (FIRST > 0) + lane;
@@ -157,8 +157,8 @@ template <class D> struct DecoupledSets {
 #endif
 };
 
-/* Exchange and second radix 32 of a warp's 32 x 32 points in its region, which nobody else may be reading. `read` is called when
- * the thread has read its last value there. */
+/* Exchange and second radix 32 of a warp's 32 x 32 points in its own region. `read` is called after the thread's last read
+ * there. */
 template <class D, class Read = Nothing>
 LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<D> &sets, Read read = {})
 {
@@ -342,8 +342,7 @@ template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D
     return spoilt;
 }
 
-/* The first PAIRS loads of a filter's values, issued before they are needed: from quarters 0 and 2 of a thread's values, as
- * multiply_pair takes them. */
+/* The first PAIRS loads of a filter, issued early: from quarters 0 and 2 of a thread's values, as multiply_pair takes them. */
 template <class D> struct FilterAhead {
     static constexpr int PAIRS = D::BLOCKS == 1 ? 4 : 3;
     float4 low[PAIRS], high[PAIRS];
@@ -406,8 +405,7 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
     }
 }
 
-/* Position of a warp, in shared memory because the filter loop has no registers for it: the segment whose filters are under way,
- * and the step after it. */
+/* Position of a warp, in shared memory for lack of registers: the segment whose filters are under way, and the step after it. */
 struct DecoupledSteps {
     int64_t output;             /* place of the segment's first output of filter 0 */
     int segment;

@@ -62,8 +62,7 @@ template <bool PAIRED, class Real, int E, int P, int BLOCKS> OlsKernel ols_thinn
     return k;
 }
 
-/* Time fast, single precision, folded: a backward transform of N / FOLD points, 16 per thread. KEEP: the spectrum is kept, for
- * several filters. */
+/* Time fast, single precision, folded: N / FOLD points back, 16 per thread. KEEP: the spectrum is kept, for several filters. */
 template <bool PAIRED, int P, int FOLD, int BLOCKS, bool KEEP> OlsKernel ols_folded_kernel()
 {
     using F = Transform<float, 32, P, Team<32 * P, 1>>;

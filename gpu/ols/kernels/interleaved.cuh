@@ -79,8 +79,7 @@ template <class F, int W> struct InterleavedBlock {
     static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
 };
 
-/* Fill the table of twiddles of the E x E transform, see gpu/device/fft.cuh. `fills`: this thread is the one of number t < E that
- * does. A barrier must follow. */
+/* Fill the table of twiddles of the E x E transform (gpu/device/fft.cuh), by threads t < E with `fills`. A barrier must follow. */
 template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typename F::C *powers, int t, bool fills)
 {
     constexpr int E = F::E;

@@ -84,8 +84,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */
 
-/* Thread blocks (or clusters) that the current device runs at a time: `each` on each of n_sm multiprocessors (or groups of
- * them). */
+/* Thread blocks (or clusters) that the device runs at a time: `each` on each of n_sm multiprocessors (or groups of them). */
 struct Resident {
     int n_sm, each;
 };

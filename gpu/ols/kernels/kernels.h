@@ -101,7 +101,7 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 
-/* A search that a launch makes among the filters of the table's range: for the best filter if `values` is not NULL, else for
+/* A search that a launch makes with the filters of the table's range: for the best filter if `values` is set, else for
  * crossings. */
 struct lw_cuda_ols_search {
     const void *scales;                 /* device: [channels of the data set][n_filters] reals of the computing precision.
@@ -125,8 +125,7 @@ struct lw_cuda_ols_block {
                                            zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs of the series on the axis, >= 0 */
     int64_t more;                       /* search: outputs after these whose samples are in the input, too */
-    int64_t best_pitch;                 /* search, [n_channels][axis]: outputs from channel to channel in the arrays of the best
-                                           filter; 0: these are packed */
+    int64_t best_pitch;                 /* search, [n_channels][axis]: outputs from channel to channel of the best; 0: packed */
     int64_t input_pitch;                /* part of a block: input samples from channel to channel; [axis][channel]: channels of an
                                            axis sample; 0: the input is packed */
     int64_t n_channels;                 /* channels of the block, >= 0; even if paired, except at the data set's end */

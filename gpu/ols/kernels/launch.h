@@ -43,8 +43,7 @@ struct OlsArgs {
     int n_whole, share, n_larger;
     struct lw_post_args post;       /* arguments of post.cuh and thinned.cuh. With post.cuh, output_pitch, output_second and plane
                                        count outputs of --post (time slow: reals) */
-    struct lw_cuda_ols_search search;   /* arguments of search.cuh; output_pitch and output_second are then those of the arrays
-                                           of the best filter */
+    struct lw_cuda_ols_search search;   /* arguments of search.cuh; output_pitch and output_second then belong to its arrays */
 };
 
 /* How threads share a segment. Time fast: PLAIN, a team in step (time_fast.cuh), or DECOUPLED, warps that run ahead of each other

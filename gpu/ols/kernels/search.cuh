@@ -43,8 +43,7 @@ template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, cons
     return s;
 }
 
-/* Time slow. number: the team's number. Teams beyond the last channel have nothing to find; they are treated as the first
- * channel. */
+/* Time slow. number: the team's number. Teams beyond the last channel find nothing; they are treated as the first channel. */
 template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const TimeSlowPlace &p, int row, int number)
 {
     const int64_t first = row * a.step, channel = (int64_t)number * (PAIRED ? 2 : 1);
@@ -145,8 +144,7 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
         report_crossings<F, PAIRED>(v, a, s, second, 1, f, t);
 }
 
-/* Time fast. The place of a segment is computed anew for every crossing, since it would occupy registers that the transform
- * needs. */
+/* Time fast. A segment's place is computed anew for every crossing, since the transform needs the registers. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
     int segment, channels[2];           /* channels of the block */
@@ -275,8 +273,7 @@ LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int
     }
 }
 
-/* Where the best of a thread's outputs are kept, for the series or the two of a pair. pitch: from output to output in the
- * arrays. */
+/* Where the best of a thread's outputs are kept, for one or two series. pitch: from output to output in the arrays. */
 template <class Value, class Real> struct BestPlace {
     Real *strengths;
     Value *values[2];

@@ -10,8 +10,8 @@
 
 #include "gpu/ols/kernels/post.cuh"
 
-/* Outputs of a hop that are kept: output `place` and every D-th after it. `number` counts the first of them in the block's row of
- * kept outputs. */
+/* Outputs of a hop that are kept: output `place` and every D-th after it. `number` is that of the first among the block's kept
+ * ones. */
 struct KeptOutputs {
     int64_t number;
     int place;                      /* PLACES if the hop has none */

@@ -206,8 +206,7 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
 /* Return the bin of thread t's first spectral value, see gpu/device/fft.cuh. */
 template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
 
-/* Return the bin of value i of a spectrum in the order that `multiply` reads. In single precision, two values of a thread are
- * adjacent. */
+/* Return the bin of value i of a spectrum in the order of `multiply`. In single precision, two values of a thread are adjacent. */
 template <class F> LW_DEVICE int bin_of(int i)
 {
     constexpr int EACH = 16 / (int)sizeof(typename F::C);
@@ -239,8 +238,8 @@ LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int 
         put((C *)y + at, value);
 }
 
-/* Store the rows from D on; D is a multiple of T if known at compile time. v has re and im swapped. output: place of the segment's
- * first output. */
+/* Store the rows from D on (a multiple of T at compile time); v has re and im swapped. output: place of the segment's first
+ * output. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {

@@ -28,8 +28,7 @@ LW_DEVICE ItemPlace item_place(const lw_long_geometry &g, int64_t item)
     return i;
 }
 
-/* v[m] = sample begin + step(m), or zero. WIDE: complex samples; else one or two real signals. Returns whether a sample was not
- * finite. */
+/* v[m] = sample begin + step(m), or zero. WIDE: complex; else one or two real signals. Returns whether a sample was not finite. */
 template <class Stored, bool WIDE, class C, int E, class Step>
 LW_DEVICE bool load_item(C (&v)[E], const void *input, const ItemPlace &p, int begin, Step step)
 {

@@ -215,8 +215,7 @@ LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs
 
 #endif
 
-/* Process an even share of the (item, filter) pairs per cluster, so that all end together. An item that two clusters share is
- * transformed twice. */
+/* Process an even share of the (item, filter) pairs per cluster. An item that two clusters share is transformed twice. */
 template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
 {
 #ifdef LW_HAS_CLUSTERS

@@ -49,8 +49,7 @@ using Double18 = Split<Columns<double, 16, 1, 8>, Rows<double, 16, 4>>;
 using Double20 = Split<Columns<double, 16, 2, 8>, Rows<double, 16, 8>>;
 using Double22 = Split<Columns<double, 16, 4, 4>, Rows<double, 16, 16>>;
 
-/* v[m] *= w u^m for m in [first, first + 2^LEVELS). Powers of u come by bits, each for two halves, so that few are alive at a
- * time. */
+/* v[m] *= w u^m for m in [first, first + 2^LEVELS). Powers of u come by bits, so that few are alive at a time. */
 template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first, C w, const C *power)
 {
     if constexpr (LEVELS == 0) {
@@ -99,8 +98,7 @@ template <class F> LW_DEVICE typename F::C *exchange_of(typename F::C *tile)
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof *tile));
 }
 
-/* Thread i moves column i % WIDTH of rows i / WIDTH + T m between global memory and the tile. All its loads are in flight
- * together. */
+/* Thread i moves column i % WIDTH of rows i / WIDTH + T m between global memory and the tile, with all loads in flight together. */
 template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
 template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }
 template <class F> LW_DEVICE typename F::C *tile_at(typename F::C *tile)
@@ -338,8 +336,7 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     });
 }
 
-/* Return whether samples are transposed on their way into and out of segments. Then kernels of steps.h do that, and the transforms
- * are in place. */
+/* Return whether samples are transposed on the way into and out of segments. Kernels of steps.h then do that. */
 static bool is_transposed(const struct lw_long_geometry *geometry)
 {
     return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;

@@ -44,8 +44,7 @@ cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, 
 cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
                           void *plane, cudaStream_t stream);
 
-/** Store what `post` makes of the series. An item's series is products[N - hop - reach .. N): `before` samples, the hop, and the
- * samples after it. */
+/** Store what `post` makes of the series. An item's series is products[N - hop - reach .. N); its hop begins `before` later. */
 cudaError_t lw_long_post(const struct lw_long_geometry *geometry, const struct lw_post_args *post, const void *products,
                          int64_t first, int n, void *plane, cudaStream_t stream);
 

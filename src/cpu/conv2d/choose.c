@@ -14,8 +14,7 @@
 #define SUM_COLUMNS 2048
 #define SUM_ROWS 16
 
-/* Limits of kernels for which several rows of outputs are made at a time; sums of larger kernels are divided further, for
- * accuracy. */
+/* Limits of kernels for which several rows of outputs are made at a time; larger sums are divided further, for accuracy. */
 #define STENCIL_COLUMNS 16
 #define STENCIL_TAPS 128
 
@@ -26,13 +25,12 @@
 #define MOST_POINTS ((int64_t)1 << 31)
 #define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
-/* Fewer than WANTED_TRANSFORMS transforms begin to leave ranks and threads without work. To avoid that, up to WORTH more arithmetic
- * is accepted. */
+/* Fewer than WANTED_TRANSFORMS begin to leave ranks and threads without work. Up to WORTH more arithmetic is accepted against
+ * that. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. Only their ratios
- * matter. */
+/* Nanoseconds, measured by tests/bench/conv2d_cpu on a core of a 4 GHz server processor, single precision. Only ratios matter. */
 static const struct costs {
     double row_point[14];       /* complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */

@@ -254,8 +254,7 @@ static double inspect_row(const struct lw_cpu_tile2d *tile, int64_t row, void *r
     return conv2d->shape.kernels->largest(reals, n);
 }
 
-/* Make LW_CPU_STENCIL_ROWS rows of outputs from `row` on. Those beyond the tile's last row are made of leftovers in the window, and
- * dropped. */
+/* Make LW_CPU_STENCIL_ROWS rows of outputs from `row` on. Those beyond the tile's last row are meaningless, and dropped. */
 static void sum_rows(const struct lw_cpu_tile2d *tile, int64_t row)
 {
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;

@@ -115,8 +115,7 @@ struct lw_cpu_work2d {
     struct lw_cpu_table *table;         /* NULL: no search */
 };
 
-/* A tile of n_rows x n_columns outputs of one image, in the lane of the thread that works on it. n_rows = 0: it lies beyond the
- * work on the block. */
+/* A tile of n_rows x n_columns outputs of one image, in its thread's lane. n_rows = 0: it lies beyond the work on the block. */
 struct lw_cpu_tile2d {
     const struct lw_cpu_conv2d *conv2d;
     const struct lw_cpu_work2d *work;

@@ -69,8 +69,7 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, in
     return LW_OK;
 }
 
-/* The taps are in the order in which a window is read, row by row from above. So the kernel's last row multiplies the window's
- * first. */
+/* The taps are in the order in which a window is read, from above: the kernel's last row multiplies the window's first. */
 static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {

@@ -132,8 +132,7 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
 
 /* ---- panels: rows are first gathered into contiguous runs, because a row may be as short as one cache line ----------- */
 
-/* Copy rows that are from_stride and to_stride bytes apart. The usual lengths are spelled out, so that no row costs a function
- * call. */
+/* Copy rows that are from_stride and to_stride bytes apart. The usual lengths are spelled out, which saves calls. */
 static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
 {
 #define X(size)                                                                 \

@@ -128,8 +128,7 @@ struct lw_cpu_kernels {
     void (*sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 
     /* ---- search in a series: see signal/search.h ---- */
-    /* Return the first of the outputs [begin, end) whose magnitude is at least `least` > 0, or just below it; `end` if there is
-     * none. */
+    /* Return the first of the outputs [begin, end) whose magnitude is at least `least` > 0, or just below it; `end`: none. */
     int64_t (*next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
     /* Let n outputs of a filter replace those best outputs whose strength is smaller. Strength is |y| * weight, or of a sign y or
      * -y; 0 < weight <= 1. */

@@ -86,8 +86,7 @@ static inline void add_phases(const struct lw_cpu_phases *phases, const real *y,
     }
 }
 
-/* If there are fewer phases than MANY, vectors run along the axis, and RUN sums are made at a time. Else vectors run along the
- * phases. */
+/* If there are fewer phases than MANY, vectors run along the axis, RUN sums at a time; else they run along the phases. */
 enum { RUN = 512, MANY = 32 };
 
 /* Make one phase of n samples. */

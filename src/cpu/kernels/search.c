@@ -1,5 +1,4 @@
-/* search.c - inner loops of the search (signal/search.h). Compiled per precision and instruction set, without fused
- * multiply-adds. */
+/* search.c - inner loops of the search (signal/search.h). Per precision and instruction set, without fused multiply-adds. */
 #include "cpu/kernels/real.h"
 
 #include <float.h>
@@ -85,8 +84,8 @@ static inline double strength(real re, real im, double weight)
 /* Outputs compared at a time. */
 enum { BEST_RUN = 256 };
 
-/* Mark the outputs that beat the strengths, and update these. is_signed: y times the weight is compared, which is negative for the
- * negative sign. */
+/* Mark the outputs that beat the strengths, and update these. is_signed: compare y times a weight, negative for the negative
+ * sign. */
 static inline void compare(const real *y, int64_t n, int width, bool is_signed, double weight, double *restrict strengths,
                            int32_t *restrict is_best)
 {

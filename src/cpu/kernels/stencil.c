@@ -25,8 +25,7 @@ static ALWAYS_INLINE void keep_in_register(vector *pixel)
 #endif
 }
 
-/* Add the pixels of one row to the sums of the rows of outputs [first, last]. taps: the row of the kernel that output row 0
- * needs. */
+/* Add the pixels of one row to the sums of output rows [first, last]. taps: the row of the kernel for output row 0. */
 static ALWAYS_INLINE void add_row(const struct lw_cpu_stencil *s, const real *taps, const real *x, int first, int last,
                                   sums_of_rows sums)
 {

@@ -205,8 +205,7 @@ static void put(const struct lw_cpu_segment *s, int filter, void *y)
         lw_cpu_segment_store(s, &outputs);
 }
 
-/* One filter goes channel by channel, which touches little memory. Several filters first make the spectra of all channels and keep
- * them. */
+/* One filter goes channel by channel, which touches little memory. Several filters first make and keep all channels' spectra. */
 static void run(const struct lw_cpu_segment *s)
 {
     const bool is_bank = s->ols->shape.n_filters > 1;

@@ -65,8 +65,7 @@ struct lw_cpu_filters {
     int64_t n_terms;
     int64_t stride;             /* reals from filter to filter */
     int *exponents;             /* [n_filters]: outputs must still be multiplied by 2^exponent */
-    double *ends;               /* folded derivative: [n_filters x lw_post_end_taps (x 2 if complex)], for the axis' two ends; else
-                                   NULL */
+    double *ends;               /* folded derivative: [n_filters x lw_post_end_taps (x 2 if complex)], for the ends; else NULL */
 };
 
 int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols);
@@ -82,8 +81,7 @@ void lw_cpu_filters_release(struct lw_cpu_filters *filters);
 /* Interpolated outputs of a channel made at a time; if time is slow, at most the rows of a panel. */
 #define LW_CPU_POST_OUTPUTS 1024
 
-/* Distances from channel to channel of a tile in a lane's buffers, in reals. With one filter a channel is done before the next
- * needs the spectrum, and `z` is 0. */
+/* Distances from channel to channel of a tile in a lane's buffers, in reals. With one filter all share a spectrum: `z` is 0. */
 struct lw_cpu_ols_strides {
     int64_t x, y, z;
     int64_t post;               /* interpolated outputs; 0: none */
@@ -214,8 +212,8 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post);         /* accepts NULL */
  * @param outputs  the series, already thinned out with decimation; with interpolation, the sums. Overwritten */
 void lw_cpu_segment_post(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs);
 
-/** Overwrite the first and the last output of the axis, if the block has them and there is a folded derivative. Conversion losses
- * count in the lane. */
+/** Overwrite the axis' first and last output, if the block has them, with a folded derivative. The lane counts conversion
+ * losses. */
 void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot);
 
 /* ---- search in a segment's sums (signal/search.h, search.c) ------------------------------------------------------------

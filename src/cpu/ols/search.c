@@ -6,8 +6,8 @@
 
 enum { MAX, MEAN, RMS, N_VALUES };
 
-/* Cells of a channel and filter in a segment. HEAD: end of a block that began before the segment; TAIL: beginning of one that goes
- * on after it. */
+/* Cells of a channel and filter in a segment. HEAD: end of a block that began before; TAIL: beginning of one that goes on after
+ * it. */
 enum { HEAD, TAIL, N_CELLS };
 
 struct lw_cpu_search {
@@ -87,8 +87,7 @@ void lw_cpu_search_destroy(struct lw_cpu_search *search)
 
 /* ---- crossings ----------------------------------------------------------------------------------------------------- */
 
-/* Return the row of the noise of output `begin` of a segment: its stretch and channel. @param end  set to its end, at most
- * `most` */
+/* Return the row of the noise of output `begin` of a segment. @param end  set to the end of the row's outputs, at most `most` */
 static int64_t noise_row(const struct lw_cpu_segment *s, int c, int64_t begin, int64_t most, int64_t *end)
 {
     const struct lw_search *const search = &s->ols->spec.ols.search;
