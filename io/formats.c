@@ -85,7 +85,7 @@ static int find_named(const char *name, const struct lw_format **out, struct lw_
         }
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f == 0 ? "" : ", ", formats[f]->name);
     }
-    return lw_fail(err, LW_EUSAGE, "--format %s: there are %s", name, known);
+    return lw_fail(err, LW_EUSAGE, "--format %s is unknown: give one of %s", name, known);
 }
 
 /* The system checks the file before any library does: the libraries' own messages about unreadable files are useless. */

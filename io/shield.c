@@ -80,7 +80,7 @@ static int start_child(struct child *child, void serve(int end), const char *nam
     if (name)
         snprintf(what, sizeof what, "'%.600s'", name);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at %s: %s", what, strerror(errno));
+        return lw_fail(err, LW_ESYSTEM, "cannot make a socket to a process that looks at %s: %s", what, strerror(errno));
     const pid_t process = fork();
     if (process == 0) {
         close(ends[0]);
@@ -91,7 +91,7 @@ static int start_child(struct child *child, void serve(int end), const char *nam
     close(ends[1]);
     if (process < 0) {
         close(ends[0]);
-        return lw_fail(err, LW_ESYSTEM, "no process that looks at %s%s can be started: %s", what, name ? " first" : "",
+        return lw_fail(err, LW_ESYSTEM, "cannot start a process that looks at %s%s: %s", what, name ? " first" : "",
                        strerror(reason));
     }
     *child = (struct child){.process = process, .end = ends[0]};
@@ -281,7 +281,7 @@ int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, 
         return rc;
     }
     if (!ask(&guard.child, &request, result, &theirs))
-        return lw_fail(err, LW_ESYSTEM, "the process that has files looked at was ended from outside, '%.600s' was not looked at",
+        return lw_fail(err, LW_ESYSTEM, "the process that looks at files was ended from outside before it had looked at '%.600s'",
                        request.object.name);
     if (theirs.code != LW_OK)
         *err = theirs;

@@ -212,7 +212,7 @@ static int find_missing(const struct lw_finder *finder, const hsize_t *first, st
         return LW_OK;
     if (H5Dget_chunk_info_by_coord(finder->dataset, first, &out->skipped, &address, &bytes) < 0)
         return lw_hdf5_fail_plainly(err, LW_EIO);
-    return address == HADDR_UNDEF ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 finds a chunk, and cannot read it");
+    return address == HADDR_UNDEF ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 finds a chunk but cannot read it");
 }
 
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)

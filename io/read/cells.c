@@ -214,8 +214,8 @@ static int decode_cell(const struct lw_cells_read *read, const struct cell *cell
     const struct lw_stored_chunk *const chunk = cell->chunk;
     const char *samples;
     if (chunk->bytes > lw_decoder_room(&stored->filters))
-        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes claims to be stored in %" PRId64, stored->filters.chunk_bytes,
-                       chunk->bytes);
+        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes claims a stored size of %" PRId64,
+                       stored->filters.chunk_bytes, chunk->bytes);
     struct lw_decoder *const decoder = lw_decoders_take(read->cells->decoders);
     int rc = lw_bytes_read(stored->fd, lw_decoder_stored(decoder), chunk->offset, chunk->bytes, err);
     if (rc == LW_OK && (rc = lw_decoder_decode(decoder, chunk->bytes, chunk->skipped, &samples, err)) == LW_OK)

@@ -218,7 +218,7 @@ static int share_pieces(const struct lw_reader *reader, int64_t most, struct lw_
     struct lw_dataset_info info;
     const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
     struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
-    int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1)
+    int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file has %" PRId64 " gaps, too many to read", most - 1)
              : all       ? LW_OK
                          : LW_ESYSTEM;
     rc = lw_comm_agree(reader->comm, rc, err);
@@ -272,8 +272,8 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     if (reader->n_files == 1 && info->n_stretches <= 1)
         *axis = 0;
     if (*axis < 0)
-        return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be one axis, and the metadata of '%.300s' do not say which of "
-                       "its %d dimensions is time: give --axis", reader->n_files, info->file, info->n_dims);
+        return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be joined in time, but the metadata of '%.300s' do not name "
+                       "the time among its %d dimensions: give --axis", reader->n_files, info->file, info->n_dims);
     if (*axis >= info->n_dims)
         return lw_fail(err, LW_EUSAGE, "--axis %d: '%.300s' has %d dimension%s", *axis, info->file, info->n_dims,
                        info->n_dims == 1 ? "" : "s");
@@ -318,7 +318,7 @@ static int show(struct lw_reader *reader, const struct lw_infos *infos, struct l
         end = lw_max64(end, info.n_stretches > 1 ? part->first + part->count : part->first - part->skip + info.dims[axis]);
     }
     if (!first)
-        return lw_fail(err, LW_EDATA, "--beside: %.600s has no sample that those files do not have, too", lw_infos_file(infos, 0));
+        return lw_fail(err, LW_EDATA, "--beside: those files already have every sample of %.600s", lw_infos_file(infos, 0));
     for (int64_t g = 0; g < sequence->n_gaps; g++) {
         const struct lw_gap *const gap = &sequence->gaps[g];
         low = gap->first + gap->count <= begin ? gap->first + gap->count : low;
@@ -380,13 +380,13 @@ static void log_sequence(const struct lw_reader *reader)
         lw_log_warn("a gap of %s", text);
     }
     if (left > 0)
-        lw_log_warn("and %" PRId64 " gaps more", left);
+        lw_log_warn("and %" PRId64 " more gaps", left);
     if (sequence->n_overlaps > 0)
         lw_log_info("%" PRId64 " file%s with samples that an earlier one has%s: those of the %s one stand%s", sequence->n_overlaps,
                     sequence->n_overlaps == 1 ? " begins" : "s begin",
                     reader->request.overlap == LW_OVERLAP_ERROR ? ", and they are the same" : "",
                     reader->request.overlap == LW_OVERLAP_LAST ? "later" : "earlier",
-                    sequence->n_left_out > 0 ? "; files without any other are left out" : "");
+                    sequence->n_left_out > 0 ? "; files without samples of their own are left out" : "");
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
@@ -436,8 +436,8 @@ int lw_describe(struct lw_reader *reader, struct lw_error *err)
     rc = join(reader, err);
     if (rc == LW_OK && reader->sequence.n_gaps > 0 && reader->request.gaps == LW_GAPS_ERROR) {
         describe_gap(reader, 0, text, sizeof text);
-        rc = lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what "
-                     "becomes of them", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
+        rc = lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: choose --gaps split "
+                     "or zero", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
     }
     if (rc == LW_OK && reader->request.overlap == LW_OVERLAP_ERROR)
         rc = lw_overlaps_compare(reader, err);

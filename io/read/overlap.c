@@ -103,8 +103,8 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
     axis.instant = pair->instant;
     lw_sampling_time_text(&axis, first + difference->sample, time);
     return lw_fail(err, LW_EDATA,
-                   "'%.250s' and '%.250s' have %" PRId64 " samples of the same times, and differ, first in sample %" PRId64
-                   "%s (%s): %.9g in the first, %.9g in the second; --overlap first or last says which file's are taken",
+                   "'%.250s' and '%.250s' share %" PRId64 " samples in time but differ, first in sample %" PRId64
+                   "%s (%s): %.9g in the first, %.9g in the second; choose with --overlap first or last",
                    earlier->file, later->file, pair->count, pair->at + first + difference->sample, channel, time,
                    difference->values[0], difference->values[1]);
 }

@@ -221,7 +221,7 @@ static int look(struct lw_beside *beside, struct lw_error *err)
     struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
     rc = mine && all ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
-        rc = lw_fail(err, LW_ECONFIG, "--each file: so many files are too many for %d ranks: take more ranks, or give --isolated",
+        rc = lw_fail(err, LW_ECONFIG, "--each file: there are too many files for %d ranks: take more ranks, or give --isolated",
                      size);
     for (int64_t i = 0; rc == LW_OK && i < share; i++) {
         const int64_t f = i * lookers.n + lookers.mine;

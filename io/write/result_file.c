@@ -206,7 +206,7 @@ static int64_t missing_bytes(int fd, int64_t bytes)
 static int fail_room(const struct lw_result_file *result, int64_t bytes, const char *why, struct lw_error *err)
 {
     char needed[24], there[24];
-    return lw_fail(err, LW_EIO, "no room for '%s': it needs %s (%" PRId64 " bytes), free are %s: %s; free some, or write to "
+    return lw_fail(err, LW_EIO, "no room for '%s': it needs %s (%" PRId64 " bytes), but %s are free: %s; free some, or write to "
                    "another disk", result->name, lw_bytes_text(bytes, needed), bytes,
                    lw_bytes_text(free_bytes(result->fd), there), why);
 }
@@ -288,7 +288,7 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
         case EOPNOTSUPP:        /* posix_fallocate would write every block instead */
         case ENOSYS:
             if (free_bytes(result->fd) < missing_bytes(result->fd, bytes))
-                lw_log_warn("'%s' needs %s, free are %s, and this file system cannot reserve space", result->name,
+                lw_log_warn("'%s' needs %s, but %s are free, and this file system cannot reserve space", result->name,
                             lw_bytes_text(bytes, needed), lw_bytes_text(free_bytes(result->fd), there));
             return LW_OK;
         default:

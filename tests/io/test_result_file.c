@@ -39,7 +39,7 @@ static void check_claims(const char *folder)
     char file[300], below[320];
     snprintf(file, sizeof file, "%s/out.h5", folder);
     check_claim(file, false, 1000, LW_OK, "");
-    check_claim(file, false, PETABYTE, LW_EIO, "1125899906842624 bytes), free are");
+    check_claim(file, false, PETABYTE, LW_EIO, "1125899906842624 bytes), but ");
     check_claim(folder, true, 1000, LW_EIO, "it is a folder");
     check_claim("/dev/null", true, 1000, LW_EIO, "device");
     snprintf(below, sizeof below, "%s/none/out.h5", folder);

@@ -128,10 +128,10 @@ static int describe(struct lw_subject *subject)
     if (!lw_times_read(subject->file, place, "s since 1970-01-01", &times, subject->err))
         return fail(subject, "'time' of their source is no list of increasing times");
     if (!read_zone(subject, &times, &zone))
-        return fail(subject, "the attributes Extent, Spacing and Origin of their zone are not all there, or no step is above 0");
+        return fail(subject, "their zone lacks the attribute Extent, Spacing or Origin, or a step above 0");
     blocks.period = find_period(subject, &zone);
     if (blocks.period == 0 || (double)blocks.n * (double)blocks.period > 9e15 || blocks.n * blocks.period < 2)
-        return fail(subject, "by Extent, BlockRate and BlockOverlap of their zone, a block has no rows of its own");
+        return fail(subject, "Extent, BlockRate and BlockOverlap of their zone leave a block no rows of its own");
     const double block_s = (double)blocks.period * zone.step_s, expected = block_s * (double)(blocks.n - 1);
     if (blocks.n > 1 && (times.n < blocks.n || !(fabs(times.span_s - expected) <= 0.5 * block_s)))
         return lw_fail(subject->err, LW_EDATA, "%.600s has %lld blocks of %.9g s, but their times cover %.9g s: some are missing",

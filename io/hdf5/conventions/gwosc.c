@@ -61,8 +61,8 @@ static int add_test(hid_t file, const char *file_name, const char *test, struct 
             }
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
         }
-    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name,
-                   test, known);
+    return lw_fail(err, LW_EUSAGE, "--mask good-data: '%.200s' has no test '%.60s': give one of %s, or a number whose "
+                   "bits choose tests", file_name, test, known);
 }
 
 int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err)

@@ -15,7 +15,7 @@ struct subject {
 
 static int fail(const struct subject *subject, const char *name, const char *what, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "attribute %s of %.600s %s: --as-stored takes its samples as they are stored", name,
+    return lw_fail(err, LW_EDATA, "attribute %s of %.600s %s: --as-stored reads its samples unscaled", name,
                    lw_dataset_name(subject->info).text, what);
 }
 

@@ -304,7 +304,7 @@ int lw_times_check(const struct lw_times *times, const struct lw_axis_metadata *
     const double allowed = 2 * fmin(times->rounding_s, 0.5 * period) + rounded * times->span_s;
     if (times->n < 2 || !(period > 0) || fabs(intervals * period - times->span_s) <= allowed)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "the sampling rate is %.12g Hz by %s, and %.12g Hz by the times in %.300s: say which with "
+    return lw_fail(err, LW_EDATA, "the sampling rate is %.12g Hz by %s, and %.12g Hz by the times in %.300s: choose one with "
                    "--sample-rate", 1 / period, axis->source, intervals / times->span_s, times->path);
 }
 

@@ -161,7 +161,7 @@ def raw_files(work):
         refuse(path, code, says, "ols", work, ("--raw", raw))
     refuse(path, 2, "nothing says of which kind", "ols", work, ("--format", "raw"))
     refuse(path, 2, "does not go with another format", "ols", work, ("--format", "FITS", "--raw", "int16"))
-    refuse(path, 2, "--format GIF: there are HDF5, .*raw", "ols", work, ("--format", "GIF"))
+    refuse(path, 2, "--format GIF is unknown: give one of HDF5, .*raw", "ols", work, ("--format", "GIF"))
     refuse(path, 65, "is not an HDF5 file, .*, a FITS file, a NumPy file", "ols", work)
 
 
