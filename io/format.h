@@ -11,9 +11,8 @@
  *     read_notes                  attributes, for commands that show data (io/notes)
  *     library                     chunks and tables of formats that a library reads
  *
- * No operation is collective: each process calls them by itself. Where a library reads the format, one rank first lists or
- * describes a file in a child process (shield.h), because the library may crash on a damaged file. The ranks then open only files
- * that have been described. */
+ * No operation is collective: each process calls them by itself. A library that reads the format may crash on a damaged file. So
+ * one rank first lists or describes the file in a child process (shield.h); the ranks then open only described files. */
 #pragma once
 
 #include "base/error.h"

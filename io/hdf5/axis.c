@@ -89,8 +89,8 @@ static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *
     return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
-/* A group's rate applies to series only: it may also hold coordinates of time, and spectra, such as the blocks [block x frequency x
- * place] of a DAS interrogator. */
+/* A group's rate applies to series only. The group may also hold coordinates of time, and spectra, such as the blocks [block x
+ * frequency x place] of a DAS interrogator. */
 static bool is_series(const struct lw_dataset_info *info)
 {
     int64_t most = 1;
@@ -116,7 +116,7 @@ static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadat
     }
 }
 
-/* GWpy and PyCBC count seconds of GPS without a note. A start of 0 means that none was set. */
+/* GWpy and PyCBC count seconds of GPS, but their files do not name the unit. A start of 0 means that none was set. */
 static void take_gps_start(struct lw_axis_metadata *axis, double start)
 {
     axis->has_start = true;

@@ -181,7 +181,7 @@ int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *pat
 
 /* ---- HDF5 decodes with our decoders ------------------------------------------------------------------------------------- */
 
-/* Make room in both buffers. @return  false: there is no memory */
+/* Make room in both buffers, data and spare. @return  false: there is no memory */
 static bool make_room(struct lw_filtered *f, int64_t room)
 {
     char *const data = H5resize_memory(f->data, (size_t)room);
@@ -228,7 +228,7 @@ static size_t decode(H5Z_filter_t number, size_t n, const unsigned values[], siz
     H5free_memory(data.spare);
     *buffer = data.data;
     *room = (size_t)data.room;
-    if (rc)             /* last, because HDF5's other functions clear the error stack */
+    if (rc)             /* pushed last, because HDF5's other functions clear the error stack */
         H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_READERROR, "%s", err.message);
     return rc ? 0 : (size_t)data.bytes;
 }

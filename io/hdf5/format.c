@@ -73,7 +73,8 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-/* H5Dget_storage_size counts the chunks of a dataset to be read whole: this reads their index here, where it may be damaged. */
+/* H5Dget_storage_size reads the index of the chunks of a dataset to be read whole. A damaged index may crash it, but only here, in
+ * the child process (shield.h). */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;
@@ -116,7 +117,7 @@ static int open_dataset(void *dataset, const struct lw_dataset_info *info, struc
         return rc;
     opened->type = H5Dget_type(opened->dataset);
     opened->is_converted = !lw_hdf5_type_parse(opened->type, &type);
-    if (opened->is_converted) {     /* described for its numbers, which are no type of samples */
+    if (opened->is_converted) {     /* the dataset was described for its numbers, and has no sample type */
         const hid_t stored = opened->type;
         opened->type = lw_hdf5_type_as_float64(stored, &is_complex);
         H5Tclose(stored);
@@ -170,7 +171,7 @@ static bool locate(void *dataset, struct lw_stored *out)
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     unsigned intent = 0;
-    /* While a logger writes, the file's recorded length lags behind, and without it HDF5 finds no chunk. */
+    /* While a logger writes, the length recorded in the file lags behind its data, and the finder would find no chunk. */
     const bool is_being_written = H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
     *out = (struct lw_stored){0};
     if (info->blocks.n > 0 || opened->is_converted || is_being_written || !lw_stored_locate(opened->file, opened->dataset, out))
@@ -233,7 +234,7 @@ static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int6
 }
 
 /* The cache is fixed when a dataset is opened. With a preemption of 1, HDF5 would drop only chunks read whole. Decoded chunks in
- * the cache would take up to twice what it counts, so none are kept. */
+ * the cache would take up to twice what HDF5 counts, so none are kept. */
 static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 {
     struct opened *const opened = dataset;

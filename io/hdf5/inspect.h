@@ -21,8 +21,8 @@
  * damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 
-/** Open a dataset. LW_EUSAGE: `path` is empty (the message lists the datasets). LW_EDATA: no dataset of that name (the message
- * lists those there are), not a dataset, chunks with a filter that is not installed, or a virtual dataset made of itself. */
+/** Open a dataset. LW_EUSAGE: `path` is empty. LW_EDATA: there is no dataset of that name; a filter of its chunks is not installed;
+ * or it is virtual and contains itself. The message lists the file's datasets if the name is missing or wrong. */
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err);
 
 /** Refuse a file that is an incomplete result or synthetic survey of this program. LW_EDATA. */

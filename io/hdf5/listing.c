@@ -113,7 +113,7 @@ bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context)
     return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk) >= 0;
 }
 
-/* ---- for messages -------------------------------------------------------------------------------------------------- */
+/* ---- datasets listed in messages ----------------------------------------------------------------------------------- */
 
 enum { MOST_SHOWN = 20, FAR = 1000 };
 
@@ -127,7 +127,7 @@ struct choice {
     } shown[MOST_SHOWN];
 };
 
-/* Return how far a dataset is from the wanted name: in all of its path or its last part; 0 inside a group of that name. */
+/* Return how far the wanted name is from a dataset's path or its last part, the nearer; 0 in a group of that name. */
 static int find_distance(const char *wanted, const char *path)
 {
     const size_t length = strlen(wanted);

@@ -109,7 +109,7 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     }
 }
 
-/* H5Dget_storage_size counts the chunks: this reads their index here, where it may be damaged. */
+/* H5Dget_storage_size reads the chunks' index. A damaged index may crash it, but only here, in the child process (shield.h). */
 int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;

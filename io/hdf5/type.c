@@ -124,7 +124,7 @@ hid_t lw_hdf5_type_make(struct lw_type type)
     const hid_t part = ordered_type(type.scalar, type.is_swapped);
     if (part < 0 || !type.is_complex)
         return part;
-    /* h5py reads {r, i} as a complex number; but numpy has no complex float16, so h5py could not read the dataset. */
+    /* h5py reads {r, i} as a complex number, but numpy has no complex float16: h5py could not read it. Hence {re, im}. */
     const bool is_half = type.scalar == LW_FLOAT16;
     const hid_t compound = complex_type(is_half ? "re" : "r", is_half ? "im" : "i", part);
     H5Tclose(part);

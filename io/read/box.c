@@ -27,7 +27,7 @@ struct file {
     struct lw_cells cells;
 };
 
-/* The share of one file in a box, while it is read. */
+/* One file's share of a box, while it is read. */
 struct read {
     struct lw_cells_read cells;
     int64_t first_cell;                 /* number of its first cell among the cells of all reads */
@@ -257,7 +257,7 @@ static int add(struct lw_boxes *boxes, int64_t number, const struct lw_sample_bo
     return rc;
 }
 
-/* Add the share of each part of the sequence in a box. Values in gaps are NaN already. */
+/* Add each part's share of a box. Values in gaps are NaN already. */
 static int add_joined(struct lw_boxes *boxes, const struct lw_sample_box *box, char *values, const int64_t *pitch,
                       struct lw_error *err)
 {

@@ -1,10 +1,10 @@
 /* box.h - boxes of samples as real numbers, from one dataset or from many joined to one axis. This interface is for programs that
  * show or check data and want any part in any order. Runs read slab by slab (reader.h).
  *
- *     boxes  ->  the share of each file in each box  ->  threads: read, decode (cells.h), convert
+ *     boxes  ->  each file's share of each box  ->  threads: read, decode (cells.h), convert
  *
- * Storage answers many reads at once faster than one after the other, so there are more threads than cores. Samples in gaps
- * between files become NaN. Not collective. */
+ * Storage answers many reads at once faster than one after the other, so there are more threads than cores. Samples in gaps between
+ * files become NaN. Not collective. */
 #pragma once
 
 #include "io/format.h"

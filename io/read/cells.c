@@ -194,7 +194,7 @@ static bool is_wanted(const struct lw_cells_read *read, const struct cell *cell)
     return false;
 }
 
-/* Copy from a decoded chunk to all targets. A missing chunk is one sample, the fill value, read again and again. */
+/* Copy from a decoded chunk to all targets. If the chunk is missing, the one sample of the fill value is copied repeatedly. */
 static void copy_cell(const struct lw_cells_read *read, const struct cell *cell, const char *samples)
 {
     for (int t = 0; t < read->n_targets; t++) {
@@ -247,7 +247,7 @@ static int read_cell_by_format(const struct lw_cells_read *read, const struct ce
     return lw_source_read(read->cells->source, &part, err);
 }
 
-/* Add the samples of the axis that the cell holds to the error. */
+/* Write an error that names the samples of the axis in the cell. */
 static int fail_cell(const struct lw_cells_read *read, const struct cell *cell, const struct lw_error *reason, struct lw_error *err)
 {
     const struct lw_source *const source = read->cells->source;

@@ -58,7 +58,7 @@ int64_t lw_cells_tile(const struct lw_source *source, int d);
 /** Return the bytes from one sample of a tile to the next, in each dimension of source->described. */
 void lw_cells_pitch(const struct lw_source *source, int64_t pitch[LW_MAX_DIMS]);
 
-/** Compute the share of samples [begin, end) of the tile at `tile` that a target takes, as a box of bytes. @return  whether it
- * takes any @param from, to  set to the bytes from the beginning of tile and target to the box */
+/** Compute which of the samples [begin, end) of the tile at `tile` a target takes, as a box of bytes. @return  whether it takes any
+ * @param from, to  set to the bytes from the beginning of tile and target to the box */
 bool lw_cells_box(const struct lw_source *source, const struct lw_target *target, const int64_t *tile, const int64_t *begin,
                   const int64_t *end, struct lw_bytes_box *box, int64_t *from, int64_t *to);

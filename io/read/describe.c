@@ -280,7 +280,7 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     return LW_OK;
 }
 
-/* The descriptions of the files without surplus dimensions. Gaps lie in time, so a file with gaps must have time as its axis. */
+/* Describe the files as they are joined: without surplus dimensions. Gaps lie in time, so only an axis of time may have any. */
 static int squeeze(struct lw_reader *reader, struct lw_infos *squeezed, struct lw_error *err)
 {
     struct lw_dataset_info info;

@@ -34,8 +34,8 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-/* A flat file is opened without its format's library, which takes a hundred times as long as the system. The file may have changed
- * since it was described, so its size is checked. */
+/* A flat file is opened without its format's library, which would take a hundred times as long. Its size is checked, because it may
+ * have changed since it was described. */
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {

@@ -256,7 +256,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
         strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
         rc = hold_part(result, err);
     } else if (rc == LW_OK) {
-        lw_result_file_forget(result);          /* done while the file still belongs to them */
+        lw_result_file_forget(result);          /* the files beside it describe it, so they go before it is emptied */
     }
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));

@@ -16,7 +16,7 @@
 
 /* ---- growing.c: a table of a result whose rows arrive during the run. The description and the rows wait here until the table is
  * written. Rows gather in a spool. If a later run may go on, they are also written, in the order of arrival, to OUT.lapwing-rows
- * beside the result, from which the later run takes the first ones again. */
+ * beside the result. The later run takes the first of them from there. */
 
 struct lw_growing {
     struct lw_writer_dataset dataset;   /* owns all that it points to, in `memory`; dims[0] is 0 */

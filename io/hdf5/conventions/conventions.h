@@ -73,7 +73,7 @@ struct lw_times {
  * @param unit  "us", "ms since 2023-01-01"; "": from the dataset's attributes or its numbers */
 bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_times *out, struct lw_error *err);
 
-/** Let the axis start at the first of the times; give it their step. */
+/** lw_times_take_start lets the axis begin at the first of the times; lw_times_take_rate gives it the step between them. */
 void lw_times_take_start(const struct lw_times *times, struct lw_axis_metadata *axis);
 void lw_times_take_rate(const struct lw_times *times, struct lw_axis_metadata *axis);
 
@@ -167,14 +167,14 @@ void lw_subject_name(struct lw_subject *subject, int time, const char *other);
 /** Return the number of the dimension named "time" in a text such as "time,locus", or -1. */
 int lw_subject_find_time(const char *names);
 
-/** The same for an attribute of the data: such a text, or a list of one name for each dimension. */
+/** Find the same in an attribute of the data, which is such a text, or a list of one name for each dimension. */
 int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute);
 
 /** Set the positions along the dimension beside the axis; regular unless the step is 0. Distances without a unit, or in "meters",
  * are in m. */
 void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
 
-/** Set them from a dataset with the position of each channel. Returns false if there is none.
+/** Set these positions from a dataset with the position of each channel. Returns false if there is none.
  * @param unit  used if the dataset has no unit */
 bool lw_subject_distances(struct lw_subject *subject, const char *place, const char *unit);
 

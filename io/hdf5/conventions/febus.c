@@ -17,7 +17,7 @@ struct zone {
     double step_s;              /* seconds from row to row */
     double block_s;             /* seconds from block to block; 0: unknown */
     double first_s;             /* time of the first block, s since 1970 */
-    int64_t rows;               /* rows of a block that count */
+    int64_t rows;               /* valid rows of a block */
 };
 
 static bool is_data(hid_t file, const char *path)

@@ -31,7 +31,7 @@ const struct lw_convention lw_convention_gwosc = {
 
 enum { MOST_BITS = 32, NAME = 48 };
 
-/* Bit masks, and the names of their bits. */
+/* Datasets of bit masks, and of the names of their bits. */
 static const struct {
     const char *path, *names;
 } series[LW_MOST_QUALITIES] = {

@@ -126,7 +126,7 @@ static bool in_nanoseconds(const struct list *list, int i, double unit_s, int64_
     return fabs(rounded) < 9e18;
 }
 
-/* Resolution of floats of this size: 1 ns and more for dates. */
+/* Resolution of the list's largest float, ns; 1 or more means that the times are dates. */
 static double resolution_ns(const struct list *list, double unit_s)
 {
     const double largest = fmax(fabs(value_of(list, 0)), fabs(value_of(list, list->count - 1)));

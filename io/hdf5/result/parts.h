@@ -18,7 +18,7 @@
  * netCDF calls a dimension without a variable: a name and a length, without room on disk. The dataset's attributes then tell where
  * its elements lie. */
 
-#define LW_SCALE_SHORT_VALUES ((int64_t)1 << 18)        /* 10 ms */
+#define LW_SCALE_SHORT_VALUES ((int64_t)1 << 18)        /* a scale of this length takes 10 ms to write */
 #define LW_SCALE_MOST_VALUES ((int64_t)1 << 27)
 #define LW_SCALE_LEAST_BYTES 512                        /* bytes of the dataset per value of a scale that is not short */
 

@@ -224,7 +224,7 @@ static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, h
     return create_scale(file, name, spec, d, out, err);
 }
 
-/* Write _FillValue, the mark of missing samples, in the dataset's type. Readers know none for integers and complex numbers. */
+/* Write _FillValue, the mark of missing samples, in the dataset's type. Readers know no mark for integers and complex numbers. */
 static int write_fill_value(hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
 {
     static const double none = NAN;
