@@ -95,8 +95,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
 /** Fill the bank and make the kernel ready on the current device. May be repeated; asynchronous on `stream`.
- * @param taps  [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; float64, device, borrowed until the work on `stream`
- *         is done
+ * @param taps  [n_filters x n_taps (x 2 if complex)], float64, device, borrowed until the work on `stream` is done
  * @param bank  bank_bytes of device memory, 256-byte aligned
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);

@@ -1,7 +1,7 @@
 /* ols.h - overlap-save filtering on the CPU: methods, sizes that follow from a spec, and the work of a thread on a segment.
  *
- *     segment s of a block     |<- n_taps - 1 ->|<------- hop outputs ------->|        `length` working samples |<- n_taps - 1 ->|
- *                              before |<--- hop --->| after |       with interpolation
+ *     segment s of a block     |<- n_taps - 1 ->|<------- hop outputs ------->|        `length` working samples
+ *                              |<- n_taps - 1 ->| before |<--- hop --->| after |       with interpolation
  *
  * "Sums" are the samples of the filtered series that a segment computes: before + hop + after of them. --post (signal/post.h) is
  * applied in the segment, while the sums are in the caches, so that no output depends on how a block is cut.
