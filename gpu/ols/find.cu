@@ -7,7 +7,7 @@
 #include "gpu/device/search.cuh"
 
 static constexpr int block_threads = 256;
-static constexpr int64_t most_blocks = 1 << 20;         /* a grid-stride loop takes what is beyond */
+static constexpr int64_t most_blocks = 1 << 20;         /* a grid-stride loop covers the rest */
 
 static unsigned blocks_for(int64_t n, int64_t each)
 {

@@ -22,7 +22,7 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* Return the taps that the kernels see: a derivative that is folded into the filters makes them longer. */
+/* Return the number of taps that the kernels see: a derivative that is folded into the filters makes them longer. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
@@ -157,7 +157,7 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
 /* Return whether the kernel stores only those outputs of the series that are kept. */
 static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
 
-/* Return the reals of the series of all filters, for `count` outputs of n_channels channels. */
+/* Return the number of reals in the series of all filters, for `count` outputs of n_channels channels. */
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
 {
     return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);

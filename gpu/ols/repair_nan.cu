@@ -27,7 +27,7 @@ __device__ static int64_t kept_before(const lw_repair &r, int64_t n)
     return (r.post.first + n + r.every - 1) / r.every - (r.post.first + r.every - 1) / r.every;
 }
 
-/* Return the outputs of a channel in the output array. */
+/* Return the number of outputs of a channel in the output array. */
 __device__ static int64_t output_row(const lw_repair &r)
 {
     if (r.every > 1)

@@ -14,7 +14,7 @@
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* Return the rows of scales: one for each channel in each stretch of the axis. */
+/* Return the number of rows of scales: one for each channel in each stretch of the axis. */
 static int64_t n_rows(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
 static int64_t n_scales(const struct lw_op_spec *spec) { return n_rows(spec) * spec->ols.n_filters; }
@@ -179,7 +179,7 @@ static struct part part_of(const struct lw_op *op, const struct lw_ols_piece *pi
     return part;
 }
 
-/* @param scales  the scales of all stretches, device */
+/* Return the search that is to be made in a part. @param scales  the scales of all stretches, device */
 static struct lw_cuda_ols_search search_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct part *part,
                                            const void *scales)
 {

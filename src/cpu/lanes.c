@@ -78,7 +78,7 @@ void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot)
 void lw_cpu_lanes_warm_up(const struct lw_cpu_lanes *lanes)
 {
     omp_set_dynamic(0);
-    /* The loop is of the same kind as the one above, for which OpenMP allocates when a team first meets it. */
+    /* OpenMP allocates when a team first meets a loop of this kind: the one in lw_cpu_lanes_continue must not be the first. */
 #pragma omp parallel for num_threads(lanes->n) schedule(dynamic, 1)
     for (int i = 0; i < lanes->n; i++)
         ((struct lw_cpu_lane *)lw_cpu_lane_at(lanes, i))->loss.n_nan = 0;

@@ -32,7 +32,7 @@ struct lw_cpu_lanes {
     char *lanes;                        /* [n x lane_bytes]; owned, and so is the memory of each lane */
 };
 
-/** Return the lanes that find work: never more than a block has tasks. */
+/** Return the number of lanes that find work: never more than a block has tasks. */
 static inline int lw_cpu_lanes_needed(int n_threads, int64_t n_tasks) { return (int)lw_min64(n_threads, n_tasks); }
 
 /** Return the bytes of a buffer in a lane: whole cache lines, plus one, so that buffers do not all start in the same cache set. */

@@ -21,7 +21,7 @@ struct DirectKernel {
     enum lw_precision precision;
     bool complex_signal, complex_taps;      /* complex taps need a complex signal: a real one is read as complex */
     int pad;                                /* most taps that the kernel holds */
-    int tile;                               /* outputs of a block, direct_fast */
+    int tile;                               /* direct_fast: outputs of a block */
     void (*fast)(const DirectArgs), (*slow)(const DirectArgs);
 };
 

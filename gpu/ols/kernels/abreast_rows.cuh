@@ -17,9 +17,9 @@ template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr int SPLITTING = JOINING + (P > 1 ? E * 16 * 8 : 0), SPECTRUM = SPLITTING + (P > 1 ? P * 16 * 8 : 0);
     static constexpr int WORK = SPECTRUM + (KEEP ? KEPT * 2 * 16 * THREADS : 0), SHARED_BYTES = WORK + 128;
     static constexpr int TURN = 128, TURNS = THREADS / TURN;
-    static constexpr bool EARLY = !KEEP && P == 1;      /* the later turns read before their turn, and ask for samples */
+    static constexpr bool EARLY = !KEEP && P == 1;      /* later turns read their rows early, and then ask for new samples */
 
-    /* First value of a thread that any thread stores. */
+    /* Lowest index m of a value that any thread stores. */
     template <int DISCARD> __host__ __device__ static constexpr int first_stored()
     {
         return P == 1 ? (DISCARD > 0 ? DISCARD / E : 0) : DISCARD >= N / 2 ? E / 2 : 0;

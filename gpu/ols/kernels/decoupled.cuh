@@ -51,7 +51,7 @@ template <int BLOCKS_> struct Decoupled {
     static constexpr int STEPS = MAY_SEND + (BLOCKS == 1 ? 0 : 2 * WARPS * 8), STEPS_BYTES = 64;
     static constexpr int SHARED_BYTES = STEPS + WARPS * STEPS_BYTES;
 
-    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* block of the cluster */
+    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* block number in cluster */
     LW_DEVICE static int cluster() { return (int)blockIdx.x / BLOCKS; }
     LW_DEVICE static int thread()               /* number of the thread among all that hold a segment */
     {

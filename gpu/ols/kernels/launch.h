@@ -12,7 +12,7 @@ struct OlsArgs {
     const void *bank;               /* powers of the transform's twiddles, then the spectra from value `spectra` on */
     unsigned *not_finite;
     int64_t count, n_channels;      /* outputs of a channel; channels of the block */
-    int64_t input_row;              /* samples of a channel: M - 1 + reach + count, and what a search has behind these */
+    int64_t input_row;              /* samples of a channel: M - 1 + reach + count + more */
     int64_t input_pitch;            /* time fast: samples from row to row; time slow: reals from axis sample to axis sample */
     int64_t output_pitch;           /* the same for the output */
     int64_t input_columns;          /* time slow: reals of one axis sample of the block */
@@ -47,7 +47,7 @@ struct OlsArgs {
 };
 
 /* How threads share a segment. Time fast: PLAIN, a team in step (time_fast.cuh), or DECOUPLED, warps that run ahead of each other
- * (decoupled.cuh). Time slow: PLAIN, a team, or ABREAST, a whole block on channels side by side (abreast.cuh). */
+ * (decoupled.cuh). Time slow: PLAIN, a team per transform, or ABREAST, a whole block for adjacent channels (abreast.cuh). */
 enum OlsDesign { OLS_PLAIN, OLS_DECOUPLED, OLS_ABREAST };
 
 /* Table entry of one compiled kernel. */

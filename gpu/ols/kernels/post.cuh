@@ -37,7 +37,7 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, i
     }
 }
 
-/* Return the reals of an output. */
+/* Return the number of reals of an output. */
 template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || a.post.is_real ? 1 : 2; }
 
 /* Samples of a hop, in order in shared memory, and where their outputs go. */

@@ -147,7 +147,7 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
 /* Time fast. A segment's place is computed anew for every crossing, since the transform needs the registers. */
 struct FindCrossings : Epilogue {
     static constexpr bool FINDS = true;
-    int segment, channels[2];           /* channels of the block */
+    int segment, channels[2];           /* channel numbers in the block */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)

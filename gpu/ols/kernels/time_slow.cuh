@@ -23,7 +23,7 @@ template <class F, int W> struct TimeSlowBlock {
     using Real = typename F::Real;
     static constexpr int THREADS = F::T * W, STRIDE = F::SHARED_BYTES + (W > 8 ? 16 : W > 1 ? 128 / W : 0);
     static constexpr int SHARED_BYTES = W * STRIDE;
-    static constexpr int VECTOR = 2 * W * sizeof(Real) < 16 ? 2 * W : 16 / (int)sizeof(Real);     /* reals of a store */
+    static constexpr int VECTOR = 2 * W * sizeof(Real) < 16 ? 2 * W : 16 / (int)sizeof(Real);     /* reals of one vector store */
 
     LW_DEVICE static C *region(unsigned char *memory, int w) { return (C *)(memory + w * STRIDE); }
 };
@@ -77,7 +77,7 @@ LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool s
     }
 }
 
-/* Load the rows of a hop into the regions. thread: its number among the W teams. */
+/* Load the rows of a hop into the regions. thread: number of this thread among the W teams. */
 template <class F, int W, class Stored, bool WHOLE>
 LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int thread)
 {
@@ -140,7 +140,7 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
 {
     using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
-    constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
+    constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* vector stores per row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
         constexpr int ROWS = B::THREADS / EACH;             /* rows that the block stores at a time */
         const int part = thread % EACH, first = thread / EACH, step = ROWS * rows.every;

@@ -33,7 +33,7 @@ static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
     return !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
 }
 
-/* Return the segments, or pairs of them, of a whole data set. */
+/* Return the number of segments, or pairs of them, of a whole data set. */
 static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
 {
     const enum lw_pairing pairing = pairing_of(spec);

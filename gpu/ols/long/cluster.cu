@@ -35,7 +35,7 @@ struct ClusterArgs {
     int64_t plane;                      /* reals from filter to filter */
     int64_t first;                      /* number of the first item */
     unsigned *not_finite;
-    int n, n_filters;                   /* n items; n n_filters fits an int */
+    int n, n_filters;                   /* number of items; times n_filters it fits an int */
 };
 
 /* WIDTH blocks of transform F share a segment; an SM holds RESIDENT blocks. */

@@ -298,7 +298,7 @@ static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
     return bytes;
 }
 
-/* Return the blocks an SM must hold: twelve warps as in the overlap-save kernels of these lengths, eight in double precision. */
+/* Return the number of blocks an SM must hold: twelve warps as in the overlap-save kernels of these lengths (double: eight). */
 template <class S> static constexpr int row_blocks()
 {
     return (sizeof(typename S::Real) == sizeof(float) ? 12 : 8) * 32 / S::RowT::T;

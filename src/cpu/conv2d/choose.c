@@ -30,7 +30,8 @@
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* Nanoseconds, measured by tests/bench/conv2d_cpu on a core of a 4 GHz server processor, single precision. Only ratios matter. */
+/* Nanoseconds per item below, by tests/bench/conv2d_cpu on a core of a 4 GHz server processor, single precision. Only ratios
+ * matter. */
 static const struct costs {
     double row_point[14];       /* complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */
@@ -125,7 +126,7 @@ static double strips_cost(const struct lw_op_spec *spec, const struct lw_cpu_sha
                     sum_cost(shape, shape->kernel_columns, outputs));
 }
 
-/* Return the reals of a padded row: direct() reads up to a step beyond its range. */
+/* Return the length of a padded row in reals: direct() reads up to a step beyond its range. */
 static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
 {
     return lw_round_up(reals + shape->kernels->direct_step, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);

@@ -49,7 +49,7 @@ static void count(const struct lw_cpu_tile2d *tile)
     const struct lw_cpu_conv2d *const conv2d = tile->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const int64_t halo = shape->kernel_rows - 1;
-    const int64_t own = tile->window_column + shape->kernel_columns - 1;     /* the tiles on the left count those before it */
+    const int64_t own = tile->window_column + shape->kernel_columns - 1;     /* tiles on the left count the columns before */
     const int64_t begin = tile->column == 0 ? 0 : lw_max64(own, 0);
     const int64_t end = lw_min64(own + tile->n_columns, conv2d->spec.conv2d.columns);
     const int64_t sample = tile->row - conv2d->plan.after, first_row = lw_max64(0, -sample);

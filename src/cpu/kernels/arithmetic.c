@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The bits of a magnitude order like the magnitude, and anything not finite is above the largest number. Compilers vectorise a
- * comparison of integers without the right to ignore NaN. */
+ * comparison of integers even where they must not ignore NaN. */
 #define MAGNITUDE_BITS ((real_bits)(((real_ubits)1 << (8 * sizeof(real) - 1)) - 1))
 
 double KERNEL(lw_largest)(const void *x, int64_t n)

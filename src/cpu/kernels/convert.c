@@ -185,7 +185,7 @@ static void store_run(const struct lw_cpu_panel *panel, const real *restrict in,
     }
 }
 
-/* Return the rows that the buffer holds. A panel of one row needs no buffer. */
+/* Return the number of rows that the buffer holds. A panel of one row needs no buffer. */
 static int64_t rows_at_a_time(int64_t row_bytes)
 {
     const int64_t rows = (int64_t)sizeof(uint64_t) * BUFFER_WORDS / row_bytes;

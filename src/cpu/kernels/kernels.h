@@ -116,7 +116,7 @@ struct lw_cpu_kernels {
     void (*stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* out = i x, n complex numbers */
     void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
-    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r */
+    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r; a_b: a, then b */
     void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
 

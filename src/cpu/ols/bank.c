@@ -19,7 +19,7 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
     }
 }
 
-/* Return the doubles of one filter for the two ends of the axis. */
+/* Return the number of doubles of one filter for the two ends of the axis. */
 static int64_t doubles_per_end(const struct lw_ols_spec *ols)
 {
     return lw_post_folds(ols->post) ? lw_post_end_taps(ols->post, ols->n_taps) * (ols->taps_complex ? 2 : 1) : 0;

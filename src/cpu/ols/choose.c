@@ -23,7 +23,7 @@
 /* Outputs of a channel that the direct method makes at a time: input and output fit the nearest cache. */
 #define DIRECT_HOP 2048
 
-/* Nanoseconds, measured with tests/bench/ols_cpu on one core of a 4 GHz server processor. Only their ratios matter. */
+/* Nanoseconds per item below, measured with tests/bench/ols_cpu on a core of a 4 GHz server processor. Only their ratios matter. */
 struct costs {
     double fft_point[26];       /* complex point of a transform of 2^i points */
     double product_point;       /* complex point and filter */
@@ -126,7 +126,7 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     return shape;
 }
 
-/* Return the samples that one output is made of. */
+/* Return the number of samples that one output is made of. */
 static int64_t least_segment(const struct lw_op_spec *spec)
 {
     const struct lw_reach reach = lw_post_reach(spec->ols.post);

@@ -61,7 +61,7 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-/* Return the tasks that the threads share: segments times tiles. */
+/* Return the number of tasks that the threads share: segments times tiles. */
 static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
     return lw_divide_up(count, shape->hop) * lw_divide_up(n_channels, shape->tile);

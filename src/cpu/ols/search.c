@@ -19,7 +19,7 @@ struct lw_cpu_search {
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
-/* Return the channels with their own noise: all channels, in each stretch of the axis. */
+/* Return the number of channels with their own noise: all channels, in each stretch of the axis. */
 static int64_t n_noisy(const struct lw_op_spec *spec) { return lw_search_stretches(&spec->ols.search) * spec->n_channels; }
 
 static int64_t n_noises(const struct lw_op_spec *spec) { return n_noisy(spec) * spec->ols.n_filters; }
