@@ -36,8 +36,8 @@ static int check_room(const struct lw_flat *flat, const struct lw_dataset_info *
         return lw_fail(err, LW_EDATA, "%s claims more bytes than 64 bits can count: its header is damaged",
                        lw_dataset_name(info).text);
     if (end > file_bytes)
-        return lw_fail(err, LW_EDATA, "%s is cut short: its header tells of %" PRId64 " bytes of samples from byte %" PRId64 " "
-                       "on, and the file has %" PRId64 " bytes", lw_dataset_name(info).text, bytes, flat->offset,
+        return lw_fail(err, LW_EDATA, "%s is cut short: by its header %" PRId64 " bytes of samples begin at byte %" PRId64 ", "
+                       "but the file has %" PRId64 " bytes", lw_dataset_name(info).text, bytes, flat->offset,
                        file_bytes);
     return LW_OK;
 }

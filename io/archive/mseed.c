@@ -164,8 +164,8 @@ static int check_channels(const struct choice *choice, const char *file, struct 
             return fail_choice(choice, file, "have different sampling rates", err);
         if (channels[c].has_overlaps)
             return lw_fail(err, LW_EDATA,
-                           "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as "
-                           "in FILE:/%s", file, channels[c].name, channels[c].name);
+                           "'%.400s' has records of channel %s that overlap; these can be read only from one channel: choose one, "
+                           "as in FILE:/%s", file, channels[c].name, channels[c].name);
         if (lw_instant_compare(*start, channels[c].start) < 0)
             *start = channels[c].start;
     }

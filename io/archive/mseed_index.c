@@ -160,19 +160,19 @@ static int take_header(const MSRecord *header, struct lw_mseed_record *record, c
     const struct encoding *const encoding = find_encoding(record->encoding);
     const int64_t room = record->bytes - record->data_offset;
     if (!find_name(header, record->channel))
-        snprintf(what, WHAT, "has a channel name of other than letters and digits");
+        snprintf(what, WHAT, "has a channel name with other characters than letters and digits");
     else if (header->starttime == HPTERROR || header->fsdh->start_time.fract > 9999)
         snprintf(what, WHAT, "begins at a time that does not exist");
     else if (record->n_samples == 0)
         return LW_OK;
     else if (!encoding)
-        snprintf(what, WHAT, "has samples in encoding %d, which is not read: repack it, for example as Steim-2", record->encoding);
+        snprintf(what, WHAT, "has samples in unsupported encoding %d: repack it, for example as Steim-2", record->encoding);
     else if (record->data_offset < HEADER_BYTES + 8 || room <= 0 ||
              record->n_samples > (encoding->bytes ? room / encoding->bytes : room / FRAME_BYTES * MOST_IN_FRAME))
         snprintf(what, WHAT, "claims %d samples from its byte %d on, and has %d bytes", record->n_samples, record->data_offset,
                  record->bytes);
     else if (!find_period(header, &record->period))
-        snprintf(what, WHAT, "has no sampling rate, or one that cannot be");
+        snprintf(what, WHAT, "has no sampling rate, or an impossible one");
     else
         return LW_OK;
     return LW_EDATA;
@@ -195,9 +195,9 @@ static int read_header(struct lw_mseed_unpacker *unpacker, char *at, int64_t ava
     const bool is_read = msr_unpack(at, (int)lw_min64(available, HEAD), &unpacker->unpacked, 0, 0) == MS_NOERROR;
     const MSRecord *const header = unpacker->unpacked;
     if (!is_read || !has_all_blockettes(header) || (header->Blkt1000 && (header->reclen < MINRECLEN || header->reclen > MAXRECLEN)))
-        snprintf(what, WHAT, "has blockettes that cannot be");
+        snprintf(what, WHAT, "has impossible blockettes");
     else if (!header->Blkt1000)
-        snprintf(what, WHAT, "has no blockette 1000, which says how long it is");
+        snprintf(what, WHAT, "has no blockette 1000, which would give its length");
     else if (header->reclen > available)
         return LW_OK;
     else {

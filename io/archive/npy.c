@@ -104,7 +104,7 @@ static int find_type(const struct lw_dataset_info *info, const char *header, str
 {
     const char *const at = find_entry(header, "descr");
     if (!at)
-        return fail_header(info, "says no type ('descr')", err);
+        return fail_header(info, "has no type ('descr')", err);
     if (parse_type(at, &flat->values))
         return LW_OK;
     return lw_fail(err, LW_EDATA,
@@ -136,9 +136,9 @@ static int find_shape(const struct lw_dataset_info *info, const char *header, st
 {
     const char *const shape = find_entry(header, "shape"), *const order = find_entry(header, "fortran_order");
     if (!order || (strncmp(order, "True", 4) != 0 && strncmp(order, "False", 5) != 0))
-        return fail_header(info, "does not say 'fortran_order': True or False", err);
+        return fail_header(info, "has no 'fortran_order' that is True or False", err);
     if (!shape || !parse_shape(shape, flat))
-        return fail_header(info, "says no 'shape' of up to 4 dimensions", err);
+        return fail_header(info, "has no 'shape' of up to 4 dimensions", err);
     if (flat->n_dims == 0)
         return lw_fail(err, LW_EDATA, "'%s' holds a single value, not an array", info->file);
     int n_long = 0;

@@ -47,7 +47,7 @@ static int read_text(const char *file, char **text, struct lw_error *err)
         return lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat, as time series of PRESTO do", file);
     const int fd = lw_file_open(name, why);
     if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%.600s', which says what is in '%.300s': %s", name, file, why);
+        return lw_fail(err, LW_EIO, "cannot read '%.600s', which describes '%.300s': %s", name, file, why);
     const int64_t bytes = lw_max64(0, lw_min64(lseek(fd, 0, SEEK_END), MOST_TEXT));
     *text = lw_alloc((size_t)bytes + 1, "a text", err);
     const int rc = *text ? lw_bytes_read_file(fd, name, *text, 0, bytes, err) : LW_ESYSTEM;
@@ -114,13 +114,13 @@ static int find_length(const char *text, const struct lw_dataset_info *info, int
     const int64_t there = info->file_bytes / (int64_t)sizeof(float);
     if (!find_real(text, "Number of bins in the time series", &told) || !(told >= 1 && told < 1e15))
         return lw_fail(err, LW_EDATA,
-                       "the .inf file of '%.600s' does not say how many bins it has (Number of bins in the time series)",
+                       "the .inf file of '%.600s' lacks the number of bins (Number of bins in the time series)",
                        info->file);
     *n = (int64_t)told;
     if (*n <= there)
         return LW_OK;
     return lw_fail(err, LW_EDATA,
-                   "'%.600s' is cut short: its .inf file says that it has %" PRId64 " bins, and %" PRId64 " are there", info->file,
+                   "'%.600s' is cut short: its .inf file gives %" PRId64 " bins, and %" PRId64 " are there", info->file,
                    *n, there);
 }
 
@@ -184,7 +184,7 @@ static int describe_text(const char *text, struct lw_dataset_info *info, struct 
     if ((rc = find_length(text, info, &info->dims[0], err)) || (rc = find_flat(info, &flat, err)))
         return rc;
     if (!find_real(text, "Width of each time series bin", &seconds) || !lw_period_from_seconds(seconds, &info->axis.period))
-        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)",
+        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' lacks the length of a bin (Width of each time series bin)",
                        info->file);
     if ((rc = lw_flat_describe(&flat, false, info, err)))
         return rc;

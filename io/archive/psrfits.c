@@ -114,8 +114,8 @@ static int choose(struct lw_dataset_info *info, const struct lw_psrfits *table, 
         snprintf(paths + used, sizeof paths - used, ", and sums of two, joined by +");
     if (!info->path[0] && !find_power(table, info->path, sizeof info->path))
         return lw_fail(err, LW_EUSAGE,
-                       "'%.400s' does not say which of its %" PRId64 " polarisations are the total power (POL_TYPE '%s'): "
-                       "name one, as in '%.128s:/0'; it has %s", info->file, table->n_pols, table->pol_type, info->file, paths);
+                       "'%.400s' does not name which of its %" PRId64 " polarisations are the total power (POL_TYPE '%s'): "
+                       "choose one, as in '%.128s:/0'; it has %s", info->file, table->n_pols, table->pol_type, info->file, paths);
     if (!parse_path(info->path, table, out))
         return lw_fail(err, LW_EDATA, "'%.400s' has no '%.200s'; it has %s", info->file, info->path, paths);
     return LW_OK;
@@ -221,8 +221,8 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
         const double rows = (now - before) / duration, whole = nearbyint(rows);
         if (r > 0 && is_timed && !(fabs(rows - whole) < 0.1 && whole >= 1 && whole < 1e9 && (whole - 1) * duration <= 86400))
             return lw_fail(err, LW_EDATA,
-                           "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be "
-                           "a whole number, of a day at most", opened->info.file, r, rows);
+                           "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows after the row before it: this must "
+                           "be a whole number, and at most a day", opened->info.file, r, rows);
         slot += r == 0 ? 0 : is_timed ? (int64_t)whole : 1;
         if (slots)
             slots[r] = slot;

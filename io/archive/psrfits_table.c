@@ -56,8 +56,8 @@ static int place_data(const struct lw_fits_unit *unit, const char *file, struct 
         __builtin_mul_overflow(bits, table->bits, &bits) || __builtin_mul_overflow(column.count, element_bits, &there) ||
         bits != there)
         return lw_fail(err, LW_EDATA,
-                       "'%.600s' is damaged: a row of DATA holds %" PRId64 " elements, which %" PRId64 " spectra (NSBLK) of %"
-                       PRId64 " polarisations and %" PRId64 " channels in %" PRId64 " bits do not fill", file, column.count,
+                       "'%.600s' is damaged: a row of DATA holds %" PRId64 " elements, not the %" PRId64 " spectra (NSBLK) of %"
+                       PRId64 " polarisations and %" PRId64 " channels in %" PRId64 " bits", file, column.count,
                        table->n_per_row, table->n_pols, table->n_channels, table->bits);
     return LW_OK;
 }
@@ -122,7 +122,7 @@ static int read_primary(const struct lw_fits_unit *unit, const char *file, struc
     int64_t number;
     lw_fits_text(unit, "OBS_MODE", mode, sizeof mode);
     if (strncmp(mode, "SEARCH", 6) != 0 && strcmp(mode, "SRCH") != 0)
-        return lw_fail(err, LW_EDATA, "'%.600s' is PSRFITS of the mode '%s' (OBS_MODE): only search mode is read", file, mode);
+        return lw_fail(err, LW_EDATA, "'%.600s' is PSRFITS in mode '%s' (OBS_MODE): only search mode is supported", file, mode);
     lw_fits_int(unit, "STT_IMJD", &table->start_day);
     lw_fits_int(unit, "STT_SMJD", &table->start_second);
     lw_fits_real(unit, "STT_OFFS", &table->start_offset_s);
@@ -186,7 +186,7 @@ static int read_table(const struct lw_fits_unit *unit, const char *file, int64_t
     const int64_t there = table->row_bytes > 0 ? lw_max64(0, (file_bytes - table->first_row) / table->row_bytes) : 0;
     if (there < table->n_rows)
         return lw_fail(err, LW_EDATA,
-                       "'%.600s' is cut off: its header says that it holds %" PRId64 " rows of %" PRId64 " bytes, and %" PRId64
+                       "'%.600s' is cut off: by its header it holds %" PRId64 " rows of %" PRId64 " bytes, and only %" PRId64
                        " are there", file, table->n_rows, table->row_bytes, there);
     /* NSTOT counts valid samples. Programs that cut a file into pieces leave the number of the whole file. */
     const int64_t most = table->n_rows * table->n_per_row;

@@ -63,16 +63,16 @@ static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struc
     struct description told;
     int64_t frame;
     if (!raw[0])
-        return lw_fail(err, LW_EUSAGE, "'%s' is to be read as raw numbers, and nothing says of which kind: " EXAMPLE, info->file);
+        return lw_fail(err, LW_EUSAGE, "'%s' is to be read as raw numbers, but their type is not given: " EXAMPLE, info->file);
     if (info->path[0])
         return lw_fail(err, LW_EDATA, "'%s' is read as raw numbers, which have no name: leave out ':%s'", info->file, info->path);
     if (!parse_parts(raw, &told))
         return lw_fail(err, LW_EUSAGE,
                        "--format raw=%s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
-                       "le, complex- before them; orders time-slow and time-fast", raw);
+                       "le after and complex- before them; orders are time-slow and time-fast", raw);
     if (__builtin_mul_overflow(lw_values_bytes(&told.values), told.channels, &frame) || told.offset > info->file_bytes ||
         info->file_bytes - told.offset < frame)
-        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --format raw=%s says",
+        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel by --format raw=%s",
                        info->file, info->file_bytes, raw);
     const int time = told.is_time_fast && told.channels > 1 ? 1 : 0;
     *flat = (struct lw_flat){.offset = told.offset, .values = told.values, .n_dims = told.channels > 1 ? 2 : 1};
@@ -101,7 +101,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 {
     (void)visit;
     (void)context;
-    return lw_fail(err, LW_EUSAGE, "'%s' is raw: only --format raw can tell what is in it", file);
+    return lw_fail(err, LW_EUSAGE, "'%s' is raw: only --format raw can describe its content", file);
 }
 
 const struct lw_format lw_format_raw = {

@@ -90,8 +90,8 @@ static int find_first(struct segy *file, const char *name, struct lw_error *err)
     else if (n_texts >= 0)
         file->first_byte = headers + n_texts * TEXT_BYTES;
     else
-        return lw_fail(err, LW_EDATA, "'%.600s' has a number of extended text headers that it does not say (%" PRId64 " in bytes "
-                       "3505-3506): write their number there", name, n_texts);
+        return lw_fail(err, LW_EDATA, "'%.600s' does not have the number of its extended text headers (%" PRId64 " in bytes "
+                       "3505-3506): write the number there", name, n_texts);
     if (file->first_byte < headers || file->first_byte > file->bytes - TRACE_BYTES)
         return lw_fail(err, LW_EDATA, "'%.600s' has no traces: the first one would begin at byte %" PRId64 " of %" PRId64, name,
                        file->first_byte, file->bytes);
@@ -105,7 +105,7 @@ static int find_length(struct segy *file, const char *name, struct lw_error *err
     file->n_samples = extended > 0 ? extended : usual > 0 ? usual : count_field(file, 115);
     if (file->n_samples > 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' says nowhere how many samples a trace has (bytes 3221-3222 and the first trace's "
+    return lw_fail(err, LW_EDATA, "'%.600s' lacks the number of samples of a trace (bytes 3221-3222 and the first trace's "
                    "115-116 are 0)", name);
 }
 
@@ -384,10 +384,10 @@ static int check_traces(struct segy *file, const struct lw_dataset_info *info, s
             return lw_fail(err, LW_EDATA,
                            "'%.500s' contradicts itself: a trace has %" PRId64
                            " samples by its binary header (bytes 3221-3222), and %" PRId64 " by the header of trace %" PRId64
-                           " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
-                           " say otherwise than the file; --format SEG-Y takes %s",
+                           " (bytes 115-116); of %" PRId64 " traces checked, %" PRId64
+                           " contradict the file; --format SEG-Y takes the length of %s",
                            info->file, file->n_samples, lengths.said, lengths.trace, n, lengths.n,
-                           fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
+                           fits_first ? "the traces, which fits the file's size" : "the binary header");
         if (fits_first) {
             *file = other;
             return check_traces(file, info, where, err);
@@ -396,8 +396,8 @@ static int check_traces(struct segy *file, const struct lw_dataset_info *info, s
     if (intervals.n > 0 && !(info->hints.sample_rate_hz > 0))
         return lw_fail(err, LW_EDATA,
                        "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
-                       " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
-                       " looked at; --sample-rate says which is right",
+                       " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " such traces of %" PRId64
+                       " checked; give the right rate with --sample-rate",
                        info->file, usual_interval(file),
                        count_field(file, 3217) > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals.said,
                        intervals.trace, intervals.n, n);

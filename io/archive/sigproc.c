@@ -160,8 +160,8 @@ static int next_item(struct bytes *bytes, struct item *item, struct lw_error *er
     if (item->keyword)
         return take_value(bytes, item, err);
     return lw_fail(err, LW_EDATA,
-                   "'%.600s' has the keyword '%s' at byte %" PRId64 " of its SIGPROC header, which nobody knows: how "
-                   "long its value is cannot be told", bytes->file, name, at);
+                   "'%.600s' has the keyword '%s' at byte %" PRId64 " of its SIGPROC header; it is unknown, and so is "
+                   "the length of its value", bytes->file, name, at);
 }
 
 /* ---- the beginning of a file ------------------------------------------------------------------------------------------ */
@@ -253,7 +253,7 @@ static int check(const char *file, const struct header *header, struct lw_error 
     if (header->n_channels < 1)
         return lw_fail(err, LW_EDATA, "'%.600s' has %" PRId64 " channels (nchans), not 1 or more", file, header->n_channels);
     if (!(header->period_s > 0) || !isfinite(header->period_s))
-        return lw_fail(err, LW_EDATA, "'%.600s' has %g seconds from one spectrum to the next (tsamp), not more than 0", file,
+        return lw_fail(err, LW_EDATA, "'%.600s' has %g seconds between spectra (tsamp): this must be more than 0", file,
                        header->period_s);
     return LW_OK;
 }
@@ -325,7 +325,7 @@ static int choose_ifs(struct lw_dataset_info *info, const struct header *header,
         snprintf(paths, sizeof paths, "/if/0 to /if/%" PRId64 ", and sums of two, such as /if/0+1", header->n_ifs - 1);
     if (!info->path[0] && header->n_ifs > 1)
         return lw_fail(err, LW_EUSAGE,
-                       "'%.400s' has %" PRId64 " IFs (polarisations), and does not say which are which: name one, as "
+                       "'%.400s' has %" PRId64 " IFs (polarisations) without names: choose one, as "
                        "in '%.128s:/if/0', or the sum of two; it has %s", info->file, header->n_ifs, info->file, paths);
     if (!info->path[0])
         snprintf(info->path, sizeof info->path, "/if/0");
@@ -349,7 +349,7 @@ static int count_spectra(const struct lw_dataset_info *info, const struct header
                        info->file_bytes - header->bytes);
     if (*out < header->n_spectra)
         return lw_fail(err, LW_EDATA,
-                       "'%.600s' is cut off: its header says that it holds %" PRId64 " spectra (nsamples), and %" PRId64
+                       "'%.600s' is cut off: by its header it holds %" PRId64 " spectra (nsamples), and only %" PRId64
                        " are there", info->file, header->n_spectra, *out);
     return LW_OK;
 }

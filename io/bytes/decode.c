@@ -65,7 +65,7 @@ int lw_decoder_decode(struct lw_decoder *decoder, int64_t stored_bytes, uint32_t
         if (!(skipped >> f & 1) && lw_filter_undo(&filters->filter[f], decoder->tools, &data, err))
             return LW_EDATA;
     if (data.bytes != filters->chunk_bytes)
-        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes has %" PRId64 " there", filters->chunk_bytes, data.bytes);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes were expected, and %" PRId64 " decoded", filters->chunk_bytes, data.bytes);
     *out = data.data;
     return LW_OK;
 }

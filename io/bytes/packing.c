@@ -69,7 +69,7 @@ static void append(char text[LW_PACKING_TEXT], const char *format, ...)
 const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKING_TEXT])
 {
     const char *before = "; not a number: ";
-    snprintf(text, LW_PACKING_TEXT, "stored%s", packing->has_other_sign ? ", read as _Unsigned says," : "");
+    snprintf(text, LW_PACKING_TEXT, "stored%s", packing->has_other_sign ? " (sign by _Unsigned)" : "");
     if (packing->scale != 1)
         append(text, " x %.9g", packing->scale);
     if (packing->offset != 0)
@@ -77,6 +77,6 @@ const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKI
     for (int m = 0; m < packing->n_missing; m++, before = ", ")
         append(text, "%s%.9g", before, packing->missing[m]);
     if (isfinite(packing->low) || isfinite(packing->high))
-        append(text, "%swhat is outside %.9g..%.9g", before, packing->low, packing->high);
+        append(text, "%snumbers outside %.9g..%.9g", before, packing->low, packing->high);
     return text;
 }

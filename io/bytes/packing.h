@@ -25,5 +25,5 @@ bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type
 /** Turn n samples stored as `type` into values, in place; a complex sample is a pair of numbers. Does nothing unless is_on. */
 void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int64_t n, double *numbers);
 
-/** Write a text like "stored x 0.5 + 3; not a number: -32768, what is outside -100..100" into `text` and return `text`. */
+/** Write a text like "stored x 0.5 + 3; not a number: -32768, numbers outside -100..100" into `text` and return `text`. */
 const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKING_TEXT]);

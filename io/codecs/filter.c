@@ -78,7 +78,7 @@ static void exchange(struct lw_filtered *f, int64_t bytes)
 static int fail_full(struct lw_filtered *f, struct lw_error *err)
 {
     f->is_full = true;
-    return lw_fail(err, LW_EDATA, "more is compressed there than a chunk holds");
+    return lw_fail(err, LW_EDATA, "the compressed data holds more than a chunk");
 }
 
 static int undo_codec(const struct lw_filter *filter, struct lw_filter_tools *tools, struct lw_filtered *f, struct lw_error *err)
@@ -188,7 +188,7 @@ static int open_blocks(const struct lw_filter *filter, const struct lw_filter_to
         return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are too few for compressed blocks", bytes);
     const uint64_t total = take_number(from, 8), block = take_number(from + 8, 4);
     if (total > UINT32_MAX)
-        return lw_fail(err, LW_EDATA, "a chunk claims to have %" PRIu64 " bytes", total);
+        return lw_fail(err, LW_EDATA, "the data claims %" PRIu64 " bytes, too many for a chunk", total);
     *blocks = (struct blocks){.codec = lw_codec_find(filter->codec), .state = tools ? tools->state[filter->codec] : NULL,
                               .element_bytes = size, .from = from + HEAD_BYTES, .end = from + bytes,
                               .total_bytes = (int64_t)total, .block_bytes = (int64_t)block};
@@ -199,7 +199,7 @@ static int open_blocks(const struct lw_filter *filter, const struct lw_filter_to
         is_whole = blocks->total_bytes % size == 0 && elements % 8 == 0;
     }
     if (blocks->block_bytes == 0 || !is_whole)
-        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are said to be in blocks of %" PRIu64, blocks->total_bytes, block);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " bytes cannot be in blocks of %" PRIu64, blocks->total_bytes, block);
     return LW_OK;
 }
 
@@ -215,7 +215,7 @@ static int decode_blocks(const struct blocks *blocks, char *to, char *scratch, s
         const int64_t stored = left < SIZE_BYTES ? 0 : (int64_t)take_number(from, SIZE_BYTES);
         char *const into = scratch ? scratch : to + done;
         if (stored > left - SIZE_BYTES)
-            return lw_fail(err, LW_EDATA, "a compressed block ends behind its chunk");
+            return lw_fail(err, LW_EDATA, "a compressed block reaches beyond its chunk");
         if (stored == bytes && size == 0)
             memcpy(into, from + SIZE_BYTES, (size_t)bytes);
         else if (blocks->codec->decode(blocks->state, from + SIZE_BYTES, stored, into, bytes) != bytes)
@@ -269,7 +269,7 @@ int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools
         return LW_OK;
     case LW_FILTER_BITSHUFFLE:
         if (filtered->bytes % size != 0)
-            return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are not elements of %" PRId64, filtered->bytes, size);
+            return lw_fail(err, LW_EDATA, "%" PRId64 " bytes are no whole number of elements of %" PRId64, filtered->bytes, size);
         lw_bits_restore_blocks(filtered->data, filtered->bytes, size, filter->block_bytes, filtered->spare);
         break;
     case LW_FILTER_SHUFFLE: lw_shuffle_restore(filtered->data, filtered->bytes, filtered->spare, size);

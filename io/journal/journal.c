@@ -156,7 +156,7 @@ int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_err
     const struct lw_replace_part whole = {journal->text, journal->used};
     journal->used = used;
     if (journal->is_full)
-        return lw_fail(err, LW_ESYSTEM, "no room for the journal '%.600s' in memory", file);
+        return lw_fail(err, LW_ESYSTEM, "the journal '%.600s' is larger than the memory that was planned for it", file);
     return lw_replace(file, &whole, 1, err);
 }
 
@@ -164,7 +164,7 @@ int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_err
 
 static int fail_damaged(const char *name, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged", name);
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or no journal of this version of lapwing", name);
 }
 
 /* Return whether the title is there and the last line is the checksum of all lines before it. */

@@ -43,7 +43,7 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
     struct stat status;
     int64_t at = 0;
     if (fstat(fd, &status) != 0 || n >= MOST_RANGES)
-        return lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %s", undo,
+        return lw_fail(err, LW_EIO, "cannot save the bytes that will change to '%.600s': %s", undo,
                        n < MOST_RANGES ? strerror(errno) : "too many parts");
     *head = (struct head){.title = TITLE, .file_bytes = status.st_size};
     for (int o = 0; o < n; o++) {
@@ -79,11 +79,11 @@ int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char 
     if (rc)
         return rc;
     const int64_t bytes = kept_bytes(&head);
-    char *const kept = lw_alloc((size_t)bytes + 1, "what changes in the result", err);
+    char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that will change", err);
     if (!kept)
         return LW_ESYSTEM;
     if (move_ranges(fd, &head, kept, false, &reason) != LW_OK)
-        rc = lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %.200s", undo, reason.message);
+        rc = lw_fail(err, LW_EIO, "cannot save the bytes that will change to '%.600s': %.200s", undo, reason.message);
     const uint64_t sum = checksum(&head, kept, bytes);
     const struct lw_replace_part parts[] = {{&head, sizeof head}, {kept, bytes}, {&sum, sizeof sum}};
     rc = rc ? rc : lw_replace(undo, parts, 3, err);
@@ -112,8 +112,8 @@ static bool is_sound(const struct head *head, int64_t undo_bytes)
 static int fail_damaged(const char *undo, struct lw_error *err)
 {
     return lw_fail(err, LW_EDATA,
-                   "'%.600s', by which a result that was being completed could be gone on with, is damaged; start over "
-                   "with --resume never",
+                   "'%.600s' is damaged: without it, the interrupted result cannot be completed; start over with "
+                   "--resume never",
                    undo);
 }
 
@@ -122,7 +122,7 @@ static int apply(int fd, int from, const char *undo, const struct head *head, st
     struct lw_error reason;
     uint64_t sum;
     const int64_t bytes = kept_bytes(head);
-    char *const kept = lw_alloc((size_t)bytes + 1, "what changed in the result", err);
+    char *const kept = lw_alloc((size_t)bytes + 1, "the bytes of the result that have changed", err);
     if (!kept)
         return LW_ESYSTEM;
     int rc = LW_OK;
@@ -131,9 +131,9 @@ static int apply(int fd, int from, const char *undo, const struct head *head, st
         sum != checksum(head, kept, bytes))
         rc = fail_damaged(undo, err);
     else if (move_ranges(fd, head, kept, true, &reason) != LW_OK)
-        rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %.200s", undo, reason.message);
+        rc = lw_fail(err, LW_EIO, "cannot restore a result from '%.600s': %.200s", undo, reason.message);
     else if (ftruncate(fd, head->file_bytes) != 0 || fsync(fd) != 0)
-        rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %s", undo, strerror(errno));
+        rc = lw_fail(err, LW_EIO, "cannot restore a result from '%.600s': %s", undo, strerror(errno));
     lw_free(kept);
     return rc;
 }

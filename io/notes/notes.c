@@ -123,7 +123,7 @@ static int look_at_quality(const struct lw_object *object, void *result, struct 
     if (format->library)
         return format->library->find_quality(object->file, object->path, result, err);
     return lw_fail(err, LW_EDATA,
-                   "--mask good-data: '%.600s' is %s, which says nothing of the quality of samples; --mask takes marks from "
+                   "--mask good-data: '%.600s' is %s, a format without marks of good samples; --mask can take marks from "
                    "another file",
                    object->file, format->file_text);
 }

@@ -383,7 +383,7 @@ static void check_refusals(void)
     check_refused("", "with 100 Hz and, at byte 512, with 200 Hz");
     file.n = RECORD;
     at[52] = 32;
-    check_refused("", "encoding 32, which is not read");
+    check_refused("", "samples in unsupported encoding 32");
     begin_file();
     recipe = usual;
     recipe.encoding = 11;

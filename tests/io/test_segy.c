@@ -299,11 +299,11 @@ static void check_contradictions(void)
     put(trace_field(&usual, 3, 115), SAMPLES + 1, 2, true);
     check_refused(
         "a trace has 37 samples by its binary header (bytes 3221-3222), and 38 by the header of trace 3 (bytes 115-116); of 5 "
-        "traces looked at, 1 say otherwise than the file; --format SEG-Y takes what the binary header says");
+        "traces checked, 1 contradict the file; --format SEG-Y takes the length of the binary header");
     CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[1] == SAMPLES, "%s", err.message);
     make_file(&usual);
     put(binary(3221), 20, 2, true);
-    check_refused("--format SEG-Y takes what the traces say, which fits the file's size");
+    check_refused("--format SEG-Y takes the length of the traces, which fits the file's size");
     CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES, "%s",
           err.message);
     char *const samples = read_all(&lw_format_segy, &info, &rc, &err);
@@ -329,7 +329,7 @@ static void check_refusals(void)
     make_file(&usual);
     put(binary(3221), 0, 2, true);
     put(trace_field(&usual, 0, 115), 0, 2, true);
-    check_refused("says nowhere how many samples");
+    check_refused("lacks the number of samples of a trace");
     make_file(&usual);
     file.n = FIRST + pitch_of(&usual) - 1;
     check_refused("is too short");

@@ -240,7 +240,7 @@ static void check_further_keywords(struct made *made)
               info.axis.start_unit);
         made->n -= 4;
         write_made("made.fil", made);
-        check_refused("made.fil", "", LW_EDATA, "says that it holds 2 spectra (nsamples), and 1 are there");
+        check_refused("made.fil", "", LW_EDATA, "it holds 2 spectra (nsamples), and only 1 are there");
     }
 }
 
@@ -293,7 +293,7 @@ static void check_damage(struct made *made)
     make(made, &(struct header){.bits = 8, .n_ifs = 2, .n_channels = 4, .n_spectra = 4});
     const struct made *const good = made;
     write_made("made.fil", good);
-    check_refused("made.fil", "", LW_EUSAGE, "2 IFs (polarisations), and does not say which are which");
+    check_refused("made.fil", "", LW_EUSAGE, "2 IFs (polarisations) without names: choose one");
     check_refused("made.fil", "/if/2", LW_EDATA, "has no '/if/2'; it has /if/0 to /if/1, and sums of two");
     check_refused("made.fil", "/if/1+1", LW_EDATA, "has no '/if/1+1'");
     check_refused("made.fil", "/data", LW_EDATA, "has no '/data'");
@@ -304,7 +304,7 @@ static void check_damage(struct made *made)
     put_int(made, "nchans", 4, false);
     put_int(made, "mystery", 4, false);
     write_made("made.fil", made);
-    check_refused("made.fil", "", LW_EDATA, "keyword 'mystery' at byte 30 of its SIGPROC header, which nobody knows");
+    check_refused("made.fil", "", LW_EDATA, "keyword 'mystery' at byte 30 of its SIGPROC header; it is unknown");
     made->n = 16;
     put_int(made, "", INT32_MAX, false);
     write_made("made.fil", made);

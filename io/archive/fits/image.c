@@ -138,14 +138,14 @@ static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct 
         if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
             return fail(unit, file, "has tiles that are empty or larger than the image", err);
         if (__builtin_mul_overflow(out->tile_pixels, out->tile[a], &out->tile_pixels) || out->tile_pixels > MOST_TILE_PIXELS)
-            return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack",
+            return fail(unit, file, "has tiles of more than 16777216 pixels, the limit: expand it with funpack",
                         err);
         out->n_tiles[a] = lw_divide_up(out->axes[a], out->tile[a]);
         if (__builtin_mul_overflow(all, out->n_tiles[a], &all))
             return fail(unit, file, "claims more tiles than 64 bits can count", err);
     }
     if (unit->n_axes != 2 || unit->axes[1] != all)
-        return fail(unit, file, "has not one row of its table for each tile", err);
+        return fail(unit, file, "does not have one row of its table for each tile", err);
     return LW_OK;
 }
 
@@ -173,17 +173,17 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
         c++;
     if (c == sizeof codes / sizeof *codes)
         return lw_fail(err, LW_EDATA,
-                       "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are "
-                       "read: expand it with funpack",
+                       "'%s': the image in unit %d is compressed by '%s', not by RICE_1, GZIP_1, GZIP_2, PLIO_1 or "
+                       "HCOMPRESS_1: expand it with funpack",
                        file, unit->number, out->code_text);
     out->code = codes[c].code;
     const int64_t bytes = parameter(unit, "BYTEPIX", 4);
     out->rice_block = parameter(unit, "BLOCKSIZE", 32);
     if (out->code == LW_TILE_RICE && ((bytes != 1 && bytes != 2 && bytes != 4) || out->rice_block < 1 || out->rice_block > 1 << 20))
-        return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not know", err);
+        return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not allow", err);
     out->rice_bytes = (int)bytes;
     if (out->code == LW_TILE_HCOMPRESS && parameter(unit, "SMOOTH", 0) != 0)
-        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not done here: expand it with funpack",
+        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not supported: expand it with funpack",
                     err);
     return LW_OK;
 }
@@ -209,7 +209,7 @@ static int find_columns(const struct lw_fits_unit *unit, const char *file, struc
                 *known[k].column = (struct lw_tile_column){
                     .offset = column.place, .is_wide = column.type == 'Q', .element_bytes = column.element_bytes};
     if (column.bytes < 0)
-        return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
+        return fail(unit, file, "has a column (TFORM) of unknown type, or one that reaches beyond its row", err);
     if (out->data.offset < 0)
         return fail(unit, file, "has no column COMPRESSED_DATA", err);
     return LW_OK;
@@ -268,7 +268,7 @@ static int find_tiling(const struct lw_fits_unit *unit, const char *file, struct
         return fail(unit, file, "has a ZDITHER0 that is not in 1..10000", err);
     const bool is_of_integers = out->code == LW_TILE_RICE || out->code == LW_TILE_PLIO || out->code == LW_TILE_HCOMPRESS;
     if (out->bitpix < 0 && !out->is_quantized && is_of_integers)
-        return fail(unit, file, "holds floats in a code of integers, and no ZSCALE that makes them integers", err);
+        return fail(unit, file, "holds floats in a code for integers, but has no ZSCALE", err);
     return LW_OK;
 }
 

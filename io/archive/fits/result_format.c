@@ -50,10 +50,10 @@ static int check_dataset(const struct lw_writer_dataset *dataset, struct lw_erro
 {
     char type[40];
     if (!is_array(dataset))
-        return dataset->grows ? LW_OK : lw_fail(err, LW_ECONFIG, "%s: FITS results have no such tables; write HDF5", dataset->path);
+        return dataset->grows ? LW_OK : lw_fail(err, LW_ECONFIG, "%s: FITS cannot hold this table; write HDF5", dataset->path);
     if (find_stored(dataset->type).bitpix == 0)
         return lw_fail(err, LW_ECONFIG,
-                       "%s would be of %s, which FITS images have not: choose another --output-type, or write HDF5", dataset->path,
+                       "%s would have type %s, which FITS images lack: choose another --output-type, or write HDF5", dataset->path,
                        lw_type_text(dataset->type, type));
     return LW_OK;
 }
@@ -266,7 +266,7 @@ static int check_arrays(const struct lw_result_file *result, const struct lw_wri
     bool is_complete = true;
     int rc = LW_OK;
     if (!lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete))
-        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of lapwing", result->part);
     if (is_complete)
         return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
     if (!is_array(&spec->datasets[0]))
@@ -276,7 +276,7 @@ static int check_arrays(const struct lw_result_file *result, const struct lw_wri
         if (!is_array(dataset))
             continue;
         if (!walk->unit || !is_same(walk->unit, dataset))
-            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than that of this run",
+            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than in this run",
                            result->part, dataset->path);
         extents[d] = make_extent(dataset, walk->unit->data_offset);
         rc = lw_fits_next(walk, err);

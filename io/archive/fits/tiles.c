@@ -120,7 +120,7 @@ static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int
     size_t taken, got = (size_t)bytes;
     if (code == LW_TILE_PLAIN) {
         if (bytes > n * MOST_NUMBER_BYTES)
-            return fail_tile(tile, "is longer than its pixels", err);
+            return fail_tile(tile, "has more bytes than its pixels", err);
         memcpy(place->bytes, place->code, (size_t)bytes);
     } else if (lw_gunzip_member(place->gunzip, place->code, (size_t)bytes, place->bytes, (size_t)(n * MOST_NUMBER_BYTES), &taken,
                                 &got) != LW_GUNZIP_DONE) {
@@ -147,7 +147,7 @@ static int decode_integers(const struct lw_fits_tiles *tiles, struct place *plac
     if (tiling->code == LW_TILE_PLIO)
         return lw_plio_decode(place->code, bytes, n, place->integers)
                    ? LW_OK
-                   : fail_tile(tile, "is damaged: its line list (PLIO) is none", err);
+                   : fail_tile(tile, "is damaged: its PLIO line list cannot be decoded", err);
     if (tiling->code == LW_TILE_HCOMPRESS)
         return lw_hcompress_decode(place->code, bytes, n, (int64_t *)(void *)place->bytes, place->numbers, place->integers)
                    ? LW_OK

@@ -77,13 +77,13 @@ static int unpack_members(const char *file, const unsigned char *packed, int64_t
         case LW_GUNZIP_FULL:
             if (target->room >= MOST_UNPACKED)
                 return lw_fail(err, LW_EDATA,
-                               "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
+                               "'%.600s' unpacks to more than %" PRId64 " GiB, the limit: unpack it first, with gunzip",
                                file, MOST_UNPACKED >> 30);
             rc = grow(file, target, lw_min64(2 * target->room, MOST_UNPACKED), err);
             break;
         case LW_GUNZIP_DAMAGED:
             return lw_fail(err, LW_EDATA,
-                           "'%.600s' is damaged: what was put through gzip from its byte %" PRId64 " on cannot be unpacked, or has "
+                           "'%.600s' is damaged: the gzip data from its byte %" PRId64 " on cannot be unpacked, or has "
                            "another checksum",
                            file, at);
         }

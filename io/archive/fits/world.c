@@ -242,8 +242,8 @@ static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dat
 void lw_fits_put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
     static const char *const reasons[N_FATES] = {
-        [BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
-        [BY_PIXELS] = "they are of the input's pixels, and the result has others",
+        [BY_TABLE] = "they need tables of the input's file: the result's sky coordinates lack them",
+        [BY_PIXELS] = "they refer to the input's pixels, and the result has others",
     };
     char names[N_FATES][600] = {""};        /* names that do not fit are cut */
     struct lw_attribute moved;

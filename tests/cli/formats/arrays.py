@@ -123,7 +123,7 @@ def numpy_refused(work):
     refuse(path + ":/x", 65, "leave out ':/x'", work=work)
     with open(path, "r+b") as file:
         file.truncate(1000)
-    refuse(path, 65, "cut short: its header tells of 3200 bytes .*has 1000", work=work)
+    refuse(path, 65, "cut short: by its header 3200 bytes .*has 1000", work=work)
 
 
 # ---- raw ----------------------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def raw_files(work):
                             ("int16,1,time-slow,0,5", 2, "not understood"), ("int16,3,time-slow,-4", 2, "not understood"),
                             ("float64,2000", 65, "too few for one number of each channel"), ("int16,1,,20000", 65, "too few")):
         refuse(path, code, says, "ols", work, ("--raw", raw))
-    refuse(path, 2, "nothing says of which kind", "ols", work, ("--format", "raw"))
+    refuse(path, 2, "their type is not given", "ols", work, ("--format", "raw"))
     refuse(path, 2, "does not go with another format", "ols", work, ("--format", "FITS", "--raw", "int16"))
     refuse(path, 2, "--format GIF is unknown: give one of HDF5, .*raw", "ols", work, ("--format", "GIF"))
     refuse(path, 65, "is not an HDF5 file, .*, a FITS file, a NumPy file", "ols", work)
@@ -212,7 +212,7 @@ def units(work, path):
     write_units(path, image_unit(first))
     with open(path, "r+b") as file:
         file.truncate(2880 + first.nbytes - 1)
-    refuse(path, 65, "cut short: its header tells of 1240 bytes", work=work)
+    refuse(path, 65, "cut short: by its header 1240 bytes", work=work)
     with open(path, "r+b") as file:
         file.truncate(2879)
     refuse(path, 65, "header 0 of the FITS file is cut short", work=work)
@@ -244,7 +244,7 @@ def tiles(work, path):
     write_units(path, image_unit(None), tiled_unit(x, (1, 30), rows=39))
     refuse(path, 65, "one row of its table for each tile", work=work)
     write_units(path, image_unit(None), tiled_unit(x, (1, 30)).replace(b"GZIP_1  ", b"BZIP_1  "))
-    refuse(path, 65, "compressed by 'BZIP_1'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are read: expand it with funpack", work=work)
+    refuse(path, 65, "compressed by 'BZIP_1', not by RICE_1, GZIP_1, GZIP_2, PLIO_1 or HCOMPRESS_1: expand it with funpack", work=work)
     for code, at in ("PLIO_1", 11), ("HCOMPRESS_1", 30):
         unit = bytearray(tiled_unit(np.abs(x), (10, 30), code=code))
         begin = len(header_of(bytes(unit))) + 4 * 8 + at        # in the code of the first tile, which follows a row for each tile

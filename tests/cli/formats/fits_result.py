@@ -218,7 +218,7 @@ def sky(work):
             done = lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/out.fits",
                            "--overwrite", "--quiet", "--mode", mode, "--decimate", every, "--start", start,
                            *(["--channels", f"{channels}:"] if channels else []))
-            said = re.search("keywords of the input are left out: (.*); they are looked up in tables", done.stderr)
+            said = re.search("keywords of the input are left out: (.*); they need tables", done.stderr)
             check((said.group(1).split(", ") if said else []) == left_out, f"{name}: what is left out: {done.stderr}")
             with astropy_fits.open(f"{work}/kept.fits") as before, astropy_fits.open(f"{work}/out.fits") as after:
                 missing = [key for key in left_out if key in after[0].header]
@@ -244,7 +244,7 @@ def places(work):
               "XPIXSZ": 36.0, "YPIXSZ": 72.0, "GAIN": 2.5, "DATASEC": None, "CCDSEC": None, "PIXSCALE": None}
     found = {key: cards.get(key) for key in wanted}
     check(found == wanted, f"{found}, not {wanted}")
-    check("left out: DATASEC, CCDSEC, PIXSCALE; they are of the input's pixels" in done.stderr, f"the warning: {done.stderr}")
+    check("left out: DATASEC, CCDSEC, PIXSCALE; they refer to the input's pixels" in done.stderr, f"the warning: {done.stderr}")
     lapwing(1, *common, "--output", f"{work}/out.h5")
     with h5py.File(f"{work}/out.h5") as file:
         kept = set(keywords) & set(file["convolved"].attrs)
@@ -287,8 +287,8 @@ def refused(work):
         check(not os.path.exists(f"{work}/no.fits") and not os.path.exists(f"{work}/no.fits.lapwing-part"), "a file is left")
 
     kernel = "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/no.fits"
-    refuse(78, "would be of float16, which FITS images have not", "conv2d", *kernel, "--output-type", "float16")
-    refuse(78, "would be of complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:])
+    refuse(78, "would have type float16, which FITS images lack", "conv2d", *kernel, "--output-type", "float16")
+    refuse(78, "would have type complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:])
     refuse(2, "FITS is for results of images, which ols does not make", "ols", "--filters", f"{work}/kernel.h5:/kernel", "--axis", 0, *kernel[2:])
     lapwing(2, "conv2d", *kernel[:2], *common, "--output", f"{work}/image.fts")
     check(read_units(f"{work}/image.fts")[0][1].shape == (60, 50), "another ending of FITS makes another one")

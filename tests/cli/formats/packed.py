@@ -130,7 +130,7 @@ def said_badly(work):
         filtered(work, source, "--as-stored")
     expect(write(f"{work}/good.h5", x, missing_value="none"), values=None)
     expect(write(f"{work}/good.h5", x, scale_factor=0.1, add_offset=-3, _FillValue=-7, valid_max=90), type="int16 ",
-           values="stored x 0.1 - 3; not a number: -7, what is outside -inf..90 ", storage="contiguous, packed")
+           values="stored x 0.1 - 3; not a number: -7, numbers outside -inf..90 ", storage="contiguous, packed")
 
 
 def several_files(work):

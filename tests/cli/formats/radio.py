@@ -157,7 +157,7 @@ def filterbanks():
         copy(wanted)
         compare(path, "x.fil:" + path)
     said = lapwing(1, "ols", "--input", "x.fil", "--filters", "copy.h5:/h", "--output", "out.h5", "--overwrite", code=2).stderr
-    check("name one, as in 'x.fil:/if/0', or the sum of two" in said, said)
+    check("choose one, as in 'x.fil:/if/0', or the sum of two" in said, said)
     listed = subprocess.run([LAPWING, "info", "x.fil"], capture_output=True, text=True).stdout
     check(all(path in listed for path in ("/if/0 ", "/if/1 ", "/if/0+1 ")) and "3906.25 Hz from 2019-03-01T06:00:00" in listed,
           listed)
@@ -248,7 +248,7 @@ def presto():
     write("series", samples)
     said = lapwing(1, "ols", "--input", "series.dat", "next.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
     check("the dispersion measure is 56.77 in the first and 60 in the second" in said, said)
-    for change, says in (dict(n=5001), "has 5001 bins, and 5000 are there"), (dict(n="many"), "does not say how many bins"):
+    for change, says in (dict(n=5001), "gives 5001 bins, and 5000 are there"), (dict(n="many"), "lacks the number of bins"):
         write("series", samples, **change)
         said = lapwing(1, "ols", "--input", "series.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
         check(says in said, said)
@@ -266,7 +266,7 @@ def damaged():
     samples = made(8, 1)
     write_fil("x.fil", samples, 8, nsamples=SPECTRA + 1)
     said = lapwing(2, "ols", "--input", "x.fil", "--filters", "copy.h5:/h", "--output", "out.h5", "--overwrite", code=65).stderr
-    check(f"says that it holds {SPECTRA + 1} spectra (nsamples), and {SPECTRA} are there" in said, said)
+    check(f"it holds {SPECTRA + 1} spectra (nsamples), and only {SPECTRA} are there" in said, said)
     write_fil("x.fil", samples, 8)
     with open("x.fil", "ab") as file:
         file.write(b"\1" * (CHANNELS - 1))

@@ -61,7 +61,7 @@ def main():
                 check(found == expected, f"{data}, {kind}, --io {how}, {ranks} ranks: another result")
     for how, ranks in ("auto", 1), ("collective", 3):
         said = ols(ranks, "damaged", 0, "taps", how, code=65)
-        check("cannot read samples " in said and "in.h5:/damaged: a compressed block ends behind its chunk" in said, said)
+        check("cannot read samples " in said and "in.h5:/damaged: a compressed block reaches beyond its chunk" in said, said)
         check(not os.path.exists("out.h5.lapwing-part"), f"a part is left: {said}")
     shown = lapwing(1, "info", "in.h5").stdout
     for kind in KINDS:

@@ -170,7 +170,7 @@ def messages():
         check(text in said and "HDF5_PLUGIN_PATH" in said and "pip install" not in said, said)
     if "LZ4" in built_in:
         out = os.path.join(folder.name, "samples")
-        for name, text in ("LZ4", "a compressed block ends behind its chunk"), ("nothing", "compressed from nothing"):
+        for name, text in ("LZ4", "a compressed block reaches beyond its chunk"), ("nothing", "compressed from nothing"):
             said = run(tool, "read", f"{path}:/{name}", 0, 0, 1, 1, out, code=65).stderr
             check("cannot read samples 0..399" in said and text in said, said)
 
