@@ -4,8 +4,7 @@
  *     'day?.h5:/data'                 a shell pattern of files; the path behind it applies to each file
  *     @list.txt                       a file with one name or pattern per line; empty lines and lines that begin with # are skipped
  *
- * If a file of that very name exists, it is meant, even if its name looks like a pattern or like several names without
- * backslashes. */
+ * A text that is the name of an existing file means that file, even if it looks like a pattern or like several names. */
 #pragma once
 
 #include "base/error.h"

@@ -73,8 +73,7 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
-/* H5Dget_storage_size reads the index of the chunks of a dataset to be read whole. A damaged index may crash it, but only here, in
- * the child process (shield.h). */
+/* H5Dget_storage_size makes HDF5 read the chunks' index here, in the child process (shield.h): a damaged one may crash it. */
 static int describe(struct lw_dataset_info *info, struct lw_error *err)
 {
     LW_CLOSED hid_t file = -1, dataset = -1;

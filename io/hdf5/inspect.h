@@ -17,8 +17,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/** Open an HDF5 file for reading by this process, even while a logger writes it (SWMR). LW_EIO: unreadable, locked. LW_EDATA:
- * damaged. */
+/** Open an HDF5 file for this process, even while a logger writes it (SWMR). LW_EIO: unreadable, locked. LW_EDATA: damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 
 /** Open a dataset. LW_EUSAGE: `path` is empty. LW_EDATA: there is no dataset of that name; a filter of its chunks is not installed;
@@ -60,8 +59,7 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
 /** Call `visit` for the datasets of an open file, in the order of their names. @return  whether the whole file could be read */
 bool lw_listing_walk(hid_t file, lw_list_fn *visit, void *context);
 
-/** Write the error for a dataset that the file does not have: the text `mistake`, then a list of at most 20 datasets of the file,
- * most similar names first. Returns `code`. */
+/** Write the error `mistake` about a missing dataset, and list up to 20 datasets, similar names first. Returns `code`. */
 int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err);
 
 /* ---- notes.c */

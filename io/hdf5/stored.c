@@ -45,8 +45,7 @@ static bool take_descriptor(hid_t file, int *fd)
     return is_plain;
 }
 
-/* HDF5 reads datasets whose edge chunks are stored without filters (an option), that were never written, or that lie in other
- * files. */
+/* HDF5 reads datasets with edge chunks stored without filters (an option), never written datasets, and those in other files. */
 bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
 {
     unsigned options = 0;
@@ -160,8 +159,7 @@ static const H5FD_class_t driver = {
 
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
 
-/* The driver stays registered: HDF5 1.10.8 releases a file's driver before it closes the file, and nothing else may hold its
- * memory. */
+/* The driver stays registered: HDF5 1.10.8 releases a file's driver, and perhaps its memory, before it closes the file. */
 int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)
 {
     static hid_t driver_number = H5I_INVALID_HID;

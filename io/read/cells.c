@@ -70,8 +70,7 @@ static void choose_cell(struct lw_cells_read *read, const int64_t all[DIMS])
         memcpy(read->cell, read->tile, sizeof read->cell);
 }
 
-/* Cells are numbered from the first sample of the first chunk, or, without chunks, from the first sample wanted. No cell crosses
- * the edge of a tile. */
+/* Cells are numbered from the first chunk, or, without chunks, from the first sample wanted. No cell reaches beyond its tile. */
 static int64_t cells_per_tile(const struct lw_cells_read *read, int d) { return lw_divide_up(read->tile[d], read->cell[d]); }
 
 static int64_t cell_of(const struct lw_cells_read *read, int d, int64_t position)

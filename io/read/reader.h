@@ -97,8 +97,8 @@ struct lw_slab {
     int64_t into_axis, into_first;
 };
 
-/* The place of a view's samples that lie uncompressed in one file: sample i of channel c is at byte offset + i x axis_bytes + c x
- * channel_bytes. */
+/* The place of a view's samples that lie uncompressed in one file.
+ *     byte of sample i of channel c = offset + i x axis_bytes + c x channel_bytes */
 struct lw_reader_place {
     int fd;                             /* the reader's own */
     int64_t offset, axis_bytes, channel_bytes;
@@ -114,10 +114,10 @@ int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *req
 /** Describe the same input without opening it, for lw_reader_info, lw_boxes_open (box.h) and lw_reader_close only. */
 int lw_reader_describe(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out, struct lw_error *err);
 
-/** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path. Errors: LW_EUSAGE (no path
- * given; the message lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (unknown format; no such dataset, the
- * message lists those there are; a type outside LW_SCALARS; no dimension or more than LW_MAX_DIMS; no data). Collective: every
- * rank returns the same code. */
+/** Open "FILE:/path/in/file" on every rank, parted at the last colon that is followed by "/". LW_EUSAGE: no path is given (the
+ * message lists the datasets). LW_EIO: missing or unreadable file. LW_EDATA: unknown format; no such dataset (the message lists
+ * those there are); a type outside LW_SCALARS; 0 or more than LW_MAX_DIMS dimensions; no data. Collective: all return the same
+ * code. */
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 

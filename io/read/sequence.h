@@ -4,9 +4,8 @@
  *     file     |     kept     |
  *                         |skip|   kept  |          samples that the earlier file has, too, are skipped (or cut off there)
  *
- * A file with gaps of its own counts as several files. Files with start times lie where their times put them, to the nearest
- * sample behind the file before. Files without times follow each other in the order of their names (digits count as numbers: 9
- * before 10). */
+ * A file with gaps of its own counts as several files. Files with start times lie where their times put them, to the nearest sample
+ * behind the file before. Without times they follow each other in the order of their names (numerically: 9 before 10). */
 #pragma once
 
 #include "io/read/reader.h"
@@ -32,8 +31,8 @@ int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, str
 /** Append records made by other infos with the same first description. LW_ESYSTEM. @param records  NULL: only make room for them */
 int lw_infos_append(struct lw_infos *infos, const void *records, int64_t bytes, struct lw_error *err);
 
-/** Number the records by file. They came from `n_sources` sources one after the other; source s sent files s, s + n_sources, ...
- * LW_ESYSTEM. @param n  number of files */
+/** Number the records of n files. They came from `n_sources` sources in turn; source s sent files s, s + n_sources, ...
+ * LW_ESYSTEM */
 int lw_infos_index(struct lw_infos *infos, int64_t n, int64_t n_sources, struct lw_error *err);
 
 /* Return the name of a file, or fill *info with its description and return `info`. Call after lw_infos_index. */

@@ -34,8 +34,7 @@ void lw_source_squeeze(struct lw_dataset_info *info, int least, int most, int de
     info->metadata_axis = axis;
 }
 
-/* A flat file is opened without its format's library, which would take a hundred times as long. Its size is checked, because it may
- * have changed since it was described. */
+/* A flat file is opened without its format's library, which takes a hundred times as long. The file may have changed meanwhile. */
 int lw_source_open(const struct lw_dataset_info *described, int least_dims, int most_dims, struct lw_pool *pool,
                    struct lw_source **out, struct lw_error *err)
 {

@@ -1,5 +1,4 @@
-/* view.h - a view of one dataset of one file: the part shown, the cost of reading it, reads slab by slab. A reader has one for each
- * file that it has open. */
+/* view.h - a view of one dataset of one file: the part shown, the cost of reading it, reads slab by slab. */
 #pragma once
 
 #include "io/read/cells.h"

@@ -70,8 +70,8 @@ struct lw_structure {
     int (*create)(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, bool *is_stuck,
                   struct lw_error *err);
 
-    /** Check that the temporary file, which is resumed, is incomplete and has the spec's datasets, in shape and type; reserve its
-     * room on disk. LW_EDATA, LW_EIO. */
+    /** Check that the resumed temporary file is incomplete and has the spec's datasets, in shape and type; reserve its room on
+     * disk. LW_EDATA, LW_EIO. */
     int (*check)(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err);
 

@@ -7,8 +7,7 @@
  *   finish   all ranks flush and close; rank 0 adds the growing tables, marks the file complete, gives it its final name
  *   destroy  before finish: the temporary file is deleted, unless it was opened or is to be kept
  *
- * Datasets are contiguous and aligned. A killed run leaves no file under the final name. Data are safe once a sync has ended that
- * began after their write. */
+ * Datasets are contiguous and aligned. A killed run leaves no file under the final name. A sync makes all earlier writes safe. */
 #pragma once
 
 #include "comm/comm.h"
@@ -111,12 +110,11 @@ struct lw_write {
  * message gives the bytes needed and free). Collective: every rank returns the same code. */
 int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Go on with the temporary file of an interrupted run that had the same spec with can_resume. Its attributes and samples stand,
- * and the spec's attributes are ignored. Growing tables are empty until lw_writer_recall. Changes made by a run that was killed
- * while it finished are undone. Whatever fails from here on, the file stays, so that it can be opened again. LW_EIO: there is no
- * such file, it belongs to another user, another run is writing it, or as lw_writer_create. LW_EDATA: the file is damaged,
- * complete or no result, or the path, shape or type of a dataset differs from the spec's (the message gives both). Collective:
- * every rank returns the same code. */
+/** Go on with the temporary file of an interrupted run with the same spec and can_resume. Its attributes and samples stand, the
+ * spec's attributes are ignored, and growing tables are empty until lw_writer_recall. Changes made by a run that was killed while
+ * it finished are undone. Whatever fails from here on, the file stays. LW_EIO: there is no such file, it belongs to another user,
+ * another run is writing it, or as lw_writer_create. LW_EDATA: the file is damaged, complete or no result, or a dataset's path,
+ * shape or type differs from the spec's (the message gives both). Collective: every rank returns the same code. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
 /** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, which is packed row-major in the
@@ -125,17 +123,15 @@ int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, stru
 void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                      struct lw_write *write);
 
-/** Wait for a write, unless it is all zero: not begun. LW_EIO is this rank's own; the message tells what and where. Not
- * collective. */
+/** Wait for a write; an all-zero one was never begun. LW_EIO is this rank's own; the message tells what failed. Not collective. */
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err);
 
 /** Begin and end a write. Collective: every rank returns the same code. */
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 
-/** Add rows in any order to the growing table that is dataset number `dataset`. They join the result when it is finished; until
- * then, rows that exceed the memory go to a temporary file in the result's folder. LW_EIO: that file cannot be written. Rank 0
- * only, from the thread that finishes. */
+/** Add rows in any order to the growing table that is dataset number `dataset`. Rows that exceed the memory wait in a temporary
+ * file in the result's folder. LW_EIO: that file cannot be written. Rank 0 only, from the thread that finishes. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
 /** Take the first n rows again that an interrupted run had added to a growing table, and pass them to `see`; drop the other rows.

@@ -107,8 +107,7 @@ struct lw_convention {
     /** Return whether the dataset at `path` holds data. NULL: all that fit the pattern do. */
     bool (*is_data)(hid_t file, const char *path);
 
-    /* The dimension that is time: named by an attribute of the data, or found by a function (-1: unknown). Otherwise the first
-     * one. */
+    /* The dimension that is time, from an attribute of the data or a function (-1: unknown); otherwise the first dimension. */
     const char *dimensions;
     int (*find_time)(const struct lw_subject *subject);
 
@@ -140,8 +139,8 @@ bool lw_conventions_find_data(hid_t file, char path[LW_MAX_PATH]);
 int lw_conventions_describe(struct lw_subject *subject);
 
 /** Find a dataset of times in the dataset's group: one-dimensional, as long as one of the dataset's dimensions, with a name of
- * times. It must be the only one, or the only one whose name begins with the dataset's name. Sets the axis if it is unknown.
- * Returns false if there is none. */
+ * times; the only one, or the only one whose name begins with the dataset's. Sets an unknown axis. Returns false if there is
+ * none. */
 bool lw_conventions_find_times(struct lw_subject *subject, struct lw_times *times);
 
 /** Return whether a dataset of that name holds times: "t", "timestamp", "RawDataTime". */
@@ -170,8 +169,7 @@ int lw_subject_find_time(const char *names);
 /** Find the same in an attribute of the data, which is such a text, or a list of one name for each dimension. */
 int lw_subject_find_time_by(const struct lw_subject *subject, const char *attribute);
 
-/** Set the positions along the dimension beside the axis; regular unless the step is 0. Distances without a unit, or in "meters",
- * are in m. */
+/** Set the positions along the dimension beside the axis; regular unless the step is 0. Distances without a unit are in m. */
 void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
 
 /** Set these positions from a dataset with the position of each channel. Returns false if there is none.

@@ -39,8 +39,7 @@ const struct lw_convention lw_convention_apsensing = {
     .describe = describe_ap,
 };
 
-/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with the arrays of PRODML. The first channel's position is not in the
- * file: distances begin at 0. */
+/* ---- Geothermal Data Repository: IRIS' DAS-RCN metadata with PRODML's arrays. The first channel has no position: 0 is assumed. */
 
 #define ACQUISITION "DasMetadata/Interrogator/Acquisition@"
 
@@ -57,8 +56,7 @@ const struct lw_convention lw_convention_gdr = {
     .recorder = {{"network", "DasMetadata@NetworkCode"}, {"serial number", "DasMetadata/Interrogator@SerialNumber"}},
 };
 
-/* ---- Neubrex: acoustic data in /Acoustic with attributes; shifts of the Rayleigh spectrum in /data, with /depth and
- * /stamps_unix. */
+/* ---- Neubrex: acoustic data in /Acoustic; shifts of the Rayleigh spectrum in /data, with /depth and /stamps_unix. */
 
 const struct lw_convention lw_convention_neubrex = {
     .name = "Neubrex",

@@ -124,8 +124,7 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     return rc ? rc : lw_attribute_write_text(group, name, array->dim_names[d], err);
 }
 
-/* __attrs_coords_separate__ marks a layout that DASCore reads by h5py. It would read other layouts by PyTables, which cannot read
- * all attributes that an array may have. */
+/* DASCore reads by h5py what __attrs_coords_separate__ marks, else by PyTables, which cannot read all attributes of arrays. */
 static int create_group(hid_t file, const struct lw_writer_dataset *array, struct lw_error *err)
 {
     char path[NAME_SIZE], names[NAME_SIZE] = "";

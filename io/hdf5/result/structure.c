@@ -230,8 +230,7 @@ static int check_dataset(hid_t file, const char *part, const struct lw_writer_da
                    "and with its room on disk", part, spec->path);
 }
 
-/* No child process checks the file first (shield.h), because the engine may be at work already. What HDF5 opens was flushed before
- * the first sample was written. */
+/* No child process checks the file first (shield.h): the engine may be at work. The file was flushed before the first sample. */
 static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err)
 {
