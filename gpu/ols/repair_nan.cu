@@ -147,8 +147,7 @@ __device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
         spoil_after<Real, Stored>(r, channel, p);
 }
 
-/* Call `found(channel, i, bad)` for every sample. A whole warp calls it together for 32 neighbours; beyond the axis bad is
- * false. */
+/* Call `found(channel, i, bad)` for every sample, a whole warp together for 32 neighbours; beyond the axis bad is false. */
 template <typename Real, typename Stored, typename Found>
 __device__ static void for_samples(const lw_repair &r, Found found)
 {

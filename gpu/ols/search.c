@@ -1,9 +1,8 @@
 /* search.c - the search in the series of a block (signal/search.h): its memory and its steps.
  *
  * If the kernel finds crossings and the best filter itself (lw_cuda_ols_plan.finds), it is launched separately for the crossings,
- * for the best filter, and for the series. Otherwise the series of the block's own outputs, and of those before and after that the
- * search needs, is computed to work memory at its full rate, and the kernels of gpu/ols/find.h look through it. Outputs beyond the
- * axis are not computed. */
+ * for the best filter, and for the series. Otherwise the series that the search needs (the block's outputs and their neighbours on
+ * the axis) is computed to work memory at its full rate, and the kernels of gpu/ols/find.h look through it. */
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"

@@ -1,10 +1,8 @@
-/* lanes.h - the threads of an operation. Each takes task after task of a block and computes it in a lane, which is memory of its
- * own.
+/* lanes.h - the threads of an operation. Each takes task after task of a block and computes it in a lane, its own memory.
  *
  *     lw_cpu_lanes_open -> per block: lw_cpu_lanes_run (tasks 0 .. n - 1 in any order) -> lw_cpu_lanes_report -> ... close
  *
- * src/cpu/ols and src/cpu/conv2d use it: they cut a block into tasks and lay out a lane's memory. No result depends on which lane
- * computes a task. */
+ * src/cpu/ols and src/cpu/conv2d use it: they cut a block into tasks and lay out a lane's memory. No result depends on the lane. */
 #pragma once
 
 #include "base/integers.h"

@@ -15,8 +15,7 @@
  * Thread t, counted over all that hold a segment, has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of
  * P = 12 or 24 groups would (gpu/device/fft.cuh). A butterfly takes the samples, or makes the outputs, n + 1024 j, j < P.
  * Neighbouring lanes have neighbouring n, so that global loads and stores are coalesced. A warp has 32 butterflies a turn; in the
- * last turn only eight (two blocks, way back: four) warps have any, evenly over the schedulers. Rows of 1024 outputs are dropped
- * whole.
+ * last turn only eight (two blocks, way back: four) warps have any, evenly over the schedulers. Whole rows of 1024 are dropped.
  *
  * Two blocks. Block b owns the bins that are b modulo 2; its warp r owns those that are 2 r + b modulo 24. Forward, both blocks
  * load all samples and send nothing to each other: with u = exp(-2 pi i / 24576)
@@ -111,8 +110,7 @@ template <class D> struct DecoupledSets {
 #ifdef LW_HAS_CLUSTERS
     LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
 
-    /* Announce that this warp's region of the set it fills is free for the peer. In every exchange, so that both blocks count
-     * alike. */
+    /* Announce that this warp's region of its set is free for the peer. In every exchange, so that both blocks count alike. */
     LW_DEVICE void let_peer_send() const
     {
         if (arrives())
@@ -131,8 +129,7 @@ template <class D> struct DecoupledSets {
         let_peer_send();
     }
 
-    /* Keep one half of v, value 32 m + lane of the warp's row in v[m], and send the other. This block owns v[FIRST .. FIRST +
-     * 15]. */
+    /* Keep half of v and send the rest; v[m] is value 32 m + lane of the warp's row. Own values: v[FIRST .. FIRST + 15]. */
     template <int FIRST> LW_DEVICE void keep_and_send(const float2 (&v)[32])
     {
         const int at = warp * D::REGION + D::COLUMNS * (FIRST > 0) + lane;
@@ -157,8 +154,7 @@ template <class D> struct DecoupledSets {
 #endif
 };
 
-/* Exchange and second radix 32 of a warp's 32 x 32 points in its own region. `read` is called after the thread's last read
- * there. */
+/* Exchange and second radix 32 of a warp's 32 x 32 points in its region. `read` is called after the thread's last read. */
 template <class D, class Read = Nothing>
 LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<D> &sets, Read read = {})
 {

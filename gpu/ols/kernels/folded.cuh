@@ -65,8 +65,7 @@ template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], c
     }
 }
 
-/* Write the product, re and im swapped: bin(t) + T m, m < KEPT, goes to the thread and row that own it as bin(thread) + B::T
- * row. */
+/* Write the product, re and im swapped: bin(t) + T m, m < KEPT, goes to the place of its owner, bin(thread) + B::T row. */
 template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 (&w)[KEPT], float2 *area, int t)
 {
     using Block = FoldedBlock<F, B>;

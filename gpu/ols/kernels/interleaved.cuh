@@ -1,5 +1,4 @@
-/* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. Unlike time_slow.cuh it does not turn rows
- * into columns.
+/* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. It never turns rows into columns.
  *
  * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. The lanes of a warp are the same two
  * (W = 16) or four (W = 8) thread numbers t of every transform p, so that a warp reads and stores whole rows of channels.
@@ -19,8 +18,7 @@
  * ended it, and their stores overlap with its arithmetic.
  *
  * Decimation (THINNED): outputs leave from registers as well, but only the rows that are kept. A few instructions per hop find
- * which of a thread's rows these are. The kernel is bound by instructions, so that a test of each row, or another trip through
- * shared memory, would cost more.
+ * which of a thread's rows these are. The kernel is bound by instructions: a test of each row, or another exchange, is dearer.
  *
  * Shared memory: filter, twiddles, exchange region and tile: 206 KB for W = 16 (one block an SM), 110 KB for W = 8 (two). Rows that
  * are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. Integers are always finite. */

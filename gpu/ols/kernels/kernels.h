@@ -100,8 +100,7 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 
-/* A search that a launch makes with the filters of the table's range: for the best filter if `values` is set, else for
- * crossings. */
+/* A search that a launch makes with the table's range of filters: for the best one if `values` is set, else for crossings. */
 struct lw_cuda_ols_search {
     const void *scales;                 /* device: [channels of the data set][n_filters] reals of the computing precision.
                                            Crossings: as lw_ols_scales. Best filter: any common factor, but about 1 for the

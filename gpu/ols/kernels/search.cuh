@@ -9,8 +9,7 @@
  *                   memory until all filters are done took 6% longer.)
  *
  * Outputs, and so their squares, may have any size. If the square of a limit might overflow or underflow, every output counts as
- * meeting it, and all are looked at. Strengths of complex outputs are computed from outputs divided by the largest value of the
- * segment's spectrum. */
+ * meeting it, and all are looked at. Complex outputs are first divided by the largest value of the segment's spectrum. */
 #pragma once
 
 #include "gpu/device/search.cuh"

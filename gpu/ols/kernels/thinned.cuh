@@ -10,8 +10,7 @@
 
 #include "gpu/ols/kernels/post.cuh"
 
-/* Outputs of a hop that are kept: output `place` and every D-th after it. `number` is that of the first among the block's kept
- * ones. */
+/* Kept outputs of a hop: output `place` and every D-th after it. `number` counts the first among the block's kept outputs. */
 struct KeptOutputs {
     int64_t number;
     int place;                      /* PLACES if the hop has none */

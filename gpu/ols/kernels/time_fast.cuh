@@ -15,8 +15,7 @@
  *
  * The product is fused with the first butterflies of the way back, where re and im are swapped (gpu/device/fft.cuh). Rows of
  * outputs below D are neither computed nor stored; D is the constant DISCARD if that is >= 0. A sample that is not finite spoils
- * every bin. So each thread checks one value after the forward transform; if one is bad, the segment is loaded again with bad
- * samples zero. */
+ * every bin. So each thread checks one value after the forward transform; if any is bad, all load again, with zeros. */
 #pragma once
 
 #include "gpu/device/fft.cuh"
@@ -29,8 +28,7 @@ struct OlsStep {
 };
 
 /* The steps of a thread block. It takes whole segments, n_blocks apart, one a pass; only the first n_whole blocks take part in the
- * last pass. The other blocks share the remaining (segment, filter) units: `share` each, and one more for the first n_larger of
- * them. */
+ * last pass. The other blocks share the remaining (segment, filter) units: `share` each, the first n_larger one more. */
 struct OlsWalk {
     int pass, n_passes, unit, unit_end;
 
@@ -238,8 +236,7 @@ LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int 
         put((C *)y + at, value);
 }
 
-/* Store the rows from D on (a multiple of T at compile time); v has re and im swapped. output: place of the segment's first
- * output. */
+/* Store the rows from D on (a multiple of T at compile time); v has re and im swapped. output: place of the first output. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {

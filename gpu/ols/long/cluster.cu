@@ -335,8 +335,7 @@ template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
     return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
-/* Allow the shared memory and, beyond eight blocks, a cluster size that not every device has. resident: clusters that the device
- * runs at a time. */
+/* Allow the shared memory, and a cluster of more than eight blocks. resident: clusters that the device runs at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attributes[3];

@@ -40,8 +40,7 @@ struct lw_long_ols_plan {
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
                        struct lw_long_ols_plan *out, struct lw_error *err);
 
-/** Return whether this path is clearly cheaper than a kernel that was chosen without a wanted segment length, and set *out.
- * Pure. */
+/** Return whether this path is clearly cheaper than a kernel chosen without a wanted segment length, and set *out. Pure. */
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out);
 
 /** Return the device bytes kept, and those needed only during create. Both ask cuFFT and need the device's context. */

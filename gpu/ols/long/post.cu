@@ -1,8 +1,7 @@
 /* post.cu - last step of the long path with --post: outputs from the series in the products.
  *
  * One thread makes outputs; x runs along what is contiguous in the output: a segment's outputs or, time slow, the channels. So
- * stores are coalesced. Samples of the series that neighbouring threads share come through L1. No shared memory; other warps hide
- * the loads. */
+ * stores are coalesced. Samples of the series that neighbouring threads share come through L1. Other warps hide the loads. */
 #include "gpu/ols/long/steps.h"
 
 #include "base/integers.h"

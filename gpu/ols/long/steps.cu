@@ -2,8 +2,8 @@
  *
  * A thread handles line_rows elements, block_threads apart. x runs along a segment, so that time-fast reads and writes are
  * coalesced. Time-slow data of several channels goes through a 32 x 32 tile of shared memory, 8 or 16 KB: x runs along adjacent
- * groups at the data, and along the segment at the work buffer. One column of padding avoids bank conflicts both ways. Other blocks
- * hide the loads. */
+ * groups at the data, and along the segment at the work buffer. A column of padding avoids bank conflicts; other blocks hide
+ * loads. */
 #include "gpu/ols/long/steps.h"
 
 #include "gpu/ols/long/segments.cuh"

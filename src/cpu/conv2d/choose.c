@@ -25,13 +25,11 @@
 #define MOST_POINTS ((int64_t)1 << 31)
 #define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
-/* Fewer than WANTED_TRANSFORMS begin to leave ranks and threads without work. Up to WORTH more arithmetic is accepted against
- * that. */
+/* Fewer than WANTED_TRANSFORMS begin to leave ranks and threads without work. That is worth up to WORTH more arithmetic. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* Nanoseconds per item below, by tests/bench/conv2d_cpu on a core of a 4 GHz server processor, single precision. Only ratios
- * matter. */
+/* Nanoseconds per item below, tests/bench/conv2d_cpu, a core of a 4 GHz server, single precision. Only ratios matter. */
 static const struct costs {
     double row_point[14];       /* complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */

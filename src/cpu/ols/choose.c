@@ -12,8 +12,7 @@
 
 #define LEAST_SEGMENT 64
 
-/* The longest segment chosen is LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT times the filter. Longer ones gain little and take
- * memory. */
+/* The longest segment chosen is LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT times the filter. Longer ones gain little. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 

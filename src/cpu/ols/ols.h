@@ -212,8 +212,7 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post);         /* accepts NULL */
  * @param outputs  the series, already thinned out with decimation; with interpolation, the sums. Overwritten */
 void lw_cpu_segment_post(const struct lw_cpu_segment *s, struct lw_cpu_segment_outputs *outputs);
 
-/** Overwrite the axis' first and last output, if the block has them, with a folded derivative. The lane counts conversion
- * losses. */
+/** Overwrite the axis' first and last output, if the block has them, with a folded derivative. The lane counts losses. */
 void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot);
 
 /* ---- search in a segment's sums (signal/search.h, search.c) ------------------------------------------------------------

@@ -80,8 +80,7 @@ static void finish_outputs(const struct lw_cpu_segment *s, struct lw_cpu_segment
     lw_cpu_segment_store(s, outputs);
 }
 
-/* Interpolate after the samples [i, end) of the axis, which share one place (lw_post_place). sums: sample i of the first
- * channel. */
+/* Interpolate after samples [i, end) of the axis, which share one place (lw_post_place). sums: sample i, first channel. */
 static void interpolate_outputs(const struct lw_cpu_segment *s, int filter, int64_t i, int64_t end, void *sums)
 {
     const struct lw_cpu_ols *const ols = s->ols;

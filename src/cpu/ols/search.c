@@ -6,8 +6,7 @@
 
 enum { MAX, MEAN, RMS, N_VALUES };
 
-/* Cells of a channel and filter in a segment. HEAD: end of a block that began before; TAIL: beginning of one that goes on after
- * it. */
+/* Cells of a channel and filter in a segment. HEAD: end of a block that began before; TAIL: beginning of one that goes on. */
 enum { HEAD, TAIL, N_CELLS };
 
 struct lw_cpu_search {

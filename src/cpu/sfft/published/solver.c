@@ -98,8 +98,7 @@ static double lap(double *start)
     return elapsed;
 }
 
-/* Approve residues with one comb: every (n / size)-th sample from a random one on. A bin of its transform sums one residue's
- * lines. */
+/* Approve residues with one comb: every (n / size)-th sample from a random one on. A bin sums one residue's lines. */
 static void approve(struct solver *cpu, const struct lw_published_signal *signal, int number)
 {
     const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
