@@ -31,8 +31,7 @@ int lw_infos_add(struct lw_infos *infos, const struct lw_dataset_info *info, str
 /** Append records made by other infos with the same first description. LW_ESYSTEM. @param records  NULL: only make room for them */
 int lw_infos_append(struct lw_infos *infos, const void *records, int64_t bytes, struct lw_error *err);
 
-/** Number the records of n files. They came from `n_sources` sources in turn; source s sent files s, s + n_sources, ...
- * LW_ESYSTEM */
+/** Number the records of n files. Each of n_sources sources has added its files s, s + n_sources, ... in turn. LW_ESYSTEM. */
 int lw_infos_index(struct lw_infos *infos, int64_t n, int64_t n_sources, struct lw_error *err);
 
 /* Return the name of a file, or fill *info with its description and return `info`. Call after lw_infos_index. */

@@ -95,7 +95,7 @@ static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *sp
     return rc;
 }
 
-/* Rank 0 prepares the file; the others then try to open it by POSIX calls: MPI-IO does not survive if only some ranks can. */
+/* Rank 0 prepares the file. The others first try to open it by POSIX calls: MPI-IO does not survive if some ranks cannot. */
 static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool is_new, struct lw_error *err)
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
