@@ -20,7 +20,7 @@ LW_C_BEGIN
     X(LW_EDATA, 65, "bad data")                                       \
     X(LW_ESYSTEM, 71, "system, GPU or MPI")                           \
     X(LW_EIO, 74, "input or output")                                  \
-    X(LW_ESTOPPED, 75, "stopped before its end: run it again to go on") \
+    X(LW_ESTOPPED, 75, "interrupted: the same command goes on")       \
     X(LW_ECONFIG, 78, "configuration")
 
 enum lw_code {

@@ -14,5 +14,5 @@ const char *lw_leave_reason(void) { return atomic_load(&reason); }
 int lw_leave_check(struct lw_error *err)
 {
     const char *const why = lw_leave_reason();
-    return why ? lw_fail(err, LW_ESTOPPED, "stopped before the end of a round, as %s", why) : LW_OK;
+    return why ? lw_fail(err, LW_ESTOPPED, "interrupted within a round: %s", why) : LW_OK;
 }

@@ -137,8 +137,8 @@ int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
     if (failure) {
         const int started = pool->n_threads;
         lw_pool_destroy(pool);
-        return lw_fail(err, LW_ESYSTEM, "no more than %d of %d threads can be started (%s): raise the limit on processes "
-                       "(ulimit -u), or have fewer threads or ranks on this node", started, n_threads, strerror(failure));
+        return lw_fail(err, LW_ESYSTEM, "only %d of %d threads can be started (%s): raise the limit on processes (ulimit -u), "
+                       "or use fewer threads or ranks on this node", started, n_threads, strerror(failure));
     }
     *out = pool;
     return LW_OK;

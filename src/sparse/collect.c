@@ -300,8 +300,8 @@ int lw_sparse_check_finite(struct lw_sparse *run, struct lw_error *err)
     const int64_t found = lw_comm_sum(run->setup.comm, run->flaws.n_not_finite);
     if (found == 0 || job->op.nan == LW_NAN_ZERO)
         return LW_OK;
-    const int rc = lw_fail(err, LW_EDATA, "%" PRId64 " of the samples taken from %s are not finite, and one alone leaves "
-                           "nothing of a spectrum; to count them as zero, give --nan zero", found,
+    const int rc = lw_fail(err, LW_EDATA, "%" PRId64 " of the samples read from %s are not finite, and a single one makes the "
+                           "whole spectrum NaN; to count them as zero, give --nan zero", found,
                            lw_dataset_name(&job->inputs[0]).text);
     return lw_comm_agree(run->setup.comm, rc, err);
 }

@@ -100,7 +100,7 @@ static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, i
     if (device > limits->device)
         return lw_fail(err, LW_ECONFIG,
                        "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
-                       "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s",
+                       "--gpu-memory, free the GPU, let fewer ranks share it, give --engine cpu, or %s",
                        who, lw_bytes_text(device, bytes), lw_bytes_text(limits->device, limit), limits->device_source, remedy);
     return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
                    "fewer ranks on a node, or %s", who, lw_bytes_text(with(run, phase), bytes), lw_bytes_text(limits->host, limit),
@@ -110,7 +110,7 @@ static int refuse(const struct lw_sparse *run, const char *who, int64_t phase, i
 int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
 {
     const char *const remedy =
-        run->method ? "take what was found with --fallback partial" : "take a part of the signal with --count";
+        run->method ? "accept the lines found with --fallback partial" : "choose a part of the signal with --count";
     char who[256];
     snprintf(who, sizeof who, "%s, and the dense transform", why);
     return refuse(run, who, run->bytes.dense, run->bytes.dense_device, remedy, err);

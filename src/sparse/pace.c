@@ -95,17 +95,17 @@ static struct words words_of(const struct lw_sparse *run, const struct lw_sparse
     lw_bytes_text(lw_bytes_gap(pace), words.gap);
     snprintf(words.pace, sizeof words.pace, "%.3g GB/s in sequence, %.3g %s reads a second%s (%s)", pace->bytes_per_s / 1e9,
              pace->reads_per_s / (is_million ? 1e6 : 1e3), is_million ? "million" : "thousand",
-             pace->is_ahead ? " announced ahead" : "", pace->is_measured ? "measured" : "assumed");
+             pace->is_ahead ? " with read-ahead" : "", pace->is_measured ? "measured" : "assumed");
     return words;
 }
 
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
     const struct words words = words_of(run, reads);
-    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average instead of %s: %s", reads->samples, reads->reads,
+    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average, instead of all %s: %s", reads->samples, reads->reads,
                 reads->reads == 1 ? "" : "s", words.mean, words.all, words.pace);
-    lw_log_detail("%s; reading goes on across gaps of up to %s",
-                  run->is_raw ? "I/O threads read from the samples' place in the file" : "the file format's library reads",
+    lw_log_detail("%s; gaps of up to %s are read rather than skipped",
+                  run->is_raw ? "I/O threads read directly from the file" : "the file format's library reads",
                   words.gap);
 }
 
@@ -121,6 +121,6 @@ void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_r
     printf("%-16s%s of %s in %" PRId64 " read%s of %s on average, %" PRId64 " channel%s at a time\n", "reads",
            lw_bytes_text(reads->bytes, read), words.all, reads->reads, reads->reads == 1 ? "" : "s", words.mean, run->group,
            run->group == 1 ? "" : "s");
-    printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", words.pace, run->n_ranks > 1 ? " by each rank" : "",
+    printf("%-16s%s%s; gaps of up to %s are read: about %.3g s\n", "storage", words.pace, run->n_ranks > 1 ? " by each rank" : "",
            words.gap, lw_sparse_read_seconds(run, reads->reads, reads->bytes));
 }

@@ -41,13 +41,13 @@ static int64_t state_of(const struct lw_sparse_outcome *outcome)
 
 static int fail_records(const struct lw_sparse *run, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.600s' does not hold what an earlier run has found; start over with --resume never",
+    return lw_fail(err, LW_EDATA, "'%.600s' does not hold the lines of the interrupted run: start over with --resume never",
                    run->records.name);
 }
 
 static int fail_keep(const struct lw_sparse *run, const char *reason, struct lw_error *err)
 {
-    return lw_fail(err, LW_EIO, "cannot keep what was found in '%.600s': %.200s", run->records.name, reason);
+    return lw_fail(err, LW_EIO, "cannot store the lines found so far in '%.600s': %.200s", run->records.name, reason);
 }
 
 /* Read the record at run->records.bytes. Rank 0 only. */
@@ -119,7 +119,7 @@ static int take_earlier(struct lw_sparse *run, struct lw_error *err)
     lw_comm_broadcast(run->setup.comm, &all, sizeof all);
     rc = take_records(run, all, err);
     if (rc == LW_OK)
-        lw_log_info("going on with what an earlier run has left of '%s': %" PRId64 " of %" PRId64 " %s are done",
+        lw_log_info("continuing the interrupted run of '%s': %" PRId64 " of %" PRId64 " %s are done",
                     run->checkpoint.output, run->n_channels - lw_sparse_add_up(run).unexplained, run->n_channels,
                     lw_sparse_channels_text(run));
     return rc;
@@ -268,6 +268,6 @@ void lw_sparse_resume_save(struct lw_sparse *run, int rc, struct lw_error *err)
         is_begun = is_begun || state_of(&run->mine[c]) != 0;
     if (lw_checkpoint_may_go_on(rc) && !run->records.has_failed && lw_comm_or(run->setup.comm, is_begun) &&
         note(run, &why) != LW_OK && run->rank == 0)
-        lw_log_warn("what was found last is not noted, so that a run that goes on would do it again: %s", why.message);
+        lw_log_warn("the last checkpoint failed; a later run would repeat the work since the one before: %s", why.message);
     lw_checkpoint_explain(&run->checkpoint, err);
 }

@@ -154,11 +154,11 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
     snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy%s",
              totals.unexplained, run->n_channels, lw_sparse_channels_text(run), 100 * totals.unexplained_residual,
              run->request.refines || totals.off_grid == 0 ? "" :
-             ", as there are tones between the frequencies of the transform, which --refine finds");
+             "; there are tones between the frequencies of the transform, which --refine finds");
     switch (run->request.fallback) {
     case LW_SFFT_FALL_PARTIAL:
         if (run->rank == 0)
-            lw_log_warn("%s; the table holds what was found, and is marked", why);
+            lw_log_warn("%s; the result holds the lines found, and marks these in /channels", why);
         return LW_OK;
     case LW_SFFT_FALL_ERROR:
         return lw_fail(err, LW_EDATA, "%s (--fallback error)", why);
@@ -196,10 +196,10 @@ static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_to
         lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, n, channels);
     if (refined < totals->dense)
         lw_log_warn("--refine: %" PRId64 " of %" PRId64
-                    " %s keep the lines of the dense transform, with whole indices, as %s; column "
-                    "'refined' of /channels says which", totals->dense - refined, n, channels,
-                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy"
-                                                                   : "so many tones, or tones in so few samples, are not fitted");
+                    " %s keep the lines of the dense transform, with whole indices: %s; column "
+                    "'refined' of /channels shows which", totals->dense - refined, n, channels,
+                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones would leave more of the energy"
+                                                                   : "tones cannot be fitted, as there are too many lines or too few samples");
 }
 
 static void summarize(struct lw_sparse *run)
@@ -263,7 +263,7 @@ static int measure(struct lw_sparse *run, double started, struct lw_planned *pla
     planned->measured_seconds = (lw_now() - opened) * (double)all / (double)tried;
     planned->start_seconds = opened - started;
     if (planned->prints)
-        printf("%-16sabout %.3g s: start %.3g s, %s %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
+        printf("%-16sabout %.3g s: start %.3g s, %s %.3g s (of %" PRId64 ", %" PRId64 " were measured); the longest stage is %s\n",
                "measured", planned->start_seconds + planned->measured_seconds, planned->start_seconds, lw_sparse_channels_text(run),
                planned->measured_seconds, all, tried, lw_report_longest(&run->report));
     return LW_OK;

@@ -272,7 +272,7 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
     char column[40] = "";
     if (job->ops->value)
         snprintf(column, sizeof column, "%s %" PRId64 " of ", job->ops->value, slot->not_finite_column);
-    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s is not finite (%" PRId64 " such in this "
+    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s is not finite (one of %" PRId64 " in this "
                    "slice); to go on, give --nan propagate or --nan zero", column, job->ops->sample,
                    job->view.start + lw_boundary_index(job->boundary, position, job->n_samples), job->ops->channel,
                    job->view.channels.begin + channel * job->view.channels.step, lw_dataset_name(&job->inputs[0]).text,

@@ -74,7 +74,7 @@ int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struc
         return rc;
     lw_comm_broadcast(setup->comm, streamed->stripes, streamed->n_stripes * (int64_t)sizeof *streamed->stripes);
     lw_rounds_limit(rounds, streamed->stripes, streamed->n_stripes);
-    lw_log_info("going on with what an earlier run has left of '%s': %.3g%% is done", streamed->checkpoint.output,
+    lw_log_info("continuing the interrupted run of '%s': %.3g%% is done", streamed->checkpoint.output,
                 100 * (1 - (double)lw_rounds_all_outputs(rounds) / ((double)grid->n_outputs * (double)grid->n_channels)));
     return LW_OK;
 }
@@ -174,6 +174,6 @@ void lw_streamed_save(struct lw_streamed *streamed, const struct lw_written *wri
         failed = end_sync(streamed, &why);
     }
     if (failed && lw_comm_rank(streamed->checkpoint.setup->comm) == 0)
-        lw_log_warn("what was done last is not noted, so that a run that goes on would do it again: %s", why.message);
+        lw_log_warn("the last checkpoint failed; a later run would repeat the work since the one before: %s", why.message);
     lw_checkpoint_explain(&streamed->checkpoint, err);
 }

@@ -260,8 +260,8 @@ static int measure(struct stream *run, struct lw_planned *planned, struct lw_err
     const double disk_seconds = agreed_seconds(run->setup.comm, start) * share;
     planned->measured_seconds = rounds_seconds + disk_seconds;
     if (rc == LW_OK && planned->prints)
-        printf("%-16sabout %.3g s: start %.3g s, rounds %.3g s (of %" PRId64 ", %" PRId64 " were tried), until all is on the disk "
-               "%.3g s; %s is busy longest\n", "measured", planned->start_seconds + rounds_seconds + disk_seconds,
+        printf("%-16sabout %.3g s: start %.3g s, rounds %.3g s (of %" PRId64 ", %" PRId64 " were measured), flush to "
+               "disk %.3g s; the longest stage is %s\n", "measured", planned->start_seconds + rounds_seconds + disk_seconds,
                planned->start_seconds, rounds_seconds, rounds->n_rounds, n_rounds, disk_seconds, lw_report_longest(&run->report));
     return rc;
 }

@@ -82,7 +82,7 @@ def check_signals(stage):
         said = lapwing(1, "verify", stage.out, code=65).stderr
         check(re.search(r"is incomplete \(\d+ of \d+( channels)? are done\)", said), f"{what}: verify says {said}")
         went_on = lapwing(others, *stage.arguments(name, "--resume", "require"))
-        check("going on with what an earlier run has left" in went_on.stderr, f"{what}: {went_on.stderr}")
+        check("continuing the interrupted run" in went_on.stderr, f"{what}: {went_on.stderr}")
         check(not left_beside(stage.out), f"{what}: {left_beside(stage.out)} is left")
         check_same(expected, stage.out, what)
         stage.clear()
@@ -197,7 +197,7 @@ def check_long_round(folder):
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, signal.SIGKILL)
             said = "nothing for 100 s"
-        check(run.returncode == 75 and f"stopped before the end of a round, as {why}; the same command starts over" in said,
+        check(run.returncode == 75 and f"interrupted within a round: {why}; the same command starts over" in said,
               f"a long round, {why}: {run.returncode}, {said}")
 
 

@@ -10,7 +10,7 @@ import time
 
 from jobs import ENDED, LAUNCHERS, Job, check, expect_data, finish, h5py, plain, random, said_by, wait_for
 
-GOES_ON = "going on with what an earlier run has left"
+GOES_ON = "continuing the interrupted run"
 LIMIT_S = 400
 ENDLESS = ["--time-limit", "1h"]        # Slurm ends the run before lapwing ends itself
 

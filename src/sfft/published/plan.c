@@ -47,7 +47,7 @@ static int check(const struct lw_published_plan *plan, struct lw_error *err)
     const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_published_window_half(plan) + 1;
     const struct lw_published_choice *const choice = &plan->choice;
     if (choice->votes > choice->location_loops)
-        return lw_fail(err, LW_ECONFIG, "--location-loops %d,votes=%d: more votes than there are loops that vote",
+        return lw_fail(err, LW_ECONFIG, "--location-loops %d,votes=%d: there are more votes than locating loops",
                        choice->location_loops, choice->votes);
     if (lw_published_count_loops(plan) >= LW_PUBLISHED_LOOPS)
         return lw_fail(err, LW_ECONFIG, "--location-loops %d,estimation-loops=%d are more than %d together",
@@ -56,11 +56,11 @@ static int check(const struct lw_published_plan *plan, struct lw_error *err)
         return lw_fail(err, LW_ECONFIG, "--comb %" PRId64 " does not divide the %" PRId64 " samples: give a divisor, or a "
                        "--count of samples that it divides", choice->comb, n);
     if (n > LW_PUBLISHED_MAX_SAMPLES)
-        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: %" PRId64 " samples, at most %" PRId64 " are possible: choose a "
+        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: %" PRId64 " samples are more than %" PRId64 ", the most: choose a "
                        "piece with --count, or --algorithm sparse", n, LW_PUBLISHED_MAX_SAMPLES);
     if (buckets % 2 != 0 || buckets < 2 * plan->n_selected)
-        return lw_fail(err, LW_ECONFIG, "--buckets %" PRId64 " is not an even number of at least %" PRId64 ", twice as many as "
-                       "are selected for --sparsity %" PRId64, buckets, 2 * plan->n_selected, plan->spec.sparsity);
+        return lw_fail(err, LW_ECONFIG, "--buckets %" PRId64 " must be an even number of at least %" PRId64 ", twice the buckets "
+                       "that are selected for --sparsity %" PRId64, buckets, 2 * plan->n_selected, plan->spec.sparsity);
     if (taps > n)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: windows of %" PRId64 " taps for %" PRId64 " buckets do not fit %"
                        PRId64 " samples: give fewer --buckets or a smaller --sparsity, or --algorithm dense", taps, buckets, n);

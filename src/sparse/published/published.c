@@ -71,8 +71,8 @@ static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_er
         return LW_OK;
     for (int a = 0; a < state->n_plans; a++) {
         const struct lw_published_plan *const plan = &state->plans[a];
-        printf("%-16s%d loops that locate, %d more that estimate, 1 that checks; %" PRId64 " buckets, windows of %" PRId64
-               " taps; the largest %" PRId64 " buckets vote, %d votes elect", a == 0 ? "attempt" : "if not enough",
+        printf("%-16s%d locating loops, %d estimating loops, 1 checking loop; %" PRId64 " buckets, windows of %" PRId64
+               " taps; the largest %" PRId64 " buckets vote; a line needs %d votes", a == 0 ? "attempt" : "if not enough",
                plan->choice.location_loops, plan->choice.estimation_loops, plan->choice.n_buckets,
                2 * lw_published_window_half(plan) + 1, plan->n_selected, plan->choice.votes);
         if (plan->choice.comb > 0)
@@ -183,8 +183,8 @@ static void end_search(struct lw_sparse *run)
 const struct lw_sparse_method lw_sparse_published = {
     .name = "sfft2",
     .name_with_dense = "sfft2 and dense",
-    .who = "--algorithm sfft2, which takes a channel whole,",
-    .remedy = "take --algorithm sparse, which reads little",
+    .who = "--algorithm sfft2, which reads whole channels,",
+    .remedy = "give --algorithm sparse, which reads little",
     .plan = plan,
     .bytes = count_bytes,
     .samples = all_samples,

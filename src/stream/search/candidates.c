@@ -194,8 +194,8 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
         candidates->n_crossings = n;
         candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
     } else if (!split(candidates, *part))
-        return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, "
-                       "half of them beyond %.4g, more than can be compared at a time: raise it, or take a smaller --cluster",
+        return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g (half "
+                       "of them beyond %.4g): too many to compare at a time. Raise the threshold, or lower --cluster",
                        product->n_rows, part->first, candidates->search->threshold,
                        typical_snr(candidates, slot, product->most_rows));
     return LW_OK;
@@ -267,14 +267,14 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
     const bool is_hopeless = found / HOPELESS > most || (found > lw_max64(most / RATE_FROM, LEAST_RATE) &&
                                                          (double)found > HOPELESS * (double)most * part);
     if (!candidates->is_crowded && is_hopeless)
-        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and max-peaks is %" PRId64
-                       ": by this part, --threshold %.6g would have kept about so many; take that, or allow more with --threshold "
-                       "T,max-peaks=N", found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in the first %.3g%% of the data; max-peaks is %" PRId64
+                       ". By this part, --threshold %.6g would have kept about that many: give it, or allow more peaks with "
+                       "--threshold T,max-peaks=N", found, 100 * part, most, keeping_threshold(candidates, (double)most * part));
     if (found <= most)
         return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
     if (fitted)
-        lw_log_warn("there are more than max-peaks=%" PRId64 " peaks already, so there will be no result; the run goes on to find "
-                    "the threshold that would have kept so many", most);
+        lw_log_warn("there are more than max-peaks=%" PRId64 " peaks: there will be no result. The run goes on to find the threshold "
+                    "that would have kept max-peaks", most);
     return LW_OK;
 }
 
@@ -297,8 +297,8 @@ static int fail_crowded(struct lw_candidates *candidates, const struct lw_slot *
     char half[64] = "";
     if (candidates->n_part > 0 && candidates->n_crossings > 0)
         snprintf(half, sizeof half, ", half of them beyond %.4g", typical_snr(candidates, slot, candidates->n_crossings));
-    return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s: by these, --threshold "
-                   "%.6g would have kept about max-peaks=%" PRId64 "; if |y| / sigma is not what you expect, look at --noise",
+    return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " outputs are beyond --threshold %g%s. By this part, "
+                   "--threshold %.6g would have kept about max-peaks=%" PRId64 ". Check --noise if |y| / sigma is not as expected",
                    candidates->n_crossed, candidates->n_values, candidates->search->threshold, half, kept, most);
 }
 
@@ -349,8 +349,8 @@ int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
     const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
     int rc = LW_OK;
     if (lw_comm_rank(comm) == 0 && found > most)
-        rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ": --threshold %.6g would have "
-                     "kept no more than that, or allow more with --threshold T,max-peaks=N", found, most,
+        rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ". --threshold %.6g would have kept "
+                     "at most that many: give it, or allow more with --threshold T,max-peaks=N", found, most,
                      keeping_threshold(candidates, (double)most));
     else if (lw_comm_rank(comm) == 0)
         lw_log_info("%" PRId64 " peak%s", found, found == 1 ? "" : "s");

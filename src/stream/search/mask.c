@@ -78,9 +78,9 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
     *is_packed = !has_shape(info, input, axis, 1, shape);
     if (!*is_packed || (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape)))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of "
-                   "the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits "
-                   "for these, eight in a uint8 as numpy.packbits has them", lw_dataset_name(info).text, info->n_dims,
+    return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": give a mask with a number for each "
+                   "of the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the shape of the input; or with "
+                   "bits for these, packed by numpy.packbits", lw_dataset_name(info).text, info->n_dims,
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
@@ -195,8 +195,8 @@ static int read_series(struct lw_comm *comm, struct axis *axis, const char *file
     int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, 2, &info, &values, err);
     if (rc == LW_OK &&
         (info.n_dims != 1 || info.type.is_complex || info.axis.scale == LW_TIME_UNKNOWN || info.axis.period.numerator <= 0))
-        rc = lw_fail(err, LW_EDATA, "--mask good-data: %.600s is no series of whole numbers that says when it begins and how long "
-                     "each of them is valid", lw_dataset_name(&info).text);
+        rc = lw_fail(err, LW_EDATA, "--mask good-data: %.600s is not a series of whole numbers with a start time and a sampling "
+                     "period", lw_dataset_name(&info).text);
     for (int64_t k = 0; rc == LW_OK && k < info.dims[0]; k++) {
         const bool is_number = values[k] >= 0 && values[k] < 9e15;
         if (is_number && ((uint64_t)values[k] & quality->bits) == quality->bits)
@@ -239,8 +239,8 @@ static int read_good_data(struct lw_comm *comm, const struct lw_reader *input, c
     struct axis axis = {.times = &info->axis, .n = info->dims[job->view.axis]};
     const size_t bytes = (size_t)bit_bytes(axis.n);
     if (info->axis.scale == LW_TIME_UNKNOWN || info->axis.period.numerator <= 0)
-        return lw_fail(err, LW_EDATA, "--mask good-data: %.600s does not say when it begins or at which rate it was sampled: give "
-                       "--start-time and --sample-rate", lw_dataset_name(info).text);
+        return lw_fail(err, LW_EDATA, "--mask good-data: %.600s has no start time or no sample rate: give --start-time and "
+                       "--sample-rate", lw_dataset_name(info).text);
     mask->shape = BY_SAMPLE;
     mask->rows = 1;
     mask->pitch = bit_bytes(axis.n);

@@ -49,7 +49,7 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     }
     if (n_none == 0)
         return;
-    const char *const why = !said->n_finite ? "no segment that was looked at is finite, or they are 0"
+    const char *const why = !said->n_finite ? "the segments examined are 0 or not finite"
         : said->n_finite[first] > 0 ? "more than half of its outputs are 0"
         : "none of its outputs is finite and made of samples that differ";
     if (n_none > 1)
@@ -57,8 +57,8 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
     if (search->stretch > 0)
         snprintf(where, sizeof where, " in the stretch from output %" PRId64 " on",
                  lw_max64(0, search->first_stretch + first / pairs * search->stretch) - job->search.lead);
-    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: nothing is found there; with --noise given "
-                "--threshold is a value of |y|, and searches it, too", job->ops->channel,
+    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 "%s is 0 (%s)%s: no peaks are found there. To search it, "
+                "give --noise given and a --threshold for |y|", job->ops->channel,
                 job->view.channels.begin + first % pairs / n_filters * job->view.channels.step, first % n_filters, where,
                 why, more);
 }
@@ -77,7 +77,7 @@ int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct 
             least = fmin(least, job->noise[i]);
             most = fmax(most, job->noise[i]);
         }
-        lw_log_info("the noise is %.6g to %.6g, measured in %s in %.3g s", least, most, said.text, lw_now() - start);
+        lw_log_info("the noise is %.6g to %.6g, measured from %s in %.3g s", least, most, said.text, lw_now() - start);
         if (lw_comm_rank(setup->comm) == 0)
             warn_of_none(job, &said);
     }

@@ -243,8 +243,8 @@ static int measure(struct pass *pass, struct lw_error *err)
         return rc;
     whitening->n_segments = lw_comm_sum(setup->comm, pass->n_spectra);
     if (whitening->n_segments == 0)
-        return lw_fail(err, LW_EDATA, "each segment of %" PRId64 " samples of %.600s has some that are not finite or masked, so "
-                       "that there is no power spectrum: give --whiten fewer seconds", pass->sample.n, lw_dataset_name(input).text);
+        return lw_fail(err, LW_EDATA, "each segment of %" PRId64 " samples of %.600s has some that are not finite or masked: "
+                       "there is no power spectrum; give --whiten fewer seconds", pass->sample.n, lw_dataset_name(input).text);
     find_medians(pass, whitening->n_segments);
     lw_log_info("the power spectrum is the median over %" PRId64 " segments of %" PRId64 " samples, measured in %.3g s",
                 whitening->n_segments, pass->sample.n, lw_now() - start);
