@@ -102,8 +102,8 @@ static struct words words_of(const struct lw_sparse *run, const struct lw_sparse
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
     const struct words words = words_of(run, reads);
-    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average, instead of all %s: %s", reads->samples, reads->reads,
-                reads->reads == 1 ? "" : "s", words.mean, words.all, words.pace);
+    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average, instead of all %s: %s", reads->samples,
+                reads->reads, reads->reads == 1 ? "" : "s", words.mean, words.all, words.pace);
     lw_log_detail("%s; gaps of up to %s are read rather than skipped",
                   run->is_raw ? "I/O threads read directly from the file" : "the file format's library reads",
                   words.gap);

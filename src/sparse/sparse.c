@@ -199,7 +199,7 @@ static void warn_of_tones(const struct lw_sparse *run, const struct lw_sparse_to
                     " %s keep the lines of the dense transform, with whole indices: %s; column "
                     "'refined' of /channels shows which", totals->dense - refined, n, channels,
                     lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones would leave more of the energy"
-                                                                   : "tones cannot be fitted, as there are too many lines or too few samples");
+                                                                   : "too many lines, or too few samples, to fit tones");
 }
 
 static void summarize(struct lw_sparse *run)

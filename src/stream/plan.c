@@ -252,8 +252,8 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
                          (double)lw_type_bytes(op->input);
     const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
     if (rc == LW_OK && all > 0x1p62)        /* exact counts would overflow, a double does not */
-        rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted in 64 bits: choose a piece with --start and "
-                     "--count, or fewer --channels", all);
+        rc = lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted in 64 bits: choose a piece with "
+                     "--start and --count, or fewer --channels", all);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     /* Ranks on different processors (--engine allow-mixed) must cut alike: rank 0's estimate is used by all. */

@@ -194,8 +194,8 @@ static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, c
         candidates->n_crossings = n;
         candidates->n_part = part->count * part->n_channels * part->n_filters * (candidates->spec.op->n_values / spec.n_filters);
     } else if (!split(candidates, *part))
-        return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g (half "
-                       "of them beyond %.4g): too many to compare at a time. Raise the threshold, or lower --cluster",
+        return lw_fail(err, LW_EDATA, "%" PRId64 " neighbouring outputs, from number %" PRId64 " on, are beyond --threshold %g "
+                       "(half of them beyond %.4g): too many to compare at a time. Raise the threshold, or lower --cluster",
                        product->n_rows, part->first, candidates->search->threshold,
                        typical_snr(candidates, slot, product->most_rows));
     return LW_OK;
@@ -273,8 +273,8 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
     if (found <= most)
         return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
     if (fitted)
-        lw_log_warn("there are more than max-peaks=%" PRId64 " peaks: there will be no result. The run goes on to find the threshold "
-                    "that would have kept max-peaks", most);
+        lw_log_warn("there are more than max-peaks=%" PRId64 " peaks: there will be no result. The run goes on to find the "
+                    "threshold that would have kept max-peaks", most);
     return LW_OK;
 }
 
@@ -349,8 +349,8 @@ int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
     const int64_t most = candidates->spec.setup->job.search.most_peaks, found = candidates->n_found;
     int rc = LW_OK;
     if (lw_comm_rank(comm) == 0 && found > most)
-        rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ". --threshold %.6g would have kept "
-                     "at most that many: give it, or allow more with --threshold T,max-peaks=N", found, most,
+        rc = lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than max-peaks=%" PRId64 ". --threshold %.6g would have "
+                     "kept at most that many: give it, or allow more with --threshold T,max-peaks=N", found, most,
                      keeping_threshold(candidates, (double)most));
     else if (lw_comm_rank(comm) == 0)
         lw_log_info("%" PRId64 " peak%s", found, found == 1 ? "" : "s");

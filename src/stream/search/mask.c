@@ -79,8 +79,8 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
     if (!*is_packed || (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape)))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": give a mask with a number for each "
-                   "of the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the shape of the input; or with "
-                   "bits for these, packed by numpy.packbits", lw_dataset_name(info).text, info->n_dims,
+                   "of the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the shape of the input; or "
+                   "with bits for these, packed by numpy.packbits", lw_dataset_name(info).text, info->n_dims,
                    info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
