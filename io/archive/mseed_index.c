@@ -62,7 +62,7 @@ static void say_nothing(char *message)
     (void)message;
 }
 
-/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals; later calls only read those. */
+/* Unpack one made-up header. The first call of msr_unpack reads environment variables into globals; later calls only read these. */
 void lw_mseed_make_ready(void)
 {
     static const char header[HEADER_BYTES] = "000001D AAAAA  AAAAA\x07\xd0\0\1\0\0\0\0\0\0\0\0\0\1\0\1";

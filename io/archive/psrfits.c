@@ -236,7 +236,7 @@ static int find_slots(const struct opened *opened, int64_t *slots, int64_t *n, s
 
 /* ---- describe, list -------------------------------------------------------------------------------------------------- */
 
-/* Describe the time axis. The first row may not begin the observation: its middle, or else the rows before it, tells the start. */
+/* Describe the time axis. The start follows from the middle of the first row, or else from the number of rows before that row. */
 static int describe_time(struct opened *opened, struct lw_error *err)
 {
     const struct lw_psrfits *const table = &opened->table;

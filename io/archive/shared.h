@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to whether the file has so many bytes */
+/** Read the first bytes of a file. LW_EIO: the file cannot be opened. @param is_there  set to false if the file is shorter */
 int lw_archive_read_start(const char *file, void *start, size_t bytes, bool *is_there, struct lw_error *err);
 
 /** Clear the path "/" in `info`, for a file with one dataset that has no name. LW_EDATA: there is another path.

@@ -208,8 +208,8 @@ static int write_part(struct lw_store *store, const char *from, int64_t offset, 
     return lw_bytes_write(store->fd, from, offset, bytes, err);
 }
 
-/* Map the whole file at once. Mapping part by part would make threads wait for each other, also those that fill. The mapping takes
- * addresses, rounded up to whole parts, but no memory. If the system refuses, the file stays unmapped. */
+/* Map the whole file at once. Mapping part by part would make threads wait for each other, including threads that fill. The mapping
+ * takes addresses, rounded up to whole parts, but no memory. If the system refuses, the file stays unmapped. */
 static void map(struct lw_store *store)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,5 @@
-/* store.h - let several threads write one file side by side, each piece to its place. Names the file system, too, and tells whether
- * several nodes may write a file on it.
+/* store.h - let several threads write one file side by side, each piece to its place. lw_storage_find names the file system, and
+ * finds whether several nodes may write one file on it.
  *
  *     open -> put ... put (any thread, any order) -> close
  *

@@ -3,7 +3,7 @@
  * io/bytes is the layer beneath all readers and writers:
  *
  *     file -> transfer, box (pieces of an array) -> decode (filtered chunks) -> packing (stored numbers to values) -> memory
- *     memory -> spool (sorted tables), store (many threads, one file) -> file;  scatter tells which reads are the cheaper ones
+ *     memory -> spool (sorted tables), store (many threads, one file) -> file;  scatter finds which reads cost less
  *
  * The message of an error (LW_EIO) is only the reason, like "No space left on device"; the caller adds the file's name. */
 #pragma once

@@ -6,7 +6,7 @@
 
 /* ---- shuffle ---- */
 
-/* Element sizes that the compiler knows become vector code. */
+/* The loops become vector code for element sizes that the compiler knows. */
 static inline __attribute__((always_inline)) void gather(const char *restrict from, int64_t n, char *restrict to, int64_t size)
 {
     for (int64_t i = 0; i < n; i++)

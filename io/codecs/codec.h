@@ -28,7 +28,7 @@ struct lw_codec {
      * @return  bytes decoded; LW_CODEC_DAMAGED; LW_CODEC_FULL: `room` is too small, where the library can tell */
     int64_t (*decode)(void *state, const char *from, int64_t bytes, char *to, int64_t room);
 
-    /** Return the decoded size that the data claims, in bytes; 0: the data has no such number. No function: no data has. */
+    /** Return the decoded size that the data claims, in bytes; 0: the data claims none. No function: no data of this codec does. */
     int64_t (*claim)(const char *from, int64_t bytes);
 };
 

@@ -29,7 +29,7 @@ bool lw_filter_is_built_in(const struct lw_filter *filter);
 /** Return the bytes that the filter adds to `bytes` bytes in the worst case. */
 int64_t lw_filter_growth(const struct lw_filter *filter, int64_t bytes);
 
-/** Return the decoded size that the data claims, in bytes; 0: the data has no such number. */
+/** Return the decoded size that the data claims, in bytes; 0: the data claims none. */
 int64_t lw_filter_claim(const struct lw_filter *filter, const char *data, int64_t bytes);
 
 /* State and buffers for undoing filters in one thread. */
@@ -57,7 +57,7 @@ int lw_filter_undo(const struct lw_filter *filter, struct lw_filter_tools *tools
  *
  * HDF5's shuffle stores the first bytes of all elements, then the second bytes, and so on; bytes after the last whole element stay.
  *
- * Bitshuffle (Masui et al. 2015, Astronomy and Computing 12, 181) stores a block of n elements of s bytes, n a multiple of 8, as 8
+ * Bitshuffle (Masui et al. 2015, Astronomy and Computing 12, 181) stores a block of n elements of s bytes, n a multiple of 8, in 8
  * s rows of n / 8 bytes. Row 8 k + b holds bit b of byte k of all elements, eight elements to a byte, the first one lowest. */
 
 /** Undo shuffle. @param size  bytes of an element, > 0 */

@@ -55,7 +55,7 @@ struct lw_rows {
  * @param values  set to [count x n_columns] float64, whatever type is stored */
 int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *values, struct lw_error *err);
 
-/** Call `visit` for each of these rows, in order. Errors: those of lw_notes_read_rows. @param row  [n_columns] */
+/** Read rows as lw_notes_read_rows does, with its errors, and call `visit` for each row in order. @param row  [n_columns] */
 typedef void lw_row_fn(void *context, const double *row);
 int lw_notes_each_row(const char *name, const struct lw_rows *rows, lw_row_fn *visit, void *context, struct lw_error *err);
 
@@ -74,8 +74,8 @@ struct lw_qualities {
     struct lw_quality of[LW_MOST_QUALITIES];
 };
 
-/** Find the series of these tests, in a child process (io/shield.h). Called by one process. LW_EUSAGE: no such test; the message
- * names the tests of the file. LW_EDATA: the file, or its format, has no series of tests.
+/** Find the series of numbers that hold the given tests, in a child process (io/shield.h). Called by one process. LW_EUSAGE: no
+ * such test; the message names the tests of the file. LW_EDATA: the file, or its format, has no series of tests.
  * @param tests  names separated by commas, like "DATA,CBC_CAT2", or the bits of the file's first series, like "7" or "0x7f" */
 int lw_quality_find(const char *file, const struct lw_hints *hints, const char *tests, struct lw_qualities *out,
                     struct lw_error *err);

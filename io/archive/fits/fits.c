@@ -34,7 +34,7 @@ static int find_unit(const char *file, const char *path, struct lw_fits_walk *wa
         return rc;
     lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete);
     if (!is_complete)
-        return lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end", file);
+        return lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was making it was interrupted", file);
     rc = lw_fits_seek(walk, path, err);
     return rc ? rc : lw_fits_find_image(walk, image, err);
 }

@@ -361,7 +361,7 @@ static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wa
     }
 }
 
-/* Return the index in the table of tile i of those between the box's first tile and its last; -1: there are no more. */
+/* Return the table's index of the i-th tile from the box's first tile to its last; -1: there are no more. */
 static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t i)
 {
     int64_t tile = 0, pitch = 1;

@@ -16,7 +16,7 @@ struct parts {
     char letter;                /* 0: none */
 };
 
-/* What happens to a keyword in the result. */
+/* Ways to treat a keyword of the input in the result. */
 enum fate {
     MOVED,                      /* put, changed if necessary */
     BY_TABLE,                   /* left out: it needs a table */
