@@ -110,7 +110,7 @@ static int64_t sample_bytes(const struct lw_flat_opened *opened)
     return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
 }
 
-/* Read one piece. With a step, the numbers between are read, too, as far as the buffer holds them; else one number at a time. */
+/* Read one piece. With a step, skipped numbers are read, too, as far as the buffer holds them; else one number at a time. */
 static int read_piece(const struct lw_flat_opened *opened, const struct piece *piece, struct lw_error *err)
 {
     _Alignas(16) char buffer[BUFFER_BYTES];

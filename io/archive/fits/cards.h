@@ -27,8 +27,8 @@ void lw_fits_put_real(struct lw_fits_cards *cards, const char *keyword, double v
 void lw_fits_put_text(struct lw_fits_cards *cards, const char *keyword, const char *text);
 
 /** Add an attribute: as its own card if its name is a keyword; as a HIERARCH card if its name has only capitals and it fits; else
- * in HISTORY as "name = value". The lines of a long text follow its name in HISTORY, each indented. A line that is cut ends with a
- * backslash in the last column and goes on in the next card. */
+ * in HISTORY as "name = value". A text of several lines follows its name in HISTORY, each line indented. A line that is cut ends
+ * with a backslash in the last column and goes on in the next card. */
 #define LW_FITS_INDENT "  "
 void lw_fits_put_attribute(struct lw_fits_cards *cards, const struct lw_attribute *attribute);
 

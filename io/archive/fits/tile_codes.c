@@ -62,7 +62,7 @@ static bool count_zeros(struct bits *bits, uint32_t most, uint32_t *out)
 
 /* Constants of Rice's code for one width of pixels. */
 struct width {
-    int bits, fs_bits, fs_raw;          /* fs of fs_raw: differences are stored as they are */
+    int bits, fs_bits, fs_raw;          /* bits of a pixel and of fs; the fs of blocks that store differences as they are */
     uint32_t mask;
 };
 
