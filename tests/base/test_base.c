@@ -12,9 +12,9 @@
 static void check_errors(void)
 {
     struct lw_error err = {0};
-    CHECK(lw_fail(&err, LW_EDATA, "value %d", 7) == LW_EDATA, "code returned");
+    CHECK(lw_fail(&err, LW_EDATA, "value %d", 7) == LW_EDATA, "lw_fail returns another code than it was given");
     CHECK(err.code == 65 && strcmp(err.message, "value 7") == 0, "message '%s'", err.message);
-    CHECK(lw_fail(NULL, LW_EIO, "ignored") == 74, "NULL is legal");
+    CHECK(lw_fail(NULL, LW_EIO, "ignored") == 74, "lw_fail with err = NULL returns another code than it was given");
     char big[3000];
     memset(big, 'x', sizeof big - 1);
     big[sizeof big - 1] = '\0';
@@ -22,14 +22,14 @@ static void check_errors(void)
     CHECK(strlen(err.message) == sizeof err.message - 1, "cut at %zu", strlen(err.message));
 
     CHECK(!err.list[0] && lw_error_add(&err, "/a %d", 1) && lw_error_add(&err, "/b\nlapwing: \033") && lw_error_add(NULL, "none"),
-          "lines of a list");
+          "adding lines to an error's list");
     CHECK(strcmp(err.list, "/a 1\n/b\\x0alapwing: \\x1b\n") == 0, "list '%s'", err.list);
     int n_lines = 2;
     while (lw_error_add(&err, "%.300s", big))
         n_lines++;
     CHECK(n_lines == 2 + (int)(sizeof err.list - 1 - 28) / 301 && err.list[strlen(err.list) - 1] == '\n', "%d lines", n_lines);
     lw_fail(&err, LW_EIO, "another");
-    CHECK(!err.list[0], "a new error has no list");
+    CHECK(!err.list[0], "a new error has the list of the one before");
 }
 
 static void check_types(void)
@@ -44,12 +44,14 @@ static void check_types(void)
         CHECK(lw_scalar_parse(text, &scalar) && (int)scalar == i, "'%s' read back", text);
     }
     CHECK(!lw_scalar_parse("int64", &scalar), "int64 is not a sample type");
-    CHECK(lw_scalar_is_integer(LW_INT32) && !lw_scalar_is_integer(LW_FLOAT32), "integers");
-    CHECK(lw_scalar_is_signed(LW_INT8) && !lw_scalar_is_signed(LW_UINT16) && lw_scalar_is_signed(LW_FLOAT64), "signs");
+    CHECK(lw_scalar_is_integer(LW_INT32) && !lw_scalar_is_integer(LW_FLOAT32), "int32 must be an integer type, float32 must not");
+    CHECK(lw_scalar_is_signed(LW_INT8) && !lw_scalar_is_signed(LW_UINT16) && lw_scalar_is_signed(LW_FLOAT64),
+          "int8 must be signed, uint16 must not");
     CHECK(!lw_scalar_is_integer(LW_FLOAT16) && lw_scalar_is_signed(LW_FLOAT16) && lw_scalar_saturates(LW_FLOAT16) &&
-          !lw_scalar_saturates(LW_FLOAT32) && lw_type_bytes((struct lw_type){LW_FLOAT16, true, false}) == 4, "halves");
+          !lw_scalar_saturates(LW_FLOAT32) && lw_type_bytes((struct lw_type){LW_FLOAT16, true, false}) == 4,
+          "properties of float16");
     CHECK(strcmp(LW_FLOATS(LW_SCALAR_TEXT, "|") "|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
-                 "float32|float64|int8|uint8|int16|uint16|int32") == 0, "names in a list");
+                 "float32|float64|int8|uint8|int16|uint16|int32") == 0, "the list of all sample types");
 }
 
 /* Conversion to half precision at chosen numbers. tests/engine/ols.c tests the numbers next to the midpoints between halves. */
@@ -99,13 +101,14 @@ static void check_memory(void)
 {
     struct lw_error err = {0};
     unsigned char *const memory = lw_alloc(1000, "test", &err);
-    CHECK(memory && (uintptr_t)memory % LW_ALIGNMENT == 0, "alignment");
+    CHECK(memory && (uintptr_t)memory % LW_ALIGNMENT == 0, "memory is missing or misaligned");
     for (int i = 0; memory && i < 1000; i++)
         CHECK(memory[i] == 0, "byte %d is not zero", i);
     lw_free(memory);
-    CHECK(!lw_alloc_array(INT64_MAX, 16, "far too much", &err) && err.code == LW_ESYSTEM, "overflow");
+    CHECK(!lw_alloc_array(INT64_MAX, 16, "far too much", &err) && err.code == LW_ESYSTEM,
+          "an array of more than SIZE_MAX bytes is not refused");
     CHECK(strstr(err.message, "far too much"), "'%s'", err.message);
-    CHECK(!lw_alloc_array(-1, 1, "negative", &err), "negative count");
+    CHECK(!lw_alloc_array(-1, 1, "negative", &err), "a negative count is not refused");
 
     char text[24];
     CHECK(strcmp(lw_bytes_text(1536, text), "1.5 KiB") == 0, "'%s'", text);
@@ -125,7 +128,7 @@ static void check_memory(void)
     granted = lw_memory_available();
     CHECK(granted.bytes == 8 << 20, "%lld", (long long)granted.bytes);
     const int64_t resident = lw_memory_resident_bytes();
-    CHECK(resident > 0 && lw_memory_peak_bytes() >= resident, "resident set");
+    CHECK(resident > 0 && lw_memory_peak_bytes() >= resident, "the peak is below the current resident memory");
 }
 
 int main(void)

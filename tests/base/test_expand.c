@@ -9,7 +9,7 @@
 static const char *variable(const char *name, const void *context)
 {
     static const char *const set[][2] = {{"DATA", "/data"}, {"_x9", "nine"}, {"EMPTY", ""}, {"ODD", "${DATA} \\# ; \\${"}};
-    CHECK(strcmp(context, "test") == 0, "the context is passed on");
+    CHECK(strcmp(context, "test") == 0, "the function gets another context");
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (strcmp(name, set[i][0]) == 0)
             return set[i][1];
@@ -64,7 +64,8 @@ static void test_refused(void)
     char name[300];
     snprintf(name, sizeof name, "${%0250d}", 0);
     name[2] = 'A';
-    CHECK(lw_expand_variables(name, variable, "test", "here", out, sizeof out, &err) == LW_EUSAGE, "a name of 250 letters");
+    CHECK(lw_expand_variables(name, variable, "test", "here", out, sizeof out, &err) == LW_EUSAGE,
+          "a variable's name of 250 letters is not refused");
 }
 
 /* The buffer has room for five characters and the null byte. */
@@ -74,11 +75,14 @@ static void test_room(void)
     struct lw_error err;
     CHECK(lw_expand_variables("${DATA}", variable, "test", "here", out, 6, &err) == LW_OK, "a value that just fits");
     CHECK(strcmp(out, "/data") == 0, "'%s'", out);
-    CHECK(lw_expand_variables("${DATA}", variable, "test", "here", out, 5, &err) == LW_EUSAGE, "a value without room");
+    CHECK(lw_expand_variables("${DATA}", variable, "test", "here", out, 5, &err) == LW_EUSAGE,
+          "a value longer than the buffer is not refused");
     CHECK(strcmp(err.message, "here: with its variables the value is longer than 4 characters") == 0, "'%s'", err.message);
-    CHECK(lw_expand_variables("123456", variable, "test", "here", out, 6, &err) == LW_EUSAGE, "a text without room");
-    CHECK(lw_expand_variables("${NONE:-123456}", variable, "test", "here", out, 6, &err) == LW_EUSAGE, "a default without room");
-    CHECK(out[6] == '\0', "written beyond the end");
+    CHECK(lw_expand_variables("123456", variable, "test", "here", out, 6, &err) == LW_EUSAGE,
+          "a text longer than the buffer is not refused");
+    CHECK(lw_expand_variables("${NONE:-123456}", variable, "test", "here", out, 6, &err) == LW_EUSAGE,
+          "a default longer than the buffer is not refused");
+    CHECK(out[6] == '\0', "a byte was written beyond the buffer");
 }
 
 static void check_home(const char *text, const char *home, const char *expected)

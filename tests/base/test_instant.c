@@ -96,7 +96,8 @@ static void check_numbers(void)
     is_one = lw_instant_from_seconds(1e-30, &instant);
     expect_instant(is_one, instant, "1970-01-01T00:00:00");
     CHECK(!lw_instant_from_seconds(1e300, &instant) && !lw_instant_from_seconds(NAN, &instant) &&
-          !lw_instant_from_seconds(-INFINITY, &instant) && !lw_instant_from_mjd(1e17, &instant), "too far away");
+          !lw_instant_from_seconds(-INFINITY, &instant) && !lw_instant_from_mjd(1e17, &instant),
+          "an instant beyond the calendar is not refused");
 }
 
 static void check_gps(void)
@@ -104,10 +105,10 @@ static void check_gps(void)
     char text[LW_INSTANT_TEXT];
     const struct lw_instant gw150914 = lw_instant_from_gps((struct lw_instant){1126259462, 424000000000000000});
     CHECK(strcmp(lw_instant_text(gw150914, text), "2015-09-14T09:50:45.424") == 0, "%s", text);
-    CHECK(lw_instant_from_gps((struct lw_instant){0, 0}).seconds == 315964800, "the epoch");
+    CHECK(lw_instant_from_gps((struct lw_instant){0, 0}).seconds == 315964800, "the GPS epoch");
     /* 2017-01-01 begins at 1167264018; the leap second is 1167264017. */
-    CHECK(lw_instant_from_gps((struct lw_instant){1167264018, 0}).seconds == 1483228800, "behind the leap second");
-    CHECK(lw_instant_from_gps((struct lw_instant){1167264016, 0}).seconds == 1483228799, "before the leap second");
+    CHECK(lw_instant_from_gps((struct lw_instant){1167264018, 0}).seconds == 1483228800, "the second after the leap second");
+    CHECK(lw_instant_from_gps((struct lw_instant){1167264016, 0}).seconds == 1483228799, "the second before the leap second");
     for (int64_t second = 0; second < 2000000000; second += 86399) {
         const struct lw_instant utc = lw_instant_from_gps((struct lw_instant){second, 5});
         const struct lw_instant back = lw_instant_to_gps(utc);
@@ -126,7 +127,7 @@ static void check_periods(void)
     CHECK(lw_period_make(310771, 1000000000, &period) && period.numerator == 310771, "310771 ns");
     CHECK(lw_period_from_rate(1e9, &period) && period.denominator == 1000000000, "1 GHz");
     CHECK(!lw_period_from_rate(0, &period) && !lw_period_from_rate(-1, &period) && !lw_period_from_rate(NAN, &period) &&
-          !lw_period_from_rate(1e300, &period) && !lw_period_from_seconds(1e-300, &period), "not rates");
+          !lw_period_from_rate(1e300, &period) && !lw_period_from_seconds(1e-300, &period), "an invalid rate is not refused");
 }
 
 /* Instants of samples agree with whole-number arithmetic, over 10^10 samples and over the largest number of samples. */
@@ -146,7 +147,7 @@ static void check_samples(void)
         CHECK(lw_instant_to_sample(start, period, at, &off) == i && fabs(off) < 1e-6, "and back: off by %g", off);
     }
     const struct lw_instant before = lw_instant_of_sample(start, period, -3);
-    CHECK(lw_instant_to_sample(start, period, before, NULL) == -3, "before the start");
+    CHECK(lw_instant_to_sample(start, period, before, NULL) == -3, "number of a sample before the start");
     lw_period_from_rate(3, &period);
     for (int64_t i = 9999999990; i < 10000000010; i++) {
         double off;

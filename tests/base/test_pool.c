@@ -76,7 +76,7 @@ static void check_all_done(int n_threads)
         }
     }
     struct lw_batch never = {.n_pieces = 5};
-    CHECK(lw_pool_wait(pool, &never, NULL) == LW_OK, "a batch that is not started");
+    CHECK(lw_pool_wait(pool, &never, NULL) == LW_OK, "waiting for a batch that was not started");
     lw_pool_destroy(pool);
 }
 
@@ -98,10 +98,10 @@ static void check_failure(int n_threads)
     for (int64_t piece = 0; piece < MOST_PIECES; piece++)
         done += bad.times[piece];
     CHECK(done >= 8 && done <= 7 + n_threads, "%d pieces were tried", done);
-    CHECK(lw_pool_wait(pool, &good.batch, &err) == LW_OK, "the batch behind it");
+    CHECK(lw_pool_wait(pool, &good.batch, &err) == LW_OK, "the batch after the failed one fails, too");
     bad.fails_from = MOST_PIECES;
     lw_pool_start(pool, &bad.batch);
-    CHECK(lw_pool_wait(pool, &bad.batch, &err) == LW_OK, "started again");
+    CHECK(lw_pool_wait(pool, &bad.batch, &err) == LW_OK, "the failed batch, started again");
     lw_pool_destroy(pool);
 }
 

@@ -79,7 +79,7 @@ static void check_fields(void)
     snprintf(path, sizeof path, "%s/fields", top);
     CHECK(lw_proc_field(path, "MemAvailable") == 4711, "%" PRId64, lw_proc_field(path, "MemAvailable"));
     CHECK(lw_proc_field(path, "active") == 8, "%" PRId64, lw_proc_field(path, "active"));
-    CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "no such field");
+    CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "a field that does not exist is found");
 }
 
 /* Expect lw_proc_stay_on to return `found` for a list of cores, and this process to keep `left` cores. */
@@ -97,14 +97,14 @@ static void check_cores(void)
 {
     cpu_set_t given;
     char one[40], all[40];
-    CHECK(sched_getaffinity(0, sizeof given, &given) == 0, "affinity");
+    CHECK(sched_getaffinity(0, sizeof given, &given) == 0, "the cores of this process are unknown");
     const int n = CPU_COUNT(&given);
     size_t first = 0;
     while (!CPU_ISSET(first, &given))
         first++;
     snprintf(one, sizeof one, "4000-4095,%zu\n", first);
     snprintf(all, sizeof all, "0-%d,4090", CPU_SETSIZE - 1);
-    CHECK(lw_proc_stay_on("no file") == -1, "no list");
+    CHECK(lw_proc_stay_on("no file") == -1, "a missing file is no error");
     expect_cores("", -1, n);
     expect_cores("\n", -1, n);
     expect_cores("0-", -1, n);
@@ -116,7 +116,7 @@ static void check_cores(void)
     expect_cores("4000-4001,4090\n", 0, n);
     expect_cores(all, n, n);
     expect_cores(one, 1, 1);
-    CHECK(sched_setaffinity(0, sizeof given, &given) == 0, "affinity");
+    CHECK(sched_setaffinity(0, sizeof given, &given) == 0, "the cores of this process cannot be restored");
 }
 
 int main(void)

@@ -9,7 +9,7 @@ static void check_agree(struct lw_comm *comm)
 {
     const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
     struct lw_error err = {0};
-    CHECK(lw_comm_agree(comm, LW_OK, &err) == LW_OK, "nobody failed");
+    CHECK(lw_comm_agree(comm, LW_OK, &err) == LW_OK, "an error without a failed rank");
 
     for (int failing = 0; failing < size; failing++) {
         int rc = LW_OK;
@@ -20,7 +20,7 @@ static void check_agree(struct lw_comm *comm)
         snprintf(wanted, sizeof wanted, "rank %d has no luck", failing);
         CHECK(rc == (failing % 2 ? LW_EDATA : LW_EIO), "code %d", rc);
         CHECK(strcmp(err.message, wanted) == 0 && err.rank == failing, "'%s' from %d", err.message, err.rank);
-        CHECK(err.host[0] != '\0', "host is named");
+        CHECK(err.host[0] != '\0', "the error does not name the host");
         rc = lw_comm_agree(comm, rc, &err);
         CHECK(rc == err.code && err.rank == failing, "agreed on once more: from %d, not %d", err.rank, failing);
     }
@@ -29,7 +29,7 @@ static void check_agree(struct lw_comm *comm)
 static void check_same(struct lw_comm *comm)
 {
     struct lw_error err = {0};
-    CHECK(lw_comm_same(comm, "the architecture", "equal", &err) == LW_OK, "equal texts");
+    CHECK(lw_comm_same(comm, "the architecture", "equal", &err) == LW_OK, "equal texts are reported as different");
     char text[32];
     snprintf(text, sizeof text, "arch %d", lw_comm_rank(comm));
     const int rc = lw_comm_same(comm, "the architecture", text, &err);
@@ -41,17 +41,17 @@ static void check_same(struct lw_comm *comm)
 static void check_collectives(struct lw_comm *comm)
 {
     const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
-    CHECK(lw_comm_sum(comm, rank + 1) == (int64_t)size * (size + 1) / 2, "sum");
-    CHECK(lw_comm_min(comm, rank - 5) == -5 && lw_comm_max(comm, rank) == size - 1, "min, max");
+    CHECK(lw_comm_sum(comm, rank + 1) == (int64_t)size * (size + 1) / 2, "the sum over ranks is wrong");
+    CHECK(lw_comm_min(comm, rank - 5) == -5 && lw_comm_max(comm, rank) == size - 1, "the minimum or maximum over ranks is wrong");
     int64_t data[3] = {rank, rank, rank};
     lw_comm_broadcast(comm, data, sizeof data);
-    CHECK(data[0] == 0 && data[2] == 0, "broadcast from rank 0");
+    CHECK(data[0] == 0 && data[2] == 0, "the values are not those of rank 0");
     const double mine[2] = {rank, 10.0 * rank};
     double all[64] = {0};
     lw_comm_gather(comm, mine, 2, all);
     for (int r = 0; rank == 0 && r < size; r++)
         CHECK(all[2 * r] == r && all[2 * r + 1] == 10.0 * r, "gathered from %d", r);
-    CHECK(lw_comm_node_size(comm) == size && lw_comm_node_rank(comm) == rank, "all on one node");
+    CHECK(lw_comm_node_size(comm) == size && lw_comm_node_rank(comm) == rank, "the node's size or rank is wrong");
     CHECK(strlen(lw_comm_library(comm)) > 4, "library '%s'", lw_comm_library(comm));
 }
 

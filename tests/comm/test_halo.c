@@ -40,7 +40,7 @@ static void run_case(struct lw_comm *comm, const struct lw_grid *grid, enum lw_s
     const struct lw_halo_spec spec = {&rounds, layout, sizeof(int32_t)};
     struct lw_halo *halo = NULL;
     struct lw_error err;
-    CHECK(lw_halo_create(comm, &spec, &halo, &err) == LW_OK, "create");
+    CHECK(lw_halo_create(comm, &spec, &halo, &err) == LW_OK, "no halo exchange was created");
     int32_t *const buffer = malloc((size_t)((grid->halo + rounds.slice) * rounds.group) * sizeof *buffer);
 
     for (int64_t round = 0; round < rounds.n_rounds; round++) {

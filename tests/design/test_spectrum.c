@@ -77,7 +77,7 @@ static void test_spectra(void)
     struct lw_welch *welch = NULL;
     for (int i = 0; i < SAMPLES; i++)
         x[i] = scatter(i) + 3;
-    CHECK(lw_welch_create(N, rate, 2, &welch, NULL) == LW_OK, "create");
+    CHECK(lw_welch_create(N, rate, 2, &welch, NULL) == LW_OK, "no spectrum was created");
     lw_welch_spectra(welch, x, SEGMENTS, spectra[0]);
     for (int s = 0; s < SEGMENTS; s++)
         for (int k = 0; k < WIDTH; k++) {
@@ -225,13 +225,15 @@ static void test_refusals(void)
     struct lw_whiten_spec spec = {filters, 1, M, 1, spectrum, SEGMENT, 48, 0, 24, 2};
     for (int k = 0; k < FREQUENCIES; k++)
         spectrum[k] = 1;
-    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "filter 0 passes nothing"), "a filter of zeros");
+    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "filter 0 passes nothing"),
+          "a filter of zeros is not refused");
     filters[3] = 1;
-    CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "a filter of a one");
+    CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "a filter of a single 1 is refused");
     spectrum[7] = 0;
-    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "14 Hz"), "a spectrum with a zero");
+    CHECK(lw_whiten(&spec, taps, &err) == LW_EDATA && strstr(err.message, "14 Hz"),
+          "a spectrum with a zero in the band is not refused");
     spec.high_hz = 13;
-    CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "a spectrum with a zero that is left out");
+    CHECK(lw_whiten(&spec, taps, &err) == LW_OK, "a spectrum with a zero outside the band is refused");
 }
 
 int main(void)

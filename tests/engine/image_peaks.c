@@ -202,7 +202,7 @@ static void test_again(struct lw_engine *engine)
         t.search.noise = NULL;
         t.search.threshold = 1e-6;
         t.search.cluster = 5;
-        CHECK(try_one(engine, &t, false, "again") > 0, "no table is too small");
+        CHECK(try_one(engine, &t, false, "again") > 0, "no block was searched again for a table that is too small");
     }
 }
 

@@ -345,10 +345,12 @@ static void check_repeats(void)
     recover(&one, trial.x, &first);
     recover(&other, trial.x, &second);
     CHECK(first.n_lines == second.n_lines && first.residual == second.residual &&
-              memcmp(first.lines, second.lines, (size_t)first.n_lines * sizeof *first.lines) == 0, "another solver, other bits");
+              memcmp(first.lines, second.lines, (size_t)first.n_lines * sizeof *first.lines) == 0,
+              "two solvers give different bits");
     recover(&one, trial.x, &again);
     CHECK(again.n_lines == second.n_lines && again.residual == second.residual &&
-              memcmp(again.lines, second.lines, (size_t)second.n_lines * sizeof *again.lines) == 0, "a second time, other bits");
+              memcmp(again.lines, second.lines, (size_t)second.n_lines * sizeof *again.lines) == 0,
+              "the second run of a solver gives other bits");
     close_transform(&one);
     close_transform(&other);
     close_trial(&trial);

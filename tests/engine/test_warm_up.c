@@ -27,7 +27,7 @@ static void test_slow_engine(void)
     sem_post(&may_go);
     lw_warm_up_end(&warm);
     CHECK(node_rank == 3, "the engine got ready for rank %d", node_rank);
-    CHECK(!pthread_equal(thread, pthread_self()), "on the main thread");
+    CHECK(!pthread_equal(thread, pthread_self()), "the engine was prepared on the main thread");
     lw_warm_up_end(&warm);      /* a second call changes nothing */
 }
 
@@ -38,7 +38,7 @@ static void test_quick_engine(void)
     struct lw_warm_up warm = {0};
     lw_warm_up_end(&warm);
     lw_warm_up_begin(&warm, &type, &spec);
-    CHECK(!warm.pool, "a thread for nothing");
+    CHECK(!warm.pool, "a thread was made for an engine without preparation");
     lw_warm_up_end(&warm);
 }
 

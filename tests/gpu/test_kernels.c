@@ -414,11 +414,12 @@ static void test_choice(void)
     struct lw_cuda_ols_spec spec = {.input = LW_FLOAT32, .n_channels = 1, .n_filters = 1, .n_taps = 4000, .segment = 1024};
     struct lw_cuda_ols_plan plan;
     struct lw_error err;
-    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "4000 taps in segments of 1024");
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "4000 taps in segments of 1024 are not refused");
     spec.segment = 3000;
-    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "a segment of 3000");
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "a segment of 3000 is not refused");
     spec.n_taps = 1 << 20;
-    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG, "2^20 taps");
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG,
+          "2^20 taps must take the long path");
 }
 
 /* A short series leaves most of the device idle; more threads then work on a segment. */

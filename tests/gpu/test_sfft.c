@@ -144,7 +144,7 @@ static void check_fold_of(const struct bench *b, struct lw_type type)
     const int64_t n = b->layout->plan.spec.n, count = b->range.n_planes * b->range.n_buckets;
     const struct lw_sfft_device_signal signal = {type, make_signal(n, type)};
     double2 *const values = on_host(count, sizeof *values);
-    CHECK(lw_sfft_fold(&b->range, &signal, NULL, b->values, b->control, NULL) == cudaSuccess, "fold");
+    CHECK(lw_sfft_fold(&b->range, &signal, NULL, b->values, b->control, NULL) == cudaSuccess, "the fold fails");
     copy(values, b->values, (size_t)count * sizeof *values, cudaMemcpyDeviceToHost);
     struct lw_sfft_device_control control;
     copy(&control, b->control, sizeof control, cudaMemcpyDeviceToHost);
@@ -171,7 +171,7 @@ static void check_fold_of_rows(const struct bench *b)
                 *next = (double2){creal(x), cimag(x)};
             }
     double2 *const on_gpu = copied(rows, (size_t)(next - rows) * sizeof *rows);
-    CHECK(lw_sfft_fold(&b->range, NULL, on_gpu, b->values, b->control, NULL) == cudaSuccess, "fold of rows");
+    CHECK(lw_sfft_fold(&b->range, NULL, on_gpu, b->values, b->control, NULL) == cudaSuccess, "the fold of rows fails");
     copy(values, b->values, (size_t)count * sizeof *values, cudaMemcpyDeviceToHost);
     check_sums(b, type, values);
     cudaFree(on_gpu);
@@ -229,7 +229,7 @@ static void check_transform(int64_t n, int has_clusters)
     copy(&found, raised, sizeof found, cudaMemcpyDeviceToHost);
     CHECK(found == largest, "largest of %" PRId64 " points: %g, not %g", n, found, largest);
     copy(raised, &none, sizeof none, cudaMemcpyHostToDevice);
-    CHECK(lw_sfft_largest(&range, values, raised, NULL) == cudaSuccess, "largest");
+    CHECK(lw_sfft_largest(&range, values, raised, NULL) == cudaSuccess, "the search for the largest fails");
     copy(&found, raised, sizeof found, cudaMemcpyDeviceToHost);
     CHECK(found == largest, "largest of %" PRId64 " points, afterwards: %g, not %g", n, found, largest);
     cudaFree(roots_gpu);
@@ -335,7 +335,8 @@ int main(void)
             check_transform(n, has_clusters);
             check_transform(n / 2 * 3, has_clusters);
         }
-    CHECK(!lw_sfft_transform_fits(80, SHARED_BYTES) && !lw_sfft_transform_fits(16384, SHARED_BYTES), "too many fit");
+    CHECK(!lw_sfft_transform_fits(80, SHARED_BYTES) && !lw_sfft_transform_fits(16384, SHARED_BYTES),
+          "lengths without a transform are accepted");
     check_recovery(engine, 1);
     check_recovery(engine, 1e-21);
     check_recovery(engine, 1e+30);

@@ -265,12 +265,13 @@ static void check_views(struct lw_comm *comm, const char *folder)
     snprintf(name, sizeof name, "%s/good.h5:/three", folder);
     CHECK(lw_reader_open(comm, name, &reader, &err) == LW_OK, "%s", err.message);
     const struct lw_view_spec view = {.count = 1, .channels = {0, 1, 1}, .max_axis = 1, .max_channels = 1};
-    CHECK(reader && lw_reader_select(reader, &view, &err) == LW_EDATA && strstr(err.message, "3 dimensions"), "three");
+    CHECK(reader && lw_reader_select(reader, &view, &err) == LW_EDATA && strstr(err.message, "3 dimensions"),
+          "a view of the wrong number of dimensions is not refused");
     struct lw_view_spec images = {.axis = 1, .count = 3, .channels = {0, 4, 1}, .max_axis = 3, .max_channels = 4,
                                   .has_rows = true};
     CHECK(reader && lw_reader_select(reader, &images, &err) == LW_OK, "%s", err.message);
     images.axis = 0;
-    CHECK(reader && lw_reader_select(reader, &images, &err) == LW_ECONFIG, "an axis that is not that of rows");
+    CHECK(reader && lw_reader_select(reader, &images, &err) == LW_ECONFIG, "an axis other than that of rows is not refused");
     lw_reader_close(reader);
 }
 

@@ -73,7 +73,7 @@ static void check_formats(void)
 
     write_text("text.h5", "HDF5 is what this file is not");
     write_text("empty.h5", "");
-    CHECK(mkdir("folder.h5", 0777) == 0, "a folder");
+    CHECK(mkdir("folder.h5", 0777) == 0, "the folder cannot be made");
     check_unknown("text.h5", LW_EDATA, "'%s' is not an HDF5 file, ");
     check_unknown("empty.h5", LW_EDATA, "'%s' is not an HDF5 file, ");
     check_unknown("missing.h5", LW_EIO, "cannot read '%s': No such file or directory");

@@ -291,9 +291,10 @@ static void check_gap(void)
     check_values(&info, 0, 0, SAMPLES, SAMPLES);
     check_values(&info, 100, 1, 50, 100);
     lw_free(stretches);
-    CHECK(describe("/XY.ABC..HHZ#1", &info, NULL) == LW_OK && info.dims[0] == 100 && info.n_stretches == 1, "the second stretch");
+    CHECK(describe("/XY.ABC..HHZ#1", &info, NULL) == LW_OK && info.dims[0] == 100 && info.n_stretches == 1,
+          "the second stretch of a channel");
     check_values(&info, 0, 1, 50, 100);
-    CHECK(describe("/#0", &info, NULL) == LW_OK && info.n_dims == 1, "the first one of all channels");
+    CHECK(describe("/#0", &info, NULL) == LW_OK && info.n_dims == 1, "the first stretch of all channels");
     check_values(&info, 0, 0, SAMPLES, SAMPLES);
     check_refused("/XY.ABC..HHZ#2", "has no stretch #2: there are 2");
 }
@@ -408,7 +409,7 @@ static void check_cut(void)
     begin_file();
     add_channel("ABC    HHZXY", 3, 0);
     file.n -= 100;
-    CHECK(describe("", &info, NULL) == LW_OK && info.dims[0] == 2 * SAMPLES, "a record that is cut off is left out");
+    CHECK(describe("", &info, NULL) == LW_OK && info.dims[0] == 2 * SAMPLES, "an incomplete last record is not left out");
 }
 
 int main(int argc, char **argv)

@@ -238,7 +238,7 @@ static void check_wide(struct lw_comm *comm, const char *folder)
         const hid_t dataset = H5Dcreate2(created, "wide", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         unsigned char *const data = malloc((size_t)ROWS * WIDE);
         fill_bytes(data, 0, (size_t)ROWS * WIDE);
-        CHECK(H5Dwrite(dataset, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "wide data");
+        CHECK(H5Dwrite(dataset, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "the wide dataset cannot be written");
         free(data);
         H5Dclose(dataset);
         H5Sclose(space);
@@ -255,7 +255,7 @@ static void check_wide(struct lw_comm *comm, const char *folder)
                                       .max_channels = WIDE / STEP};
     const struct lw_slab slab = {.count = ROWS, .n_channels = WIDE / STEP, .into = into, .into_axis = ROWS};
     CHECK(lw_reader_select(reader, &view, &err) == LW_OK && lw_reader_read(reader, &slab, &err) == LW_OK, "%s", err.message);
-    CHECK(lw_reader_bytes(reader, &view) > 0 && lw_reader_bytes(reader, &view) <= 32 << 20, "the bounce buffer is bounded");
+    CHECK(lw_reader_bytes(reader, &view) > 0 && lw_reader_bytes(reader, &view) <= 32 << 20, "the reader's memory exceeds 32 MiB");
     for (int i = 0; i < ROWS * (WIDE / STEP); i++) {
         const int64_t index = (int64_t)(i / (WIDE / STEP)) * WIDE + 7 + (int64_t)(i % (WIDE / STEP)) * STEP;
         CHECK(into[i] == test_byte((uint64_t)index), "channel %d", i);
@@ -335,7 +335,7 @@ static void write_rows(const char *path, enum storage storage, int64_t n_rows, i
     float *const data = malloc((size_t)(n_rows * n) * sizeof *data);
     for (int64_t i = 0; i < n_rows * n; i++)
         data[i] = (float)(i / 100);
-    CHECK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "rows");
+    CHECK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "the dataset cannot be written");
     free(data);
     H5Dclose(dataset);
     H5Pclose(creation);

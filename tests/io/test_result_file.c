@@ -57,7 +57,7 @@ static void check_claims(const char *folder)
     long_name[LW_MAX_PATH] = '\0';
     struct lw_result_file result;
     struct lw_error err;
-    CHECK(lw_result_file_name(&result, long_name, false, &err) == LW_EIO, "too long a name");
+    CHECK(lw_result_file_name(&result, long_name, false, &err) == LW_EIO, "a name that is too long is not refused");
 }
 
 static void check_life(const char *folder)
@@ -71,16 +71,17 @@ static void check_life(const char *folder)
     lw_result_file_name(&second, file, false, &err);
     CHECK(lw_result_file_claim(&first, 1000, &err) == LW_OK, "%s", err.message);
     CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
-    CHECK(exists(first.part), "the second run leaves the first one's file");
+    CHECK(exists(first.part), "the refused second run removed the first run's file");
 
     CHECK(lw_result_file_reserve(&first, 5000000, &err) == LW_OK, "%s", err.message);
-    CHECK(stat(first.part, &status) == 0 && status.st_size == 5000000 && status.st_blocks * 512 >= 5000000, "reserved");
+    CHECK(stat(first.part, &status) == 0 && status.st_size == 5000000 && status.st_blocks * 512 >= 5000000,
+          "the file's space is not reserved");
     CHECK(lw_result_file_reserve(&first, PETABYTE, &err) == LW_EIO && strstr(err.message, "no room"), "%s", err.message);
 
     CHECK(lw_result_file_publish(&first, &err) == LW_OK, "%s", err.message);
-    CHECK(exists(file) && !exists(first.part), "published");
+    CHECK(exists(file) && !exists(first.part), "the result does not have its name");
     lw_result_file_discard(&first);
-    CHECK(exists(file), "a published file is not discarded");
+    CHECK(exists(file), "discarding removed a finished result");
 }
 
 /* A file that another program makes with this name meanwhile is replaced only with --overwrite. */
@@ -116,11 +117,11 @@ static void check_resume(const char *folder)
     CHECK(lw_result_file_resume(&result, &err) == LW_OK, "%s", err.message);
     struct stat status;
     lw_result_file_discard(&result);
-    CHECK(stat(result.part, &status) == 0 && status.st_size == 7, "a resumed file stays as it is");
+    CHECK(stat(result.part, &status) == 0 && status.st_size == 7, "claiming a kept file changed its length");
 
     lw_result_file_name(&result, file, false, &err);
     CHECK(lw_result_file_resume(&result, &err) == LW_OK && lw_result_file_publish(&result, &err) == LW_OK, "%s", err.message);
-    CHECK(stat(file, &status) == 0 && status.st_size == 7, "and gets its name");
+    CHECK(stat(file, &status) == 0 && status.st_size == 7, "the resumed file does not have its name");
 }
 
 /* Length of a file in bytes; -1: it does not exist. */
@@ -145,17 +146,17 @@ static void check_replace(const char *folder)
         lw_result_file_name(&kept, file, false, &err);
         kept.is_kept = true;
         CHECK(lw_result_file_claim(&kept, 1000, &err) == LW_OK, "%s", err.message);
-        CHECK(bytes_of(part) == 13, "what is there stays while the new file is made");
+        CHECK(bytes_of(part) == 13, "the kept file changed while the new file was made");
         lw_result_file_name(&second, file, false, &err);
         CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
-        CHECK(write(kept.fd, "new", 3) == 3, "new file");
+        CHECK(write(kept.fd, "new", 3) == 3, "the new file cannot be written");
         if (places) {
             CHECK(lw_result_file_place(&kept, &err) == LW_OK && strcmp(kept.part, part) == 0, "%s", err.message);
-            CHECK(bytes_of(part) == 3, "the new file takes its place");
+            CHECK(bytes_of(part) == 3, "the new file did not replace the kept one");
             CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
         }
         lw_result_file_discard(&kept);
-        CHECK(bytes_of(part) == (places ? 3 : 13), "what is kept stays, the new file where it was placed");
+        CHECK(bytes_of(part) == (places ? 3 : 13), "discarding removed the kept file, or the new file in its place");
         snprintf(part + strlen(part), 8, ".new");
         CHECK(!exists(part), "%s is left", part);
         part[strlen(part) - 4] = '\0';
@@ -177,7 +178,7 @@ static void check_join(const char *folder)
     CHECK(lw_result_file_mark(&mine, &mark, &err) == LW_OK, "%s", err.message);
     CHECK(lw_result_file_join(&other, mark, &err) == LW_OK, "%s", err.message);
     lw_result_file_leave(&other);
-    CHECK(pwrite(mine.fd, "k", 1, 6) == 1, "another content");
+    CHECK(pwrite(mine.fd, "k", 1, 6) == 1, "the file cannot be changed");
     CHECK(lw_result_file_join(&other, mark, &err) == LW_EIO && strstr(err.message, "another file here"), "%s", err.message);
     lw_result_file_leave(&other);
     lw_result_file_discard(&mine);
@@ -192,11 +193,11 @@ static void check_limit(const char *folder)
     struct lw_error err = {0};
     snprintf(file, sizeof file, "%s/limit.h5", folder);
     signal(SIGXFSZ, SIG_IGN);
-    CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20}) == 0, "limit");
+    CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20}) == 0, "the file-size limit cannot be set");
     check_claim(file, false, (1 << 20) + 1, LW_EIO, "ulimit -f");
     lw_result_file_name(&result, file, false, &err);
     CHECK(lw_result_file_claim(&result, 1 << 20, &err) == LW_OK, "%s", err.message);
-    CHECK(lw_result_file_reserve(&result, (1 << 20) + 1, &err) == LW_EIO, "beyond the limit");
+    CHECK(lw_result_file_reserve(&result, (1 << 20) + 1, &err) == LW_EIO, "a file beyond the limit is not refused");
     lw_result_file_discard(&result);
 }
 

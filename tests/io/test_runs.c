@@ -70,8 +70,9 @@ static void check_large(void)
     const struct lw_runs runs = lw_runs_plan(&extent, first, count, piece);
     CHECK(runs.n_pieces == 16 * 5, "%d pieces", (int)runs.n_pieces);
     const struct lw_run last = lw_runs_get(&runs, runs.n_pieces - 2, 0), behind = lw_runs_get(&runs, runs.n_pieces - 1, 0);
-    CHECK(last.memory + last.bytes == 16 * 8000000 && behind.bytes == 0, "the block ends");
-    CHECK(last.file + last.bytes == 4096 + ((((int64_t)7 * 4 + 2) << 31) + ((int64_t)1 << 30) + 1000000) * 8, "the file's place");
+    CHECK(last.memory + last.bytes == 16 * 8000000 && behind.bytes == 0, "the last pieces do not end with the block in memory");
+    CHECK(last.file + last.bytes == 4096 + ((((int64_t)7 * 4 + 2) << 31) + ((int64_t)1 << 30) + 1000000) * 8,
+          "the last piece is at the wrong place of the file");
 }
 
 int main(void)

@@ -49,7 +49,7 @@ static void check_trial(int fd, int n_threads, int64_t bytes, int64_t read_bytes
     const double start = lw_now();
     CHECK(lw_bytes_try(pool, &part, &pace, &err) == LW_OK, "%s", err.message);
     CHECK(lw_now() - start < 2, "the trial took %g s", lw_now() - start);
-    CHECK(pace.is_measured, "it is not said to be measured");
+    CHECK(pace.is_measured, "the pace is not marked as measured");
     /* the limits include a crowded disk and the fastest memory */
     CHECK(pace.bytes_per_s > 1e5 && pace.bytes_per_s < 1e13, "%g B/s", pace.bytes_per_s);
     CHECK(pace.reads_per_s > 1 && pace.reads_per_s < 1e9, "%g reads/s", pace.reads_per_s);
@@ -58,7 +58,7 @@ static void check_trial(int fd, int n_threads, int64_t bytes, int64_t read_bytes
     const struct lw_bytes_part longer = {.fd = fd, .offset = bytes, .bytes = bytes, .read_bytes = read_bytes};
     CHECK(lw_bytes_try(pool, &longer, &unchanged, &err) == LW_EIO && strstr(err.message, "the file ends at byte"),
           "beyond the end: %s", err.message);
-    CHECK(unchanged.bytes_per_s == -1, "a trial that failed has set a pace");
+    CHECK(unchanged.bytes_per_s == -1, "a failed trial changed the pace");
     lw_pool_destroy(pool);
 }
 

@@ -154,7 +154,7 @@ static void check_coordinates(void)
     make_file(&usual);
     CHECK(describe(&info, NULL) == LW_OK && strcmp(info.coordinates[0].name, "distance") == 0 &&
           strcmp(info.coordinates[0].unit, "m") == 0 && info.coordinates[0].first == 100 && info.coordinates[0].step == 25 &&
-          strcmp(info.coordinates[1].name, "time") == 0, "offsets are distances");
+          strcmp(info.coordinates[1].name, "time") == 0, "the offsets must be the coordinate distance");
     put(trace_field(&usual, 2, 37), 160, 4, true);
     CHECK(describe(&info, NULL) == LW_OK && strcmp(info.coordinates[0].name, "channel") == 0, "offsets are not even: %s",
           info.coordinates[0].name);
@@ -167,7 +167,8 @@ static void check_coordinates(void)
           fabs(info.coordinates[0].step - 5) < 1e-12, "coordinates: %g", info.coordinates[0].step);
     for (int64_t t = 0; t < TRACES; t++)
         put(trace_field(&usual, t, 89), 2, 2, true);
-    CHECK(describe(&info, NULL) == LW_OK && strcmp(info.coordinates[0].name, "channel") == 0, "seconds of arc are no distance");
+    CHECK(describe(&info, NULL) == LW_OK && strcmp(info.coordinates[0].name, "channel") == 0,
+          "coordinates in seconds of arc must not become distances");
 }
 
 static void put_date(int year, int day, int hour, int minute, int second, int basis)
@@ -230,9 +231,11 @@ static void check_extended_headers(void)
     put(binary(3269), SAMPLES, 4, true);
     put(binary(3513), TRACES, 8, true);
     int rc = LW_OK;
-    CHECK(describe(&info, NULL) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES, "texts on both sides of the traces");
+    CHECK(describe(&info, NULL) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES,
+          "a file with texts before and after the traces");
     char *const samples = read_all(&lw_format_segy, &info, &rc, NULL);
-    CHECK(samples && lw_type_number(info.type, samples, 0) == value_of(&recipe, bits_of(&recipe, 0, 0)), "its first sample");
+    CHECK(samples && lw_type_number(info.type, samples, 0) == value_of(&recipe, bits_of(&recipe, 0, 0)),
+          "the first sample of a file with texts");
     free(samples);
 }
 
@@ -244,7 +247,8 @@ static void check_few(void)
     one.traces = 1;
     make_file(&one);
     file.n += pitch_of(&one) - 1;
-    CHECK(describe(&info, NULL) == LW_OK && info.n_dims == 1 && info.dims[0] == SAMPLES && info.metadata_axis == 0, "one trace");
+    CHECK(describe(&info, NULL) == LW_OK && info.n_dims == 1 && info.dims[0] == SAMPLES && info.metadata_axis == 0,
+          "a file of one trace must have one dimension");
 }
 
 /* SEG-Y has no magic number: the text header identifies a file. */
@@ -314,7 +318,7 @@ static void check_contradictions(void)
     check_refused(
         "samples are 500 us apart by its binary header (bytes 3217-3218), and 501 us by the header of trace 2 (bytes 117-118)");
     CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_EDATA && describe_hinted("", 1000, &info, &err) == LW_OK,
-          "--sample-rate says which");
+          "--sample-rate must settle the contradiction, the format must not");
 }
 
 static void check_refusals(void)

@@ -189,7 +189,7 @@ static void check_step(void)
     CHECK(join_files(infos, 2, false, &sequence, &err) == LW_OK, "%s", err.message);
     lw_sequence_release(&sequence);
     infos[1].coordinates[1].first = 8;
-    CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA, "channels in different places are one");
+    CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA, "channels at different places are not refused");
 }
 
 static void check_names(void)
@@ -205,7 +205,7 @@ static void check_names(void)
     CHECK(join_files(infos, 3, false, &sequence, &err) == LW_OK, "%s", err.message);
     CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 &&
               sequence.parts[2].first == 23,
-          "the order of names");
+          "files without times must be in the order of names");
     lw_sequence_release(&sequence);
 }
 

@@ -91,7 +91,7 @@ static void test_with_threads(void)
     struct lw_error err;
     struct lw_pool *pool;
     struct lw_batch batch = {.n_pieces = 2, .work = be_busy, .context = &is_over};
-    CHECK(lw_pool_create(2, &pool, &err) == LW_OK, "no threads");
+    CHECK(lw_pool_create(2, &pool, &err) == LW_OK, "the pool cannot be made");
     lw_pool_start(pool, &batch);
     for (int i = 0; i < 20; i++)
         test_looks("with threads");
@@ -117,7 +117,7 @@ static pid_t kill_program(void)
 {
     int tell[2];
     pid_t guard = 0;
-    CHECK(pipe(tell) == 0, "no pipe");
+    CHECK(pipe(tell) == 0, "the pipe cannot be made");
     const pid_t program = fork();
     if (program == 0) {
         struct lw_error err;
@@ -176,22 +176,22 @@ static void test_without_library(void)
 int main(void)
 {
     struct lw_error err;
-    CHECK(test_looks("without a guard") == getpid(), "without a guard, somebody else made the child");
+    CHECK(test_looks("without a guard") == getpid(), "without a guard the child's parent is another process");
     lw_shield_stop();           /* there is no guard to stop */
 
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     const pid_t guard = test_looks("with a guard");
-    CHECK(guard != getpid(), "this process made the child");
+    CHECK(guard != getpid(), "the child's parent is this process, not the guard");
     if (guard <= 1)
         return check_result("shield");
     kill(guard, SIGTERM);       /* a launcher sends signals to the whole process group */
     kill(guard, SIGUSR1);
-    CHECK(test_looks("after a signal") == guard, "another guard");
+    CHECK(test_looks("after a signal") == guard, "a signal replaced the guard");
     test_lookers();
     test_with_threads();
     lw_shield_stop();
-    CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard is there after the end");
-    CHECK(!lw_shield_is_ready(), "a process that has stopped its guard is to look");
+    CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard still lives after lw_shield_stop");
+    CHECK(!lw_shield_is_ready(), "lw_shield_is_ready after lw_shield_stop");
 
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     const pid_t other = test_looks("with a new guard");
@@ -205,7 +205,7 @@ int main(void)
 
     CHECK(lw_shield_start(&err) == LW_OK && lw_shield_is_ready(), "%s", err.message);
     lw_shield_rest();
-    CHECK(!lw_shield_is_ready(), "a guard that is needed no longer is there");
+    CHECK(!lw_shield_is_ready(), "a guard that no run needs still lives");
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     lw_shield_keep();
     lw_shield_rest();

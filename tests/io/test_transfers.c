@@ -51,8 +51,8 @@ static void check_large(void)
     const struct lw_transfers transfers = lw_transfers_plan(3, count, 8, (int64_t)1 << 30);
     CHECK(transfers.n_transfers == 3 * 128, "%d transfers", (int)transfers.n_transfers);
     const struct lw_transfer last = lw_transfers_get(&transfers, transfers.n_transfers - 1);
-    CHECK(last.first[0] == 2 && last.first[1] == ((int64_t)127 << 26) && last.count[2] == 2, "the last transfer");
-    CHECK(last.offset_bytes + last.bytes == 3 * ((int64_t)1 << 37), "ends with the block");
+    CHECK(last.first[0] == 2 && last.first[1] == ((int64_t)127 << 26) && last.count[2] == 2, "the last transfer is another one");
+    CHECK(last.offset_bytes + last.bytes == 3 * ((int64_t)1 << 37), "the last transfer does not end with the block");
 }
 
 int main(void)

@@ -127,9 +127,9 @@ static void check_types(struct lw_comm *comm, const char *file)
         return;
     for (int d = 0; d < spec.n_datasets; d++)
         write_all(comm, writer, d, datasets[d].dims, datasets[d].n_dims, lw_type_bytes(datasets[d].type));
-    CHECK(!exists(file), "no final name before the end");
+    CHECK(!exists(file), "the file has its final name before the end");
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
-    CHECK(exists(file), "final name");
+    CHECK(exists(file), "the file does not have its final name");
     lw_writer_destroy(writer);
     if (lw_comm_rank(comm) != 0)
         return;
@@ -155,9 +155,9 @@ static int64_t read_int(hid_t object, const char *name)
 static void check_layout(hid_t file)
 {
     const hid_t dataset = H5Dopen2(file, "/large", H5P_DEFAULT), list = H5Dget_create_plist(dataset);
-    CHECK(H5Pget_layout(list) == H5D_CONTIGUOUS, "contiguous");
+    CHECK(H5Pget_layout(list) == H5D_CONTIGUOUS, "the dataset is not contiguous");
     CHECK(H5Dget_offset(dataset) % (1 << 20) == 0, "starts at %llu", (unsigned long long)H5Dget_offset(dataset));
-    CHECK(read_int(dataset, "taps") == -7, "attribute of the dataset");
+    CHECK(read_int(dataset, "taps") == -7, "the dataset's attribute is wrong");
     H5Pclose(list);
     H5Dclose(dataset);
 }
@@ -174,7 +174,7 @@ static void check_unfinished(const char *part)
     const hid_t file = H5Fopen(part, H5F_ACC_RDONLY, access);
     CHECK(file >= 0, "%s is readable", part);
     if (file >= 0) {
-        CHECK(read_int(file, "lapwing_complete") == 0, "not complete");
+        CHECK(read_int(file, "lapwing_complete") == 0, "an unfinished file is not marked as incomplete");
         check_layout(file);
         H5Fclose(file);
     }
@@ -207,17 +207,17 @@ static void check_finished(const char *file)
 {
     char text[32] = "";
     const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
-    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
-    CHECK(read_int(opened, "bad_samples") == 42, "late number");
+    CHECK(read_int(opened, "lapwing_complete") == 1, "the finished file is not marked as complete");
+    CHECK(read_int(opened, "bad_samples") == 42, "a number that was set at the end is wrong");
     const hid_t attribute = H5Aopen(opened, "end", H5P_DEFAULT), type = H5Aget_type(attribute);
     CHECK(H5Aread(attribute, type, text) >= 0 && strcmp(text, "2026-1-1") == 0, "late text '%s'", text);
-    CHECK(H5Tget_size(type) == 10, "its place keeps its size");
+    CHECK(H5Tget_size(type) == 10, "the space for a late text changed its size");
     H5Tclose(type);
     H5Aclose(attribute);
 
     char *host = NULL;
     const hid_t variable = H5Aopen(opened, "host", H5P_DEFAULT), its_type = H5Aget_type(variable);
-    CHECK(H5Aread(variable, its_type, &host) >= 0 && strcmp(host, "host of rank 0") == 0, "rank 0's text");
+    CHECK(H5Aread(variable, its_type, &host) >= 0 && strcmp(host, "host of rank 0") == 0, "a text is not that of rank 0");
     H5free_memory(host);
     H5Tclose(its_type);
     H5Aclose(variable);
@@ -232,7 +232,7 @@ static void check_life(struct lw_comm *comm, const char *file)
     char part[320];
     part_name(file, part);
     CHECK(create_large(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
-    CHECK(exists(part) && !exists(file), "under its temporary name");
+    CHECK(exists(part) && !exists(file), "the file must have its temporary name only");
     if (lw_comm_rank(comm) == 0)
         check_unfinished(part);
     lw_comm_barrier(comm);
@@ -246,7 +246,7 @@ static void check_life(struct lw_comm *comm, const char *file)
     };
     CHECK(lw_writer_finish(writer, late, 2, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
-    CHECK(exists(file) && !exists(part), "under its final name");
+    CHECK(exists(file) && !exists(part), "the file must have its final name only");
     if (lw_comm_rank(comm) == 0)
         check_finished(file);
     lw_comm_barrier(comm);
@@ -255,7 +255,7 @@ static void check_life(struct lw_comm *comm, const char *file)
     CHECK(create_large(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(exists(file) && !exists(part), "a run given up leaves what was there");
+    CHECK(exists(file) && !exists(part), "an abandoned run must leave the earlier result only");
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
@@ -310,9 +310,9 @@ static void leave_copy(struct lw_comm *comm, struct lw_writer *writer, const cha
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
     lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(!exists(part), "a file that was created is deleted");
+    CHECK(!exists(part), "the temporary file was not deleted");
     lw_comm_barrier(comm);
-    CHECK(lw_comm_rank(comm) != 0 || rename(aside, part) == 0, "the copy");
+    CHECK(lw_comm_rank(comm) != 0 || rename(aside, part) == 0, "the copy cannot be renamed");
     lw_comm_barrier(comm);
 }
 
@@ -332,7 +332,7 @@ static void check_refused(struct lw_comm *comm, const char *file, const char *pa
     struct lw_writer *writer;
     const int rc = start_pair(comm, file, other, true, &writer, &err);
     CHECK(rc == code && strstr(err.message, says), "code %d, not %d with '%s': %s", rc, code, says, err.message);
-    CHECK(!writer && exists(part), "refused, and left");
+    CHECK(!writer && exists(part), "the file must be refused and kept");
 }
 
 static void check_others(struct lw_comm *comm, const char *file, const char *part)
@@ -357,8 +357,8 @@ static void check_resumed(const char *file)
     char *host = NULL;
     compare_all(opened, same.path, same.type, (int64_t[]){ROWS, LENGTH}, 2);
     const hid_t attribute = H5Aopen(opened, "host", H5P_DEFAULT), type = H5Aget_type(attribute);
-    CHECK(H5Aread(attribute, type, &host) >= 0 && strcmp(host, "the first") == 0, "attributes stand");
-    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
+    CHECK(H5Aread(attribute, type, &host) >= 0 && strcmp(host, "the first") == 0, "an attribute of the first run has changed");
+    CHECK(read_int(opened, "lapwing_complete") == 1, "the finished file is not marked as complete");
     H5free_memory(host);
     H5Tclose(type);
     H5Aclose(attribute);
@@ -391,17 +391,17 @@ static void check_open(struct lw_comm *comm, const char *file)
     check_refused(comm, file, part, &same, LW_EIO, "another run is writing");
     lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(exists(part), "a file that was opened stays");
+    CHECK(exists(part), "an opened temporary file was deleted");
 
     CHECK(start_pair(comm, file, &same, true, &writer, &err) == LW_OK, "%s", err.message);
     write_part(comm, writer, HALF, LENGTH);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
-    CHECK(exists(file) && !exists(part), "under its final name");
+    CHECK(exists(file) && !exists(part), "the file must have its final name only");
     if (lw_comm_rank(comm) == 0)
         check_resumed(file);
     lw_comm_barrier(comm);
-    CHECK(lw_comm_rank(comm) != 0 || rename(file, part) == 0, "a complete file whose name was refused");
+    CHECK(lw_comm_rank(comm) != 0 || rename(file, part) == 0, "the file cannot be renamed");
     lw_comm_barrier(comm);
     check_refused(comm, file, part, &same, LW_EDATA, "it is complete");
 }
@@ -544,8 +544,9 @@ static void check_table_attributes(hid_t file)
     double levels[3] = {0};
     check_text(dataset, "kind", "candidates");
     check_text(dataset, "DIMENSION_LABELS", "peak");
-    CHECK(H5Aread(reals, H5T_NATIVE_DOUBLE, levels) >= 0 && levels[0] == 1 && levels[1] == -2 && levels[2] == 0.5, "numbers");
-    CHECK(read_int(dataset, "taps") == -7, "a number");
+    CHECK(H5Aread(reals, H5T_NATIVE_DOUBLE, levels) >= 0 && levels[0] == 1 && levels[1] == -2 && levels[2] == 0.5,
+          "an attribute of several numbers is wrong");
+    CHECK(read_int(dataset, "taps") == -7, "an attribute of one number is wrong");
     H5Aclose(reals);
     H5Dclose(dataset);
 }
@@ -555,7 +556,7 @@ static void check_mixed(const char *file)
     const int64_t dims[2] = {ROWS, LENGTH};
     const struct lw_type type = {.scalar = LW_INT16};
     const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
-    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
+    CHECK(read_int(opened, "lapwing_complete") == 1, "the finished file is not marked as complete");
     compare_all(opened, "/first", type, dims, 2);
     compare_all(opened, "/group/second", type, dims, 2);
     const haddr_t at = check_table(opened, "/group/of/peaks", LONG_ROWS);
@@ -615,7 +616,7 @@ static void check_rows_resumed(struct lw_comm *comm, const char *file)
     lw_writer_keep(writer);
     lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(exists(part) && exists(beside), "the file and its rows are kept");
+    CHECK(exists(part) && exists(beside), "the interrupted run's file or rows are gone");
     lw_comm_barrier(comm);
 
     CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
@@ -629,7 +630,7 @@ static void check_rows_resumed(struct lw_comm *comm, const char *file)
     append_peaks(comm, writer, LONG_TABLE, FEWER, MORE, LONG_ROWS);
     lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(exists(part) && exists(beside), "the file and its rows are kept again");
+    CHECK(exists(part) && exists(beside), "the file or its rows are gone after the second run");
     lw_comm_barrier(comm);
 
     CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
@@ -637,7 +638,7 @@ static void check_rows_resumed(struct lw_comm *comm, const char *file)
     append_peaks(comm, writer, LONG_TABLE, MORE, LONG_ROWS, LONG_ROWS);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
-    CHECK(!exists(part) && !exists(beside), "nothing is left beside the result");
+    CHECK(!exists(part) && !exists(beside), "a file is left beside the result");
     if (lw_comm_rank(comm) == 0) {
         const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
         compare_all(opened, "/first", (struct lw_type){.scalar = LW_INT16}, dims, 2);

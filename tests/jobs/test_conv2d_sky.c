@@ -40,7 +40,8 @@ static void test_source(enum lw_scalar scalar)
     lw_sky_psf(&sky, psf);
     for (int64_t image = 0; image < 3; image++) {
         const struct lw_sky_source at = lw_sky_source(&sky, image, 0);
-        CHECK(at.row >= SIZE && at.row < ROWS - SIZE && at.column >= SIZE && at.column < COLUMNS - SIZE, "a source at the edge");
+        CHECK(at.row >= SIZE && at.row < ROWS - SIZE && at.column >= SIZE && at.column < COLUMNS - SIZE,
+              "a source is too near the edge");
         source_alone(scalar, image, pixels);
         double largest = 0, correlation = 0;
         for (int i = 0; i < ROWS * COLUMNS; i++)

@@ -155,7 +155,7 @@ static void test_words(void)
     lw_synth_hidden_text(&synth, 1, text, sizeof text);
     CHECK(strstr(text, "channel 1: tone of 149.993896 Hz") != NULL, "%s", text);
     synth.n_samples = M - 1;
-    CHECK(lw_synth_chirp_start(&synth, 0) == -1, "no room for the chirp");
+    CHECK(lw_synth_chirp_start(&synth, 0) == -1, "a signal too short for a chirp has one");
     CHECK(strstr(lw_synth_hidden_text(&synth, 0, text, sizeof text), "nothing for filter 0") != NULL, "%s", text);
 }
 

@@ -214,10 +214,11 @@ static void test_stretch(void)
     CHECK(lw_parse_stretch("10s", &stretch) == LW_PARSE_OK && stretch.is_time && stretch.seconds == 10, "10 seconds");
     CHECK(lw_parse_stretch("1.5 h", &stretch) == LW_PARSE_OK && stretch.is_time && stretch.seconds == 5400, "1.5 hours");
     stretch.samples = 77;
-    CHECK(lw_parse_stretch("1.5", &stretch) == LW_PARSE_MALFORMED && stretch.samples == 77, "no part of a sample");
-    CHECK(lw_parse_stretch("1e30", &stretch) == LW_PARSE_TOO_LARGE, "too many samples");
-    CHECK(lw_parse_stretch("1e999s", &stretch) == LW_PARSE_TOO_LARGE, "too long");
-    CHECK(lw_parse_stretch("ten", &stretch) == LW_PARSE_MALFORMED, "a word");
+    CHECK(lw_parse_stretch("1.5", &stretch) == LW_PARSE_MALFORMED && stretch.samples == 77,
+          "a fraction of a sample is not refused");
+    CHECK(lw_parse_stretch("1e30", &stretch) == LW_PARSE_TOO_LARGE, "1e30 samples are not refused");
+    CHECK(lw_parse_stretch("1e999s", &stretch) == LW_PARSE_TOO_LARGE, "an infinite time is not refused");
+    CHECK(lw_parse_stretch("ten", &stretch) == LW_PARSE_MALFORMED, "a word is not refused");
 }
 
 static void check_range(const char *text, enum lw_parse expected, int64_t begin, int64_t end, int64_t step)
@@ -261,14 +262,14 @@ static void test_words(void)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         CHECK(lw_parse_choice("full|same|valid", none[i]) == -1, "'%s'", none[i]);
 
-    CHECK(lw_edit_distance("segment", "segment") == 0, "same");
-    CHECK(lw_edit_distance("segmet", "segment") == 1, "one left out");
-    CHECK(lw_edit_distance("semgent", "segment") == 1, "neighbours swapped");
+    CHECK(lw_edit_distance("segment", "segment") == 0, "distance of equal words");
+    CHECK(lw_edit_distance("segmet", "segment") == 1, "distance with one letter left out");
+    CHECK(lw_edit_distance("semgent", "segment") == 1, "distance with two neighbouring letters swapped");
     CHECK(lw_edit_distance("kitten", "sitting") == 3, "%d", lw_edit_distance("kitten", "sitting"));
-    CHECK(lw_edit_distance("", "abc") == 3 && lw_edit_distance("abc", "") == 3, "empty");
-    CHECK(lw_nearness("seg", "segment") == 1, "a beginning is near");
-    CHECK(lw_nearness("s", "segment") == -1, "one letter is not");
-    CHECK(lw_nearness("banana", "segment") == -1, "nothing alike");
+    CHECK(lw_edit_distance("", "abc") == 3 && lw_edit_distance("abc", "") == 3, "distance from an empty word");
+    CHECK(lw_nearness("seg", "segment") == 1, "the beginning of a word must be near it");
+    CHECK(lw_nearness("s", "segment") == -1, "a single letter must not be near a word");
+    CHECK(lw_nearness("banana", "segment") == -1, "different words must not be near");
 }
 
 /* ---- values ---- */
@@ -345,21 +346,22 @@ static void test_values(void)
 static void test_reading(void)
 {
     struct lw_options *const options = make();
-    CHECK(!lw_options_given(options, "input") && !lw_options_text(options, "input"), "nothing given yet");
-    CHECK(lw_options_missing(options) == &first_table[0], "input is required");
-    CHECK(!lw_options_given(options, "count") && lw_options_int(options, "count") == 0, "no count");
-    CHECK(!lw_options_flag(options, "overwrite") && !lw_options_given(options, "overwrite"), "no flag");
-    CHECK(lw_options_choice(options, "mode") == 1 && lw_options_given(options, "mode"), "default mode");
-    CHECK(lw_options_choice(options, "axis") == -1 && !lw_options_given(options, "axis"), "no axis");
-    CHECK(lw_options_int(options, "any") == 7, "default 7");
-    CHECK(lw_options_range(options, "channels").begin == -1 && lw_options_range(options, "channels").step == -1, "no range");
+    CHECK(!lw_options_given(options, "input") && !lw_options_text(options, "input"), "an option has a value before any is set");
+    CHECK(lw_options_missing(options) == &first_table[0], "the missing option must be input");
+    CHECK(!lw_options_given(options, "count") && lw_options_int(options, "count") == 0, "count must have no value");
+    CHECK(!lw_options_flag(options, "overwrite") && !lw_options_given(options, "overwrite"), "overwrite must not be set");
+    CHECK(lw_options_choice(options, "mode") == 1 && lw_options_given(options, "mode"), "mode must have its default");
+    CHECK(lw_options_choice(options, "axis") == -1 && !lw_options_given(options, "axis"), "axis must have no value");
+    CHECK(lw_options_int(options, "any") == 7, "any must have its default 7");
+    CHECK(lw_options_range(options, "channels").begin == -1 && lw_options_range(options, "channels").step == -1,
+          "channels must have no range");
 
     static const char *const pairs[][2] = {{"input", "x"}, {"overwrite", "yes"}, {"count", "2^33"}, {"mode", "valid"},
                                            {"axis", "1"}, {"memory", "1.5GiB"}, {"rate", "2.5kHz"}, {"time", "2min"},
                                            {"channels", ":9:2"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         CHECK(lw_options_set(options, pairs[i][0], pairs[i][1], "test", NULL) == LW_OK, "%s", pairs[i][0]);
-    CHECK(!lw_options_missing(options), "nothing missing");
+    CHECK(!lw_options_missing(options), "an option is reported as missing");
     CHECK(lw_options_flag(options, "overwrite"), "flag");
     CHECK(lw_options_int(options, "count") == INT64_C(1) << 33, "count");
     CHECK(lw_options_choice(options, "mode") == 2, "mode");
@@ -371,9 +373,9 @@ static void test_reading(void)
     CHECK(range.begin == -1 && range.end == 9 && range.step == 2, "range");
 
     CHECK(lw_options_set(options, "overwrite", "no", "test", NULL) == LW_OK && !lw_options_flag(options, "overwrite"),
-          "a flag can be taken back");
+          "a flag cannot be taken back");
     CHECK(lw_options_set(options, "count", "x", "test", NULL) == LW_EUSAGE &&
-          lw_options_int(options, "count") == INT64_C(1) << 33, "a refused value changes nothing");
+          lw_options_int(options, "count") == INT64_C(1) << 33, "a refused value is not refused, or changed the option");
     lw_options_destroy(options);
     lw_options_destroy(NULL);
 }
@@ -421,7 +423,7 @@ static void test_parsing(void)
                                    "--overwrite is given twice: give it once"));
 
     options = check_parse((const char *const[MAX_ARGS]){"--input=--odd"}, 1, NULL);
-    CHECK(strcmp(lw_options_text(options, "input"), "--odd") == 0, "dashes behind =");
+    CHECK(strcmp(lw_options_text(options, "input"), "--odd") == 0, "a value that begins with dashes, after =");
     lw_options_destroy(options);
 
     static const struct {
@@ -489,8 +491,8 @@ static void test_home(void)
     CHECK(lw_options_set(options, "output", "~/y.h5", "--output", &err) == LW_EUSAGE &&
           strcmp(err.message, "--output: ~/y.h5 begins with ~ for the home folder, but the variable HOME is not set") == 0,
           "'%s'", err.message);
-    CHECK(strcmp(lw_options_text(options, "output"), "/home/me/x.h5") == 0, "what was set stays");
-    CHECK(lw_options_set(options, "output", "y\a.h5", "--output", &err) == LW_EUSAGE, "a control character");
+    CHECK(strcmp(lw_options_text(options, "output"), "/home/me/x.h5") == 0, "the output's name has changed");
+    CHECK(lw_options_set(options, "output", "y\a.h5", "--output", &err) == LW_EUSAGE, "a control character is not refused");
     lw_options_destroy(options);
 }
 
@@ -513,7 +515,7 @@ static void test_resolved_long(void)
         const size_t blanks = strspn(line, " ");
         const bool goes_on = line[end - 1] == '\\';
         end -= goes_on;
-        CHECK(line[end - 1] != ' ', "a blank before a break");
+        CHECK(line[end - 1] != ' ', "a line is broken after a blank");
         memcpy(joined + length, line + blanks, end - blanks);
         length += end - blanks;
         line = next;
@@ -541,10 +543,10 @@ static void test_replaced(void)
     const struct lw_option *const both[] = {first, second, NULL};
     struct lw_options *options;
     struct lw_error err;
-    CHECK(lw_options_create(both, &options, &err) == LW_OK, "create");
-    CHECK(lw_options_choice(options, "mode") == 1, "the first table's mode counts");
-    CHECK(lw_options_int(options, "count") == 9, "the second table's count stays");
-    CHECK(lw_options_set(options, "segment", "8", "--segment", &err) == LW_EUSAGE, "a dropped option is none");
+    CHECK(lw_options_create(both, &options, &err) == LW_OK, "the options cannot be created");
+    CHECK(lw_options_choice(options, "mode") == 1, "mode is not that of the first table");
+    CHECK(lw_options_int(options, "count") == 9, "count is not that of the second table");
+    CHECK(lw_options_set(options, "segment", "8", "--segment", &err) == LW_EUSAGE, "a dropped option is not refused");
     char *const text = lw_options_resolved(options, "", NULL);
     CHECK(text && strcmp(text, "mode = odd\ncount = 9\n") == 0, "'%s'", text);
     lw_free(text);
@@ -578,7 +580,7 @@ static void test_within(void)
     struct lw_error err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct lw_options *options;
-        CHECK(lw_options_create(own_table, &options, &err) == LW_OK, "create");
+        CHECK(lw_options_create(own_table, &options, &err) == LW_OK, "the options cannot be created");
         CHECK(lw_options_set(options, "wait", cases[i].text, "--wait", &err) == LW_OK, "%s", err.message);
         const char *const own = lw_options_text(options, "wait");
         CHECK(own && cases[i].own ? strcmp(own, cases[i].own) == 0 : own == cases[i].own, "%s: '%s'", cases[i].text,
@@ -593,13 +595,14 @@ static void test_within(void)
         CHECK(lw_options_set(options, "wait", "a,most=", "--wait", &err) == LW_EUSAGE && strstr(err.message, "empty"), "%s",
               err.message);
         CHECK(lw_options_set(options, "wait-most", "4", "job.ini:1", &err) == LW_OK && lw_options_int(options, "wait-most") == 4,
-              "by itself");
+              "an option of an earlier version, given by itself in a job file");
         CHECK(lw_options_set(options, "old", "any", "job.ini:1", &err) == LW_OK, "%s", err.message);
         CHECK(lw_options_set(options, "mode", "valid", "job.ini:1", &err) == LW_OK && lw_options_choice(options, "mode") == 1,
-              "a former choice");
+              "a choice of an earlier version in a job file");
         char *typed[] = {(char[]){"--wait=b"}};
         int used;
-        CHECK(lw_options_parse(options, 1, typed, &used, &err) == LW_OK && lw_options_int(options, "wait-most") == 9, "typed anew");
+        CHECK(lw_options_parse(options, 1, typed, &used, &err) == LW_OK && lw_options_int(options, "wait-most") == 9,
+              "the same option on a new command line");
         lw_options_destroy(options);
     }
 }

@@ -39,7 +39,8 @@ static void test_columns(void)
             }
         }
     const struct lw_raster raster = {1, 8192, INT64_MAX, NULL};
-    CHECK(lw_raster_begin(&raster, 8192) == INT64_MAX && lw_raster_begin(&raster, 8191) < INT64_MAX, "the longest axis");
+    CHECK(lw_raster_begin(&raster, 8192) == INT64_MAX && lw_raster_begin(&raster, 8191) < INT64_MAX,
+          "an axis of 2^63 - 1 samples must need 8192 columns");
 }
 
 static void test_values(void)
@@ -48,11 +49,12 @@ static void test_values(void)
     const struct lw_raster raster = {1, 1, 5, &cell};
     const double values[] = {1, 9, NAN, 9, -3, 9, INFINITY, 9, 2, 9};
     lw_raster_clear(&raster);
-    CHECK(isnan(lw_cell_value(&cell, LW_SHOW_MEAN)), "an empty cell");
+    CHECK(isnan(lw_cell_value(&cell, LW_SHOW_MEAN)), "an empty cell must be NaN");
     lw_raster_add(&raster, 0, 0, 5, values, 2);
     CHECK(cell.count == 3 && cell.least == -3 && cell.largest == 2, "%g..%g", cell.least, cell.largest);
-    CHECK(lw_cell_value(&cell, LW_SHOW_MEAN) == 0 && lw_cell_value(&cell, LW_SHOW_EXTREME) == -3, "mean, extreme");
-    CHECK(fabs(lw_cell_value(&cell, LW_SHOW_RMS) - sqrt(14.0 / 3)) < 1e-15, "rms");
+    CHECK(lw_cell_value(&cell, LW_SHOW_MEAN) == 0 && lw_cell_value(&cell, LW_SHOW_EXTREME) == -3,
+          "the mean or the extreme value of a cell is wrong");
+    CHECK(fabs(lw_cell_value(&cell, LW_SHOW_RMS) - sqrt(14.0 / 3)) < 1e-15, "the rms value of a cell is wrong");
 }
 
 /* ---- blocks ---- */
@@ -93,7 +95,8 @@ static void test_spread(void)
             last = first + count;
         }
     }
-    CHECK(lw_thinning_spread(1000, 0, 1, 100, 10).is_whole && !lw_thinning_spread(1001, 0, 1, 100, 10).is_whole, "as many as all");
+    CHECK(lw_thinning_spread(1000, 0, 1, 100, 10).is_whole && !lw_thinning_spread(1001, 0, 1, 100, 10).is_whole,
+          "all samples must be read only if the limit allows it");
 }
 
 /* ---- colours ---- */

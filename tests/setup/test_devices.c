@@ -54,7 +54,8 @@ static void check_apart(struct lw_comm *comm, const struct table *table)
     if (rc)
         CHECK(strstr(err.message, "were both given GPU-") && strstr(err.message, "--engine auto,share-gpu"), "'%s'", err.message);
     else
-        CHECK(engine.device_bytes == (engine.device_id[0] ? free_bytes : 0), "a part of a device of its own");
+        CHECK(engine.device_bytes == (engine.device_id[0] ? free_bytes : 0),
+              "a rank without sharing must have the device's free memory");
 }
 
 static void check_together(struct lw_comm *comm, const struct table *table)

@@ -230,7 +230,8 @@ static void check_plans(void)
             CHECK((double)plan.choice.n_buckets >= balanced / 1.5 && plan.choice.n_buckets >= 16 * k, "%" PRId64 " buckets",
                   plan.choice.n_buckets);
             CHECK(plan.n_selected == 2 * k && plan.choice.votes <= plan.choice.location_loops, "%d votes", plan.choice.votes);
-            CHECK(plan.samples == (lw_published_count_loops(&plan) + 1) * (2 * lw_published_window_half(&plan) + 1), "samples");
+            CHECK(plan.samples == (lw_published_count_loops(&plan) + 1) * (2 * lw_published_window_half(&plan) + 1),
+                  "the plan's number of samples is wrong");
             const int64_t buckets = plan.choice.n_buckets;
             CHECK(lw_published_plan_make(&spec, &choice, 1, &plan, &err) != LW_OK || plan.choice.n_buckets == 2 * buckets,
                   "the second attempt has %" PRId64 " buckets", plan.choice.n_buckets);

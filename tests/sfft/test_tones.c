@@ -195,7 +195,8 @@ static void check_threads(void)
     fit(one.tones, &scene);
     fit(four.tones, &scene);
     const size_t bytes = (size_t)one.tones->n_samples * sizeof *one.samples;
-    CHECK(one.tones->n_tones == 3 && memcmp(one.tones->rest, four.tones->rest, bytes) == 0, "four threads, other bits");
+    CHECK(one.tones->n_tones == 3 && memcmp(one.tones->rest, four.tones->rest, bytes) == 0,
+          "one and four threads give different tones or bits");
     close_trial(&one);
     close_trial(&four);
 }
@@ -221,7 +222,7 @@ static void check_noise(void)
     const struct lw_sfft_line line = {1000, (double)scene.n, 0, 0};
     lw_sfft_tones_seed(trial.tones, &line, 1, 1);
     lw_sfft_tones_fit(trial.tones);
-    CHECK(trial.tones->n_tones == 0, "a tone in noise alone");
+    CHECK(trial.tones->n_tones == 0, "a tone is found in noise alone");
     close_trial(&trial);
 }
 

@@ -90,6 +90,6 @@ int main(void)
         }
     }
     const int64_t big = INT64_C(1) << 61;
-    CHECK(lw_boundary_index(LW_BOUNDARY_REFLECT, big, big) == big - 1, "no overflow at 2^61");
+    CHECK(lw_boundary_index(LW_BOUNDARY_REFLECT, big, big) == big - 1, "the index overflows at 2^61");
     return check_result("convolution");
 }

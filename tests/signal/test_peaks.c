@@ -193,7 +193,7 @@ static void test_far(void)
     const int64_t n = lw_peaks_pick(&spec, crossings, 3, peaks);
     CHECK(n == 2 && peaks[0].index == far - LW_SEARCH_MOST_CLUSTER - 1 && peaks[0].cluster_size == 1 &&
           peaks[1].index == far + LW_SEARCH_MOST_CLUSTER && peaks[1].cluster_size == 2, "%" PRId64 " peaks", n);
-    CHECK(lw_peaks_pick(&spec, crossings, 0, peaks) == 0, "peaks of nothing");
+    CHECK(lw_peaks_pick(&spec, crossings, 0, peaks) == 0, "peaks are found without crossings");
 }
 
 /* The squares of these numbers are 0 or infinite. NaN is no crossing. */
@@ -242,13 +242,15 @@ static void test_reach(void)
                 const int64_t n = 50, reach = least_multiple(w, unit), after = lw_search_after(&blocks, n, unit);
                 CHECK(lw_search_before(&peaks, n, unit) == reach && lw_search_after(&peaks, n, unit) == reach,
                       "peaks, unit %" PRId64, unit);
-                CHECK(lw_search_before(&peaks, w / 2, unit) == least_multiple(w / 2, unit), "no more than there are");
-                CHECK(lw_search_after(&blocks, 2, unit) <= least_multiple(2, unit), "no more than there are, of blocks");
+                CHECK(lw_search_before(&peaks, w / 2, unit) == least_multiple(w / 2, unit),
+                      "the search looks further back than the axis reaches");
+                CHECK(lw_search_after(&blocks, 2, unit) <= least_multiple(2, unit), "the search for blocks looks beyond the axis");
                 CHECK(lw_search_before(&blocks, n, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
                       (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
                       "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);
                 CHECK(lw_search_before(&both, n, unit) == reach &&
-                          lw_search_after(&both, n, unit) == lw_max64(reach, after), "both");
+                          lw_search_after(&both, n, unit) == lw_max64(reach, after),
+                          "the reach of peaks and blocks together is wrong");
             }
         }
     }
@@ -258,8 +260,9 @@ static void test_products(void)
 {
     const struct lw_search none = {.cluster = 5, .every = 3}, best = {.products = LW_BEST};
     CHECK(lw_search_products(&none) == LW_FILTERED && !lw_search_is_needed(&none) && lw_search_before(&none, 9, 4) == 0 &&
-          lw_search_after(&none, 9, 4) == 0, "nothing but the series is wanted");
-    CHECK(lw_search_is_needed(&best) && lw_search_before(&best, 9, 4) == 0 && lw_search_after(&best, 9, 4) == 0, "the best filter");
+          lw_search_after(&none, 9, 4) == 0, "without products only the series must be wanted");
+    CHECK(lw_search_is_needed(&best) && lw_search_before(&best, 9, 4) == 0 && lw_search_after(&best, 9, 4) == 0,
+          "the best filter must need no neighbours");
 }
 
 static void test_describe(void)

@@ -112,9 +112,10 @@ int main(void)
                         check_rest((struct lw_grid){47, 4, 6, channels, channel_unit}, ranks, (enum lw_split)split, n_done);
 
     const struct lw_grid shallow = {.n_outputs = 100, .unit = 64, .halo = 10, .n_channels = 64, .channel_unit = 2};
-    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AUTO) == LW_SPLIT_CHANNELS, "short axis, many channels");
-    CHECK(lw_rounds_resolve_split(&shallow, 2, LW_SPLIT_AUTO) == LW_SPLIT_AXIS, "axis long enough for two");
-    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AXIS) == LW_SPLIT_AXIS, "as wanted");
+    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AUTO) == LW_SPLIT_CHANNELS,
+          "8 ranks of a short axis must split the channels");
+    CHECK(lw_rounds_resolve_split(&shallow, 2, LW_SPLIT_AUTO) == LW_SPLIT_AXIS, "2 ranks must split the axis");
+    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AXIS) == LW_SPLIT_AXIS, "a requested split of the axis must be kept");
 
     const struct lw_grid huge = {.n_outputs = (INT64_C(1) << 40) + 7, .unit = 3840, .halo = 256, .n_channels = 1,
                                  .channel_unit = 1};

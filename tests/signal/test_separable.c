@@ -62,7 +62,8 @@ static void test_rest(void)
     const double identity[] = {1, 0, 0, 1}, zeros[] = {0, 0, 0, 0};
     const double left = lw_separate(identity, 2, 2, false, column, row);
     CHECK(fabs(left - sqrt(0.5)) < 1e-12, "%g is left of the identity", left);
-    CHECK(lw_separate(zeros, 2, 2, false, column, row) == 0 && column[0] == 0 && row[0] * column[1] == 0, "zeros are separable");
+    CHECK(lw_separate(zeros, 2, 2, false, column, row) == 0 && column[0] == 0 && row[0] * column[1] == 0,
+          "a matrix of zeros must be a product of zeros");
 }
 
 /* 3 a b' + 1e-3 c d' with orthogonal factors: the remainder is the smaller singular value. */

@@ -149,7 +149,7 @@ static void left_out(void)
     const double same = sigma_of(LW_SINGLE, false, N, skip, &few), exact = sigma_of(LW_DOUBLE, false, N, skip, &few);
     CHECK(same == sigma && few == n_finite && n_finite == N / 2, "%g of %g values: sigma %g, not %g", few, n_finite, same, sigma);
     CHECK(fabs(exact / sigma - 1) < 1e-3, "double precision: sigma %g, not %g", exact, sigma);
-    CHECK(sigma_of(LW_SINGLE, false, N, NULL, &few) < sigma, "zeros that count lower nothing");
+    CHECK(sigma_of(LW_SINGLE, false, N, NULL, &few) < sigma, "zeros that count do not lower sigma");
 }
 
 /* The noise is 0 where more than half of the values are 0, or where there are no values. */
@@ -159,12 +159,13 @@ static void nothing(void)
     memset(values, 0, sizeof values);
     for (int i = 0; i < 49; i++)
         values[i] = 1;
-    CHECK(sigma_of(LW_SINGLE, false, 100, NULL, &n_finite) == 0 && n_finite == 100, "49 of 100 are not 0");
+    CHECK(sigma_of(LW_SINGLE, false, 100, NULL, &n_finite) == 0 && n_finite == 100,
+          "sigma of 100 values, 51 of which are 0, must be 0");
     for (int i = 0; i < 100; i++)
         values[i] = NAN;
-    CHECK(sigma_of(LW_SINGLE, false, 100, NULL, &n_finite) == 0 && n_finite == 0, "none is finite");
-    CHECK(sigma_of(LW_DOUBLE, true, 50, NULL, &n_finite) == 0 && n_finite == 0, "none is finite");
-    CHECK(sigma_of(LW_SINGLE, false, 0, NULL, &n_finite) == 0 && n_finite == 0, "there is none");
+    CHECK(sigma_of(LW_SINGLE, false, 100, NULL, &n_finite) == 0 && n_finite == 0, "sigma without finite values must be 0");
+    CHECK(sigma_of(LW_DOUBLE, true, 50, NULL, &n_finite) == 0 && n_finite == 0, "sigma without finite complex values must be 0");
+    CHECK(sigma_of(LW_SINGLE, false, 0, NULL, &n_finite) == 0 && n_finite == 0, "sigma of no values must be 0");
 }
 
 /* Values of few bits lie near the middle of their bins. */

@@ -93,7 +93,7 @@ static struct lw_options *make_options(const char *file, const struct way *way)
     tables[1] = lw_common_options;
     tables[2] = lw_message_options;
     snprintf(input, sizeof input, "%s:%s", file, way->dataset);
-    CHECK(lw_options_create(tables, &options, NULL) == LW_OK, "options");
+    CHECK(lw_options_create(tables, &options, NULL) == LW_OK, "the options cannot be created");
     set(options, "input", input);
     set(options, "axis", way->axis);
     set(options, "channels", way->channels);
@@ -118,7 +118,8 @@ static void open_run(struct lw_sparse *run, struct lw_comm *comm, const struct l
     run->request = *(const struct lw_sfft_request *)run->setup.job.request;
     lw_sparse_deal(run, 1);
     run->plan = lw_sfft_plan_make(&run->request.spec);
-    CHECK(run->request.spec.n == N_VIEW && run->n_channels == way->n_channels && run->plan.n_attempts > 0, "another view");
+    CHECK(run->request.spec.n == N_VIEW && run->n_channels == way->n_channels && run->plan.n_attempts > 0,
+          "the run has another view than the options");
 }
 
 /* Limit reads to `block` samples of `group` channels. */
@@ -210,7 +211,7 @@ static void check_way(struct lw_comm *comm, const char *file, const struct way *
     struct lw_sfft_layout *layout = NULL;
     struct lw_sparse run;
     open_run(&run, comm, options, way);
-    CHECK(lw_sfft_layout_create(&run.plan, &layout, NULL) == LW_OK, "layout");
+    CHECK(lw_sfft_layout_create(&run.plan, &layout, NULL) == LW_OK, "the layout cannot be created");
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
         if (!way->is_raw && gaps[g] < 1e5)      /* one call for each sample takes long */
             continue;
@@ -237,7 +238,7 @@ static void check_cut_off(struct lw_comm *comm, const char *file, const struct w
     run.pace = lw_bytes_assumed_pace;
     size_reads(&run, 1, 1000);
     CHECK(lw_sfft_layout_create(&run.plan, &layout, NULL) == LW_OK && lw_sparse_list(&run, layout, 1, &samples, &err) == LW_OK,
-          "list");
+          "the list of samples cannot be made");
     double *const values = malloc((size_t)samples.total * 2 * sizeof *values);
     lw_comm_barrier(comm);
     if (run.rank == 0)          /* only the last part of channel 0 is cut off: other ranks report nothing */

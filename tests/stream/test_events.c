@@ -68,7 +68,8 @@ static int watch(void *context, const struct lw_written *written, struct lw_erro
     CHECK(written->n_outputs == outputs_before(w->rounds, written->n_rounds), "%" PRId64 " outputs after %" PRId64 " rounds",
           written->n_outputs, written->n_rounds);
     CHECK(written->all_outputs == (int64_t)N * N_CHANNELS, "%" PRId64 " outputs in all", written->all_outputs);
-    CHECK(lw_comm_max(w->comm, written->n_outputs) == lw_comm_min(w->comm, written->n_outputs), "ranks are told differently");
+    CHECK(lw_comm_max(w->comm, written->n_outputs) == lw_comm_min(w->comm, written->n_outputs),
+          "ranks report different numbers of outputs");
     return written->n_rounds == w->fails_at ? lw_fail(err, LW_EIO, "the listener gives up") : LW_OK;
 }
 

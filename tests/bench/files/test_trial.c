@@ -131,17 +131,17 @@ static void check_failures(void)
     const struct lw_trial trial = {pool, 2, 5 * MIB, 60};
     double rate = -1;
     const int fd = make_file(5 * MIB), empty = make_file(1);
-    CHECK(ftruncate(empty, 0) == 0, "ftruncate");
+    CHECK(ftruncate(empty, 0) == 0, "the file cannot be emptied");
     CHECK(lw_trial_read(&trial, empty, &rate, &err) == LW_OK && rate == 0, "%g B/s from nothing", rate);
     CHECK(lw_trial_read_pages(&trial, empty, &rate, &err) == LW_OK && rate == 0, "%g reads/s from nothing", rate);
     CHECK(lw_trial_read(&trial, -1, &rate, &err) == LW_EIO && strcmp(err.message, "Bad file descriptor") == 0, "%s",
           err.message);
-    CHECK(lw_trial_write_new(&trial, "/tmp/none", LW_STORE_WRITE, &rate, &err) == LW_EIO, "no folder");
+    CHECK(lw_trial_write_new(&trial, "/tmp/none", LW_STORE_WRITE, &rate, &err) == LW_EIO, "a missing folder is no error");
     CHECK(strcmp(err.message, "No such file or directory") == 0, "%s", err.message);
     mishaps_set(FAULTY, 1);
     CHECK(lw_trial_read(&trial, fd, &rate, &err) == LW_EIO && strcmp(err.message, "Input/output error") == 0, "%s",
           err.message);
-    CHECK(lw_trial_write_new(&trial, folder, LW_STORE_WRITE, &rate, &err) == LW_EIO, "a failing disk");
+    CHECK(lw_trial_write_new(&trial, folder, LW_STORE_WRITE, &rate, &err) == LW_EIO, "a failed write is no error");
     mishaps_set(NO_MISHAP, 1);
     close(empty);
     close(fd);

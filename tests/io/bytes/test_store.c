@@ -140,7 +140,7 @@ static void check_cut_off(const char *folder, bool is_kernel_old)
     const int fd = make_file(folder, LONGEST);
     struct lw_store *const store = open_store(fd, LW_STORE_MAP);
     CHECK(lw_store_put(store, data, 0, LONGEST, &err) == LW_OK, "%s", err.message);
-    CHECK(ftruncate(fd, PART + 17) == 0, "ftruncate");
+    CHECK(ftruncate(fd, PART + 17) == 0, "the file cannot be cut off");
     mishaps.is_kernel_old = is_kernel_old;
     for (int i = 0; i < 3; i++) {
         CHECK(lw_store_put(store, data, 0, LONGEST, &err) == LW_EIO, "%s", folder);
@@ -165,8 +165,8 @@ static int cut_and_prolong(void *context, int64_t piece, int thread, struct lw_e
     struct cutter *const cutter = context;
     (void)piece, (void)thread, (void)err;
     while (!cutter->is_over) {
-        CHECK(ftruncate(cutter->fd, 4096) == 0, "cut off");
-        CHECK(ftruncate(cutter->fd, LONGEST) == 0, "prolonged");
+        CHECK(ftruncate(cutter->fd, 4096) == 0, "the file cannot be cut off");
+        CHECK(ftruncate(cutter->fd, LONGEST) == 0, "the file cannot be made longer");
     }
     return LW_OK;
 }
@@ -264,8 +264,8 @@ static void check_signals(void)
 
 static void check_bytes(void)
 {
-    CHECK(lw_store_bytes(0) == 0, "no thread takes none");
-    CHECK(lw_store_bytes(16) == 16 * LW_MAPPING_BYTES, "each thread has a part mapped");
+    CHECK(lw_store_bytes(0) == 0, "without threads there must be no bytes");
+    CHECK(lw_store_bytes(16) == 16 * LW_MAPPING_BYTES, "each thread must count one mapping");
 }
 
 static void fill(void)

@@ -57,7 +57,7 @@ static void check_cut_off(void)
     char buffer[100] = "";
     struct lw_error err;
     const int fd = make_file();
-    CHECK(ftruncate(fd, 70) == 0, "ftruncate");
+    CHECK(ftruncate(fd, 70) == 0, "the file cannot be cut off");
     mishaps_set(SHORT, 2);
     CHECK(lw_bytes_read(fd, buffer, 10, 60, &err) == LW_OK, "%s", err.message);
     CHECK(lw_bytes_read(fd, buffer, 10, 61, &err) == LW_EIO && strcmp(err.message, "the file ends at byte 70") == 0, "%s",

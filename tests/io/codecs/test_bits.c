@@ -64,6 +64,6 @@ int main(void)
             for (int64_t block = 8; block <= 64; block += 8)
                 check_blocks(n, size, block);
     CHECK(lw_bits_default_block(1) == 8192 && lw_bits_default_block(2) == 4096 && lw_bits_default_block(12) == 680 &&
-          lw_bits_default_block(64) == 128 && lw_bits_default_block(100000) == 128, "blocks of about 8 KiB");
+          lw_bits_default_block(64) == 128 && lw_bits_default_block(100000) == 128, "the default blocks have the wrong size");
     return check_result("bits");
 }

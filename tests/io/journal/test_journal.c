@@ -120,7 +120,7 @@ static void check_journal(void)
     snprintf(name, sizeof name, "%s", name_of("journal"));
     CHECK(lw_journal_load(name, &journal, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
     make(name, 30, LW_ESYSTEM);
-    CHECK(access(name, F_OK) != 0, "what did not fit is not stored");
+    CHECK(access(name, F_OK) != 0, "a journal that is too long was stored");
     make(name, ROOM, LW_OK);
     check_read(name);
     check_damage(name);
@@ -136,17 +136,17 @@ static void check_replace(void)
     const struct lw_replace_part first[] = {{"one", 3}, {"", 0}, {"two", 3}}, second = {"3", 1};
     snprintf(name, sizeof name, "%s", name_of("replaced"));
     snprintf(other, sizeof other, "%s.new", name);
-    CHECK(symlink(name_of("elsewhere"), other) == 0, "a link where the new file is to be");
+    CHECK(symlink(name_of("elsewhere"), other) == 0, "the symbolic link cannot be made");
     CHECK(lw_replace(name, first, 3, &err) == LW_OK, "%s", err.message);
-    CHECK(access(name_of("elsewhere"), F_OK) != 0, "the link is not followed");
+    CHECK(access(name_of("elsewhere"), F_OK) != 0, "the new file was written through a symbolic link");
     CHECK(read_file(name, text, sizeof text) == 6 && memcmp(text, "onetwo", 6) == 0, "%s", text);
     CHECK(mkdir(other, 0700) == 0, "%s", other);
     CHECK(lw_replace(name, &second, 1, &err) == LW_EIO && strstr(err.message, name), "%s", err.message);
-    CHECK(read_file(name, text, sizeof text) == 6, "what was there stays");
+    CHECK(read_file(name, text, sizeof text) == 6, "a failed replacement changed the file");
     CHECK(rmdir(other) == 0 && lw_replace(name, &second, 1, &err) == LW_OK, "%s", err.message);
     CHECK(read_file(name, text, sizeof text) == 1 && text[0] == '3', "%s", text);
-    CHECK(access(other, F_OK) != 0, "nothing else is left");
-    CHECK(lw_replace(name_of("no/such/folder"), &second, 1, &err) == LW_EIO, "a folder that is not there");
+    CHECK(access(other, F_OK) != 0, "a temporary file is left");
+    CHECK(lw_replace(name_of("no/such/folder"), &second, 1, &err) == LW_EIO, "a missing folder is no error");
 }
 
 /* ---- undo --------------------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static int make_file(void)
     const int fd = open(name_of("result"), O_RDWR | O_CREAT | O_TRUNC, 0600);
     for (int64_t i = 0; i < LENGTH; i++)
         bytes[i] = byte_at(i);
-    CHECK(fd >= 0 && write(fd, bytes, LENGTH) == LENGTH, "a file");
+    CHECK(fd >= 0 && write(fd, bytes, LENGTH) == LENGTH, "the file cannot be made");
     return fd;
 }
 
@@ -186,14 +186,14 @@ static void check_undo(const struct lw_undo_range *samples, int n, int64_t lengt
     CHECK(lw_undo_apply(fd, undo, &err) == LW_OK, "there is nothing: %s", err.message);
     CHECK(lw_undo_store(fd, samples, n, undo, &err) == LW_OK, "%s", err.message);
     memset(bytes, 'x', sizeof bytes);
-    CHECK(pwrite(fd, bytes, (size_t)length, 0) == length && ftruncate(fd, length) == 0, "all changes");
+    CHECK(pwrite(fd, bytes, (size_t)length, 0) == length && ftruncate(fd, length) == 0, "the file cannot be changed");
     CHECK(lw_undo_apply(fd, undo, &err) == LW_OK, "%s", err.message);
     CHECK(fstat(fd, &status) == 0 && status.st_size == LENGTH, "the length is %d again", (int)status.st_size);
-    CHECK(pread(fd, bytes, LENGTH, 0) == LENGTH, "all bytes");
+    CHECK(pread(fd, bytes, LENGTH, 0) == LENGTH, "the file cannot be read");
     for (int64_t i = 0; i < LENGTH; i++)
         if (i < length || !is_in(samples, n, i))
             CHECK(bytes[i] == (is_in(samples, n, i) ? 'x' : byte_at(i)), "byte %d", (int)i);
-    CHECK(access(undo, F_OK) != 0, "it is done once");
+    CHECK(access(undo, F_OK) != 0, "the undo file is left after it was applied");
     close(fd);
 }
 
@@ -210,15 +210,16 @@ static void check_damaged_undo(void)
     for (int64_t i = 0; i < bytes; i += i < 100 ? 1 : 41) {
         const int its = open(undo, O_RDWR);
         const char changed = (char)(kept[i] ^ 4);
-        CHECK(pwrite(its, &changed, 1, i) == 1, "a damaged byte");
+        CHECK(pwrite(its, &changed, 1, i) == 1, "the undo file cannot be damaged");
         CHECK(lw_undo_apply(fd, undo, &err) == LW_EDATA && strstr(err.message, "--resume never"), "byte %d: %s", (int)i,
               err.message);
-        CHECK(pwrite(its, &kept[i], 1, i) == 1, "and back");
+        CHECK(pwrite(its, &kept[i], 1, i) == 1, "the undo file cannot be restored");
         close(its);
     }
-    CHECK(truncate(undo, bytes - 1) == 0 && lw_undo_apply(fd, undo, &err) == LW_EDATA, "it ends early");
-    CHECK(truncate(undo, 10) == 0 && lw_undo_apply(fd, undo, &err) == LW_EDATA, "it ends very early");
-    CHECK(fstat(fd, &status) == 0 && status.st_size == LENGTH, "the file is as it was");
+    CHECK(truncate(undo, bytes - 1) == 0 && lw_undo_apply(fd, undo, &err) == LW_EDATA,
+          "an undo file without its last byte is not refused");
+    CHECK(truncate(undo, 10) == 0 && lw_undo_apply(fd, undo, &err) == LW_EDATA, "an undo file of 10 bytes is not refused");
+    CHECK(fstat(fd, &status) == 0 && status.st_size == LENGTH, "a refused undo file changed the length");
     unlink(undo);
     close(fd);
 }
