@@ -166,7 +166,7 @@ def narrow(work):
     if result:
         found, about, whole = result
         check(found.dtype == np.int8 and found.shape == clean.shape, f"narrow: {found.dtype} {found.shape}")
-        check(not found[touched].any(), "narrow: what is not a number is not 0")
+        check(not found[touched].any(), "narrow: NaN is not stored as 0")
         error = np.abs(found * unit - clean)[~touched].max()
         check(error <= 0.501 * unit, f"narrow: error {error:.3g}, half a unit is {unit / 2:.3g}")
         check(about["scale_factor"] == unit and about["decimate"] == 3, f"narrow: attributes {about}")

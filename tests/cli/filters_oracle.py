@@ -39,7 +39,7 @@ def make(kind, **options):
               f"provenance of {kind}: {dict(file.attrs)}")
     check(attributes["kind"] == kind, f"kind {attributes['kind']}")
     check(done.stderr.count("\nfilter ") + done.stderr.startswith("filter ") == (1 if taps.ndim == 1 else len(taps)),
-          f"said of {kind}: {done.stderr}")
+          f"lines of the log on {kind}: {done.stderr}")
     return np.atleast_2d(taps), attributes
 
 
@@ -67,7 +67,7 @@ def norms(h, attributes, gain_at, rate, norm, f=None):
     gain, energy = response(h, gain_at, rate)[0], np.sum(np.abs(h) ** 2)
     check(abs({"gain": gain, "energy": energy}[norm] - 1) < 1e-12, f"{attributes['kind']}: {norm} is {gain}, {energy}")
     said = [attributes[name] if f is None else attributes[name][f] for name in ("gain", "energy")]
-    check(np.allclose(said, [gain, energy], rtol=1e-10), f"gain and energy {gain}, {energy}, said {said}")
+    check(np.allclose(said, [gain, energy], rtol=1e-10), f"gain and energy {gain}, {energy}; the attributes are {said}")
     check(attributes["norm"] == norm, f"norm {attributes['norm']}")
 
 
@@ -109,12 +109,12 @@ def band(kind, rate, low, high, attenuation=60, norm="gain", **length):
     if len(stop):
         reached = -20 * np.log10(stop.max())
         check(reached >= attenuation - 0.03, f"{text}: attenuation {reached}, wanted {attenuation}")
-        check(abs(reached - attributes["attenuation_db"]) <= 0.03, f"{text}: {reached}, said {attributes['attenuation_db']}")
+        check(abs(reached - attributes["attenuation_db"]) <= 0.03, f"{text}: {reached}; the attribute is {attributes['attenuation_db']}")
     flat = gain[(hz >= (low + transition / 2 if low else 0)) & (hz <= (high - transition / 2 if high else rate / 2))]
     if len(flat):
         ripple = np.abs(20 * np.log10(flat)).max()
         check(abs(ripple - attributes["ripple_db"]) <= 0.03 * attributes["ripple_db"] + 1e-9,
-              f"{text}: ripple {ripple}, said {attributes['ripple_db']}")
+              f"{text}: ripple {ripple}; the attribute is {attributes['ripple_db']}")
     for name, edge, beside in (("low_edge_hz", low, 0), ("high_edge_hz", high, rate / 2)):
         here = response(h, attributes[name], rate)[0] / response(h, reference, rate)[0] / gain.max()
         check(abs(here - np.sqrt(0.5)) < 2e-3 if edge else attributes[name] == beside, f"{text}: {name} {attributes[name]}, {here}")
@@ -146,7 +146,7 @@ def boxcars():
     for widths in ([1], [7], [1, 2, 4, 8], [64, 1, 3, 17], [5, 4, 3]):
         for norm in ("gain", "energy"):
             taps, attributes = make("boxcar", widths=",".join(map(str, widths)), norm=norm)
-            check("sample_rate_hz" not in attributes, "a rate that nobody gave")
+            check("sample_rate_hz" not in attributes, "an attribute sample_rate_hz without --rate")
             check(np.array_equal(np.atleast_1d(attributes["width_samples"]), widths), f"widths {attributes['width_samples']}")
             check(taps.shape == (len(widths), max(widths)), f"boxcars {widths}: {taps.shape}")
             for f, (h, width) in enumerate(zip(taps, widths)):

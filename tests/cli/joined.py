@@ -146,7 +146,7 @@ for times, says in ((("--count", "12.1s"), "--count 12.1s: only 6000 of 6000"), 
 check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr, "the files are named")
 run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data")
 with h5py.File("o.h5", "r") as file:
-    check(file.attrs["input"] == "w0.h5:/data (and 1 more file)", f"the input is said to be {file.attrs['input']}")
+    check(file.attrs["input"] == "w0.h5:/data (and 1 more file)", f"the attribute input is {file.attrs['input']}")
 
 # ---- channels by coordinate ----
 for coordinates, wanted_channels in ((("--distance", "4:7"), "2:4"), (("--distance", ":2"), "0:2"), (("--distance", "0.005km:"), "3:5")):
@@ -174,14 +174,14 @@ for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h
                    "--each", "file", "--part", part, "--quiet", *further, code=0 if part == "0/2" else 65)
     there = sorted(name[2:] for name in os.listdir(".") if name.startswith("f-"))
     check(there == made, f"part {part}: {there}")
-check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is named: {said.stderr}")
+check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is not named: {said.stderr}")
 said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part", "1/2")
 check("4, of which 2 in this part" in said.stdout and "f/g2.h5" in said.stdout, f"the plan of a part: {said.stdout[:300]}")
 before = os.stat("f-g0.h5").st_mtime_ns
 os.remove("f-g1.h5")
 os.remove("gbad.h5")
 lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "f-{}.h5", "--each", "file", "--quiet", *further)
-check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "only what is missing is made")
+check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "an existing result was made again, or the missing one was not made")
 run(1, "o.h5", "--input", "g1.h5:/data")
 check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a file")
 os.remove("f-g1.h5")        # a run that still writes this result will own it
@@ -255,7 +255,7 @@ os.rename("m07.h5", "m07.data")
 with open("m07.h5", "w") as file:
     file.write("no archive")
 said = lapwing(2, "plan", "ols", *every, "--quiet", code=65)
-check("m07.h5" in said.stderr and "1 of 40 results could not be planned" in said.stderr, f"an input that is damaged: {said.stderr}")
+check("m07.h5" in said.stderr and "1 of 40 results could not be planned" in said.stderr, f"a damaged input: {said.stderr}")
 check(abs(bytes_of(rows(said.stdout)[1]["reads"]) / (2 * CHANNELS * (sum(lengths) - lengths[7])) - 1) < 0.01, f"the others: {said.stdout}")
 with h5py.File("long.h5", "w") as file:
     file["taps"] = np.ones(600, "f4")
@@ -324,7 +324,7 @@ check("recorded by  detector H1" in lapwing(1, "info", "h.h5").stdout, "info nam
 for name in "hl":
     run(1, f"{name}-out.h5", "--input", f"{name}.h5", "--filters", "taps.h5:/one", filters=())
 said = run(1, "o.h5", "--input", "h-out.h5:/filtered", "l-out.h5:/filtered", code=65).stderr
-check("the detector is H1 in the first and L1 in the second" in said, f"results know it, too: {said}")
+check("the detector is H1 in the first and L1 in the second" in said, f"the detector of a result is not checked: {said}")
 
 
 def overlapping(changed, layout):

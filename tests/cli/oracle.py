@@ -192,7 +192,7 @@ def halves():
         about = result[2]
         n_said = about.get("samples_saturated")
         check(n_said == n_beyond, f"halves {dtype}: {n_said} of {n_beyond} saturated")
-        check("samples_nan_stored_as_zero" not in about, f"halves {dtype}: NaN is said to be stored as zero")
+        check("samples_nan_stored_as_zero" not in about, f"halves {dtype}: an attribute reports NaN stored as zero")
 
 
 def pieces():

@@ -97,7 +97,7 @@ def least_memory(work, n_ranks, options):
     """The least --memory in MiB, from the message that refuses less."""
     _, _, said = run(work, n_ranks, {**options, "memory": "1M"}, expect=78)
     needed = re.search(r"needs (\d+)[.\d]* MiB", said)
-    check(needed, f"memory: 1M is not refused with what is needed: {said}")
+    check(needed, f"memory: the refusal of 1M does not name the needed memory: {said}")
     return int(needed.group(1)) + 3 if needed else 1000
 
 
@@ -191,14 +191,14 @@ def tiny():
     for dtype in ("f4", "c8"):
         case(f"tiny amplitude {dtype}", (500,), dtype, scale=1e-21, post="amplitude")
         about, said = case(f"tiny power in float64 {dtype}", (500,), dtype, scale=1e-21, post="power", output_type="float64")
-        check(about.get("powers_out_of_range") == 0 and "warning" not in said, f"tiny: a warning without need: {said}")
+        check(about.get("powers_out_of_range") == 0 and "warning" not in said, f"tiny: an unnecessary warning: {said}")
         case(f"tiny double {dtype}", (500,), "f8" if dtype == "f4" else "c16", scale=1e-21, post="power", precision="double")
     with tempfile.TemporaryDirectory() as work:
         with h5py.File(f"{work}/in.h5", "w") as file:
             file["x"], file["h"] = noise((500,), "f4") * np.float32(1e-21), noise((1, 9), "f8")
         _, about, said = run(work, 2, {"post": "power"})
         check(about.get("powers_out_of_range") == 1, "tiny: the file does not say that powers left float32's range")
-        check("--output-type float64" in said, f"tiny: no warning of powers beyond float32: {said}")
+        check("--output-type float64" in said, f"tiny: powers beyond float32 bring no warning: {said}")
 
 
 def bits():

@@ -372,10 +372,10 @@ def many():
         said = run(work, 3, {**options, "threshold": 0.1}, None, expect=65)
         typical = re.search(r"are beyond --threshold 0.1, half of them beyond ([\d.]+)\. By this part, --threshold ([\d.]+) would have kept", said)
         check(typical and abs(float(typical.group(1)) - np.median(np.abs(x)[np.abs(x) >= 0.1])) < 0.05 and 2 < float(typical.group(2)) < 3,
-              f"many: nothing of what is typical: {said}")
+              f"many: the message lacks the typical size of outputs: {said}")
         said = run(work, 3, {**options, "threshold": 1.8}, None, expect=65)
         kept = re.search(r"in the first 100% of the data.* --threshold ([\d.e+-]+) would", said)
-        check(kept, f"many: no threshold for the part that was seen: {said}")
+        check(kept, f"many: the message lacks the threshold for the searched part: {said}")
         said = run(work, 3, {**options, "threshold": 2.5 if not kept else 0.97 * float(kept.group(1))}, None, expect=65)
         check(not os.path.exists(f"{work}/out.h5"), "many: there is a result")
         kept = re.search(r"--threshold ([\d.e+-]+) would have kept", said)

@@ -76,7 +76,7 @@ def lapwing(ranks, *arguments, code=0):
 def needed_memory(said):
     """The least --memory, from the message that refuses less."""
     needed = re.search(r"needs (\d+)[.\d]* MiB", said)
-    check(needed, f"memory: what is needed is not said: {said}")
+    check(needed, f"memory: the message does not name the needed memory: {said}")
     return f"{int(needed.group(1)) + 3 if needed else 1000}M"
 
 

@@ -59,7 +59,7 @@ def ols(name, n_ranks=None, code=0, **options):
 
 def refused(name, pattern, code=2, n_ranks=1, **options):
     said = ols(name, n_ranks=n_ranks, code=code, **options)
-    check(pattern in said, f"{options}: '{pattern}' is not said: {said}")
+    check(pattern in said, f"{options}: the message lacks '{pattern}': {said}")
 
 
 # ---- in Hz ------------------------------------------------------------------------------------------------------------------

@@ -103,7 +103,8 @@ static void test_band(void)
             CHECK(fabs(band[m] - band[n - 1 - m]) < 1e-15, "tap %d of %d is not symmetric", (int)m, (int)n);
             CHECK(fabs(low[m] + band[m] + high[m] - all[m]) < 1e-15, "tap %d of %d: the bands are not all", (int)m, (int)n);
             if (n % 2 == 1)
-                CHECK(all[m] == (m == n / 2 ? 1 : 0), "tap %d of %d of what passes all is %g", (int)m, (int)n, all[m]);
+                CHECK(all[m] == (m == n / 2 ? 1 : 0),
+                      "tap %d of %d of a filter that passes all frequencies is %g", (int)m, (int)n, all[m]);
         }
     }
     lw_taps_band(0, 0.1, 0, 101, low);

@@ -236,7 +236,8 @@ static void check_crossings(const struct check *check)
         for (int64_t c = 0; c < t->n_channels; c++)
             for (int64_t i = 0; i < check->truth->data->n_outputs; i++)
                 expected += is_crossing(check->truth, f, c, i);
-    CHECK(n_wrong == 0, "%s: %s: %lld crossings are none, or have wrong values", check->what, check->text, (long long)n_wrong);
+    CHECK(n_wrong == 0,
+          "%s: %s: %lld reported crossings do not exist or have wrong values", check->what, check->text, (long long)n_wrong);
     CHECK(n == expected, "%s: %s: %lld crossings, there are %lld", check->what, check->text, (long long)n, (long long)expected);
 }
 

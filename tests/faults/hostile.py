@@ -29,7 +29,7 @@ def run(*arguments, code=0, says="", ranks=0):
         return ""
     out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     check(done.returncode == code, f"{command} ends with {done.returncode}, not {code}: {err}")
-    check(says in out + err, f"{command} does not say '{says}': {out + err}")
+    check(says in out + err, f"{command} lacks '{says}': {out + err}")
     check(code == 0 or err.count("lapwing: ") == 1, f"{command} has not one message: {err}")
     raw = [c for c in out + err if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
     check(not raw, f"{command} prints {raw}")

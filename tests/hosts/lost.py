@@ -54,7 +54,7 @@ def expect_end(name, run, code, text):
     with open(name + ".log") as log:
         said = log.read()
     check(run.returncode == code and said.count(text) == 1, f"{name}: code {run.returncode}, not {code} with '{text}': {said}")
-    check("\nlapwing: " not in said, f"{name}: mpirun has said it, lapwing too: {said}")
+    check("\nlapwing: " not in said, f"{name}: lapwing repeats the message of mpirun: {said}")
     check(not os.path.exists(name + ".h5"), f"{name}: there is a result")
 
 

@@ -64,7 +64,8 @@ static inline void check_refused(const char *file, const char *path, int code, c
     struct lw_dataset_info info;
     struct lw_error err;
     const int rc = describe_here(file, path, &format, &info, &err);
-    CHECK(rc == code && strstr(err.message, says), "%s:%s: code %d, not %d, '%s' without '%s'", file, path, rc, code, err.message,
+    CHECK(rc == code && strstr(err.message, says),
+          "%s:%s: code %d, not %d; the message '%s' lacks '%s'", file, path, rc, code, err.message,
           says);
 }
 

@@ -189,7 +189,8 @@ static inline bool use_damaged(const struct lw_format *format, const char *path,
         free(read_all(format, &info, &rc, &err));
         format->visit_attributes(&info, pass_attribute, &n);
         double *const numbers = calloc((size_t)count_samples(&info), sizeof *numbers);
-        CHECK(lw_format_read_numbers(format, &info, numbers, NULL) == rc, "run %" PRId64 ": numbers are not what samples are", run);
+        CHECK(lw_format_read_numbers(format, &info, numbers, NULL) == rc,
+              "run %" PRId64 ": reading numbers and reading samples give different codes", run);
         free(numbers);
     }
     CHECK(rc == LW_OK || (rc == LW_EDATA && err.message[0]), "run %" PRId64 ": code %d, '%s'", run, rc, err.message);

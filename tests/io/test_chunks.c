@@ -87,7 +87,7 @@ static void check_way(struct lw_reader *reader, const struct way *way, bool is_t
     const double found = (double)decoded / N_CHUNKS;
     CHECK(found == way->expected, "slices of %d x %d: decoded %g times, expected %g", (int)way->slice, (int)way->group, found,
           way->expected);
-    CHECK(foretold >= found && foretold <= 1.3 * found + 1, "slices of %d x %d: decoded %g times, foretold %g",
+    CHECK(foretold >= found && foretold <= 1.3 * found + 1, "slices of %d x %d: decoded %g times, %g predicted",
           (int)way->slice, (int)way->group, found, foretold);
 }
 

@@ -225,7 +225,8 @@ static void read_all(const struct lw_format *format, void *dataset, const struct
     box.into = lw_alloc_array(box.run, lw_type_bytes(info->type), "samples", &err);
     CHECK(box.into, "%s", err.message);
     const int rc = format->read(dataset, &box, &err);
-    CHECK(rc == LW_OK || (rc == LW_EDATA && strncmp(err.message, "tile ", 5) == 0), "what was described is read: %s", err.message);
+    CHECK(rc == LW_OK || (rc == LW_EDATA && strncmp(err.message, "tile ", 5) == 0),
+          "a described dataset cannot be read: %s", err.message);
     lw_free(box.into);
 }
 
@@ -259,7 +260,7 @@ static bool try_file(const char *path, const char *unit, int64_t bytes)
     CHECK(rc == LW_OK || rc == LW_EDATA, "code %d: %s", rc, err.message);
     if (rc)
         return false;
-    CHECK(lw_format_open(format, &info, &dataset, &err) == LW_OK, "what was described is opened: %s", err.message);
+    CHECK(lw_format_open(format, &info, &dataset, &err) == LW_OK, "a described dataset cannot be opened: %s", err.message);
     read_all(format, dataset, &info, 1);
     read_all(format, dataset, &info, 2);
     lw_format_close(format, dataset);

@@ -236,7 +236,7 @@ static void check_refused(const char *path, const char *says)
     int rc = describe(path, &info, &err);
     if (rc == LW_OK)
         free(read_all(&lw_format_mseed, &info, &rc, &err));
-    CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, '%s' does not say '%s'", rc, err.message, says);
+    CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, the message '%s' lacks '%s'", rc, err.message, says);
 }
 
 /* ---- stretches ------------------------------------------------------------------------------------------------------------- */

@@ -280,7 +280,7 @@ static void check_refused(const char *says)
     struct lw_dataset_info info;
     struct lw_error err = {0};
     const int rc = describe(&info, &err);
-    CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, '%s' does not say '%s'", rc, err.message, says);
+    CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, the message '%s' lacks '%s'", rc, err.message, says);
 }
 
 /* Describe a file with the options of a user: the format, or the sample rate. */

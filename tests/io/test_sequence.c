@@ -221,7 +221,7 @@ static void expect_refused(void (*change)(struct lw_dataset_info *), const char 
     change(&infos[1]);
     const int code = join_files(infos, 3, false, &sequence, &err);
     CHECK(code == LW_EDATA && strstr(err.message, word) && strstr(err.message, "file-0") && strstr(err.message, "file-1"),
-          "code %d: '%s' says nothing of %s", code, err.message, word);
+          "code %d: the message '%s' lacks '%s'", code, err.message, word);
 }
 
 static void change_type(struct lw_dataset_info *info) { info->type.scalar = LW_FLOAT32; }
@@ -347,7 +347,7 @@ static void check_infos(void)
         CHECK(strcmp(lw_infos_file(&all, f), files[f].file) == 0, "file %d is '%s'", f, lw_infos_file(&all, f));
         memset(&info, 0x5a, sizeof info);
         lw_infos_get(&all, f, &info);
-        CHECK(memcmp(info.path, files[f].path, sizeof info - LW_MAX_PATH) == 0, "what file %d holds is another", f);
+        CHECK(memcmp(info.path, files[f].path, sizeof info - LW_MAX_PATH) == 0, "the restored description of file %d differs", f);
     }
     CHECK(all.room < (int64_t)(N * sizeof info), "%d files take %d bytes", (int)N, (int)all.room);
     lw_infos_release(&all);

@@ -331,7 +331,7 @@ static void check_refused(struct lw_comm *comm, const char *file, const char *pa
     struct lw_error err = {0};
     struct lw_writer *writer;
     const int rc = start_pair(comm, file, other, true, &writer, &err);
-    CHECK(rc == code && strstr(err.message, says), "code %d, not %d with '%s': %s", rc, code, says, err.message);
+    CHECK(rc == code && strstr(err.message, says), "code %d, not %d; expected '%s' in: %s", rc, code, says, err.message);
     CHECK(!writer && exists(part), "the file must be refused and kept");
 }
 

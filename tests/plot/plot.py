@@ -37,7 +37,7 @@ def judge(arguments, done, code=0, says="", env=None):
     messages = [line for line in said.splitlines() if line.startswith("lapwing: ") and not line.startswith("lapwing: warning: ")]
     check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {said}")
     check(len(messages) == (1 if code else 0), f"{len(messages)} messages: {said}")
-    check(re.search(says, said), f"'{says}' is not said: {said}")
+    check(re.search(says, said), f"the log lacks '{says}': {said}")
     return said
 
 
@@ -290,7 +290,7 @@ def waterfalls():
         save("psf.h5", np.ones((1, 1)))
         lapwing(1, "conv2d", "--input", m51, "--kernel", "psf.h5:/x", "--output", "m51.h5", "--quiet")
         script, (before, after) = text("m51.h5")
-        check("set yrange [-0.5:511.5]" in script and before == after, "and so has what was made of it")
+        check("set yrange [-0.5:511.5]" in script and before == after, "the picture of the result differs from that of the FITS image")
 
 
 def scales():
@@ -298,13 +298,13 @@ def scales():
     image = random.uniform(-1, 1, (40, 40))
     save("i.h5", image, labels=("row", "column"), unit="m/s")
     script, (block,) = text("i.h5:/x", "--size", "600x600")
-    check('set label 4 "x (m/s)"' in script, "the bar says what it is of")
+    check('set label 4 "x (m/s)"' in script, "the bar lacks its quantity")
     left, right = (float(re.search(f"set {side}margin at screen ([0-9.]+)", script).group(1)) for side in "lr")
     check(600 * (right - left) > 420, f"the image has {600 * (right - left)} of 600 pixels")
     script, (block,) = text("i.h5:/x", "--log")
     low, high = map(float, re.search(r"set cbrange \[(.*):(.*)\]", script).groups())
     check(0 < low < 0.05 and 0.9 < high <= 1 and '"magnitude of x (m/s)"' in script, f"logarithmic colours from {low} to {high}")
-    check(np.allclose(block, np.maximum(np.abs(image), low), rtol=1e-4), "magnitudes of what is below zero")
+    check(np.allclose(block, np.maximum(np.abs(image), low), rtol=1e-4), "the magnitudes of negative values are wrong")
     for limits, wanted in (("-2:3", "[-2:3]"), (":0.5", ":0.5]"), ("0.25:", "[0.25:"), ("-1e3:1e3", "[-1000:1000]")):
         script, _ = text("i.h5:/x", f"--limits={limits}")
         found = re.search("set cbrange (.*)", script).group(1)
@@ -381,7 +381,7 @@ def results():
     with h5py.File("p.h5") as file:
         peaks = file["peaks"][()]
     script, (block,) = text("p.h5")
-    check('set xlabel "time (s)"' in script, "the times of peaks begin at second 0, which says nothing")
+    check('set xlabel "time (s)"' in script, "the axis of peaks has no unit of time")
     table = np.array([[p["time"], p["filter"], p["snr"]] for p in peaks])
     unknown = [row for row in block if not np.any(np.all(np.abs(table - row[:3]) < 1e-4, axis=1))]
     check(len(block) > 20 and not unknown, f"{len(unknown)} of {len(block)} peaks are not in the table: {unknown[:3]}")

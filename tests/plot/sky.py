@@ -83,7 +83,7 @@ def axes_of(script):
 def drawn(*arguments, says=""):
     """The pieces of lines and the labels (text, x, y) of each panel, on the panel's axes; and gnuplot's commands."""
     done = lapwing(1, "plot", *arguments, "--output", "t.gp", "--overwrite")
-    check(re.search(says, done.stderr), f"{arguments}: '{says}' is not said: {done.stderr}")
+    check(re.search(says, done.stderr), f"{arguments}: the log lacks '{says}': {done.stderr}")
     with open("t.gp", encoding="utf-8") as file:
         script = file.read()
     blocks = dict(re.findall(r"^\$data(\d+) << EOD\n(.*?)^EOD$", script, re.M | re.S))
@@ -236,7 +236,7 @@ def sources_of(sky, name, result, *options, kernel=("--gaussian", 4), chosen=SOU
     if check(names[-2:] == ["ra", "dec"] and "; degrees of RA and DEC (" in told[0], f"{name}: told {told[:2]}"):
         for place in known:
             far = np.hypot(off(rows[:, -2:], 0, place[0]), rows[:, -1] - place[1]).min() * 3600
-            check(far < 1e-3, f"{name}: no source is told at {place}, the nearest is {far} arcseconds off")
+            check(far < 1e-3, f"{name}: info lists no source at {place}; the nearest is {far} arcseconds away")
 
 
 def sources():

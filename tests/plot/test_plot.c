@@ -121,7 +121,7 @@ static void test_colours(void)
     c = lw_colours_choose(same, 3, false);
     CHECK(c.low == 3 && c.high > 3, "all alike: %g..%g", c.low, c.high);
     c = lw_colours_choose(none, 2, false);
-    CHECK(c.low < c.high, "none: %g..%g", c.low, c.high);
+    CHECK(c.low < c.high, "colour limits of no values: %g..%g", c.low, c.high);
 }
 
 /* ---- labels ---- */

@@ -144,7 +144,7 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
                 os.remove(out + left)
             continue
         if os.path.exists(out + ".lapwing-journal"):
-            n_opened += check(os.path.exists(part) and opens(part), f"{what}: what is left does not open")
+            n_opened += check(os.path.exists(part) and opens(part), f"{what}: the partial result does not open")
         else:
             n_early += 1
         if random.random() < 0.5:   # kill a second time

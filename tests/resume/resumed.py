@@ -78,9 +78,9 @@ def check_signals(stage):
         check(not os.path.exists(stage.out), f"{what}: there is a result")
         said = lapwing(1, "info", stage.folder).stdout
         check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
-              f"{what}: info says {said}")
+              f"{what}: info prints {said}")
         said = lapwing(1, "verify", stage.out, code=65).stderr
-        check(re.search(r"is incomplete \(\d+ of \d+( channels)? are done\)", said), f"{what}: verify says {said}")
+        check(re.search(r"is incomplete \(\d+ of \d+( channels)? are done\)", said), f"{what}: verify prints {said}")
         went_on = lapwing(others, *stage.arguments(name, "--resume", "require"))
         check("continuing the interrupted run" in went_on.stderr, f"{what}: {went_on.stderr}")
         check(not left_beside(stage.out), f"{what}: {left_beside(stage.out)} is left")
@@ -99,7 +99,7 @@ def check_other_version(stage):
     with open(journal, "wb") as file:
         file.write(text + b"checksum = %016x\n" % total)
     said = lapwing(1, "info", stage.folder).stdout
-    check("Z: a run of lapwing 0.0.1 abc, and no other, goes on from there\n" in said, f"another version: info says {said}")
+    check("Z: a run of lapwing 0.0.1 abc, and no other, goes on from there\n" in said, f"another version: info prints {said}")
     said = lapwing(2, *stage.arguments("searched"), code=78).stderr
     check(re.search("begun by another run: version was 0.0.1 abc, and is .*--resume never", said), f"another version: {said}")
     with open(journal, "wb") as file:

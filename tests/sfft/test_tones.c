@@ -211,7 +211,7 @@ static void check_between(double place, double snr_db, int expected)
     const double complex other = n * amplitude_of(1);
     const struct lw_sfft_line lines[] = {{(int64_t)rint(place), n, 0, 0}, {800000, creal(other), cimag(other), 0}};
     const int between = lw_sfft_tones_between(trial.tones, (double *)trial.samples, lines, 2);
-    CHECK(between == expected, "%d of the lines at %.2f and 800000 are said to be between", between, place);
+    CHECK(between == expected, "%d of the lines at %.2f and 800000 are reported as tones between frequencies", between, place);
     close_trial(&trial);
 }
 

@@ -60,7 +60,7 @@ def agree(work, name, source, x, job="conv2d", options=(), own=()):
 def refuse(source, code, says, job="conv2d", work="", options=()):
     done = lapwing(1, job, "--input", source, "--kernel" if job == "conv2d" else "--filters", f"{work}/kernel.h5:/kernel", "--output",
                    f"{work}/refused.h5", "--quiet", *options, code=code)
-    check(re.search(says, done.stderr), f"'{done.stderr}' does not say '{says}'")
+    check(re.search(says, done.stderr), f"'{done.stderr}' lacks '{says}'")
 
 
 # ---- NumPy ------------------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def raw_files(work):
     with h5py.File(f"{work}/out.h5") as file:
         about = file["filtered"].attrs
         check(file["filtered"].shape[-1] == 5000 and about["sample_rate_hz"] == 250, f"raw: {dict(about)} {done.stderr}")
-        check(file.attrs["input"] == path, f"the input is said to be '{file.attrs['input']}'")
+        check(file.attrs["input"] == path, f"the attribute input is '{file.attrs['input']}'")
     planned = lapwing(1, "plan", "ols", "--input", path, "--raw", "int16", "--filters", f"{work}/kernel.h5:/kernel", "--output", "o.h5").stdout
     check(re.search(f"^input +{path}, int16, 5000 samples", planned, re.M), f"plan: {planned}")
     for raw, code, says in (("int16,0", 2, "--format raw=int16,0 is not understood"), ("int12", 2, "not understood"), ("int16,3,sideways", 2, "time-slow"),

@@ -75,7 +75,7 @@ def numbers(work):
         for key in ("OBJECT", "EXPTIME", "AIRMASS", "BUNIT", "CTYPE1", "CUNIT2", "CRVAL1"):
             check(cards.get(key) == SKY[key], f"{key} is {cards.get(key)}")
         check("program = lapwing" in history and any(line.startswith("end_time_utc = 20") for line in history), f"{history}")
-        check(any(re.fullmatch("samples_not_finite = 0", line) for line in history), "HISTORY lacks what was not finite")
+        check(any(re.fullmatch("samples_not_finite = 0", line) for line in history), "HISTORY lacks the number of samples that were not finite")
     for products in ("peaks", "convolved,peaks"):
         units, wanted = both(work, f"{work}/in.fits", "--products", products, "--threshold", 2, "--cluster", 2)
         names = [cards.get("EXTNAME") for cards, _, _ in units]
@@ -219,7 +219,7 @@ def sky(work):
                            "--overwrite", "--quiet", "--mode", mode, "--decimate", every, "--start", start,
                            *(["--channels", f"{channels}:"] if channels else []))
             said = re.search("keywords of the input are left out: (.*); they need tables", done.stderr)
-            check((said.group(1).split(", ") if said else []) == left_out, f"{name}: what is left out: {done.stderr}")
+            check((said.group(1).split(", ") if said else []) == left_out, f"{name}: the list of left-out keywords: {done.stderr}")
             with astropy_fits.open(f"{work}/kept.fits") as before, astropy_fits.open(f"{work}/out.fits") as after:
                 missing = [key for key in left_out if key in after[0].header]
                 check(not missing, f"{name}: the result has {missing}")
@@ -283,7 +283,7 @@ def refused(work):
 
     def refuse(code, says, *arguments):
         done = lapwing(2, *arguments, *([] if "--input" in arguments else common), code=code)
-        check(re.search(says, done.stderr), f"'{done.stderr}' does not say '{says}'")
+        check(re.search(says, done.stderr), f"'{done.stderr}' lacks '{says}'")
         check(not os.path.exists(f"{work}/no.fits") and not os.path.exists(f"{work}/no.fits.lapwing-part"), "a file is left")
 
     kernel = "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/no.fits"

@@ -239,7 +239,7 @@ def earlier_versions(work):
         text = file.attrs["configuration"]
         check("as-stored = yes" in text, f"the configuration: {text}")
         file.attrs["configuration"] = text.replace("as-stored = yes", "as-stored = no")
-        check("input_packing" not in file.attrs, "packing is said of what was taken as stored")
+        check("input_packing" not in file.attrs, "--as-stored: the result has the attribute input_packing")
     lapwing(1, "verify", f"{work}/out.h5")
     filtered(work, source, "--axis", "0")
     lapwing(1, "verify", f"{work}/out.h5")

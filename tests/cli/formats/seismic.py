@@ -200,7 +200,7 @@ def segy(work):
                     check(np.array_equal(file.trace.raw[:], compare_as.astype(file.dtype)), f"segyio reads format {code}, {order}")
     listed = lapwing(1, "info", path).stdout
     wanted = "5 distance x 3001 time", "int8", "2000 Hz, every 500 us", "2021-02-01T04:05:06 ", "300 to 320 m, every 5 m"
-    check(all(fact in listed for fact in wanted), f"info says {listed}")
+    check(all(fact in listed for fact in wanted), f"the facts of info are {listed}")
 
 
 def mseed(work):
@@ -217,7 +217,7 @@ def mseed(work):
     compare(work, path + ":/XY.ABC..HHN", samples[1], 100, "2020-12-31T23:59:58", thorough=True)
     said = lapwing(1, "ols", "--input", path + ":/XY.ABC..HHX", "--filters", f"{work}/taps.h5:/taps", "--output", f"{work}/no.h5",
                    code=65).stderr
-    check("/XY.ABC..HHE, /XY.ABC..HHN, /XY.ABC..HHZ" in said, f"channels that there are: {said}")
+    check("/XY.ABC..HHE, /XY.ABC..HHN, /XY.ABC..HHZ" in said, f"the message does not list the channels: {said}")
 
 
 def gaps(work):

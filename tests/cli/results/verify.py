@@ -54,7 +54,7 @@ def check_wrong(what, path, place, change, where, **options):
     shutil.copy("r.h5", "kept.h5")
     broken(path, place, change)
     done = verify(code=65, **options)
-    check(path.rsplit("/", 1)[0] in done.stderr and where in done.stderr, f"{what}: '{where}' is not said: {done.stderr}")
+    check(path.rsplit("/", 1)[0] in done.stderr and where in done.stderr, f"{what}: the message lacks '{where}': {done.stderr}")
     check(sum(wrong for _, wrong in table(done).values()) > 0, f"{what}: {done.stdout}")
     shutil.move("kept.h5", "r.h5")
 
@@ -345,7 +345,7 @@ def others():
     check(verify("--seed", "1").stdout == done.stdout, "the same seed takes the same values")
     check(table(lapwing(2, "verify", "r.h5"))["/filtered"][1] == 0, "two ranks")
     os.rename("in.h5", "moved.h5")
-    check("--input" in verify(code=74).stderr, "an input that is not there: the remedy is not said")
+    check("--input" in verify(code=74).stderr, "a missing input: the message lacks the remedy")
     check_right("moved", "--input", "moved.h5:/x", "--filters", "moved.h5:/h")
     write(x=noise(1001, "float32"), h=random.standard_normal(9))
     check("bytes, and had" in verify(code=65).stderr, "another input")

@@ -28,7 +28,7 @@ static void check_full(const char *folder, const char *data, enum lw_store_way w
     const int rc = lw_store_put(store, data, 0, BYTES, &err);
     CHECK(rc == LW_EIO && strcmp(err.message, "No space left on device") == 0, "%s: %d %s", lw_store_way_text(way), rc,
           err.message);
-    CHECK(lw_store_put(store, data, 0, 1000, &err) == LW_OK, "%s: what is there can be written again: %s",
+    CHECK(lw_store_put(store, data, 0, 1000, &err) == LW_OK, "%s: existing bytes cannot be overwritten: %s",
           lw_store_way_text(way), err.message);
     lw_store_close(store);
     close(fd);

@@ -147,7 +147,7 @@ static void check_cut_off(const char *folder, bool is_kernel_old)
         CHECK(strcmp(err.message, "the file ends at byte 1048593") == 0, "%s", err.message);
     }
     CHECK(lseek(fd, 0, SEEK_END) == PART + 17, "%d bytes", (int)lseek(fd, 0, SEEK_END));
-    CHECK(lw_store_put(store, data, 1, PART, &err) == LW_OK, "what is left of it can be written: %s", err.message);
+    CHECK(lw_store_put(store, data, 1, PART, &err) == LW_OK, "the rest of the cut file cannot be written: %s", err.message);
     mishaps.is_kernel_old = false;
     lw_store_close(store);
     close(fd);
