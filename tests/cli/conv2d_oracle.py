@@ -130,7 +130,7 @@ def types_and_stacks(work):
     try_one(work, "halves", noise((2, 40, 33), "c8"), noise((7, 6), "f8"), output_type="float16", boundary="wrap")
     x = noise((5, 30, 20), "f4")
     result = run(work, "images", x, noise((3, 3), "f4"), channels="1:5:2", start=4, count=11)
-    check(result is not None and result[0].shape == (2, 11, 20), "images: two images of 11 rows")
+    check(result is not None and result[0].shape == (2, 11, 20), "images: the result is not two images of 11 rows")
     h = noise((3, 3), "f4")
     result = run(work, "images", x, h, channels="1:5:2", start=4, count=11, split="channels", n_ranks=2)
     if result:

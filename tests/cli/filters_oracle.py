@@ -109,7 +109,8 @@ def band(kind, rate, low, high, attenuation=60, norm="gain", **length):
     if len(stop):
         reached = -20 * np.log10(stop.max())
         check(reached >= attenuation - 0.03, f"{text}: attenuation {reached}, wanted {attenuation}")
-        check(abs(reached - attributes["attenuation_db"]) <= 0.03, f"{text}: {reached}; the attribute is {attributes['attenuation_db']}")
+        check(abs(reached - attributes["attenuation_db"]) <= 0.03,
+              f"{text}: {reached}; the attribute is {attributes['attenuation_db']}")
     flat = gain[(hz >= (low + transition / 2 if low else 0)) & (hz <= (high - transition / 2 if high else rate / 2))]
     if len(flat):
         ripple = np.abs(20 * np.log10(flat)).max()
@@ -136,8 +137,10 @@ def bands():
     band("highpass", 500, 200, None, transition=10, attenuation=21)
     double, _ = make("lowpass", rate=500, to=20, taps=101)
     single, attributes = make("lowpass", rate=500, to=20, taps=101, type="float32")
-    check(single.dtype == np.float32 and np.array_equal(single, double.astype(np.float32)), "float32 taps are not the rounded ones")
-    check(abs(attributes["energy"] - np.sum(single.astype(float) ** 2)) < 1e-14, "figures are not of the taps written")
+    check(single.dtype == np.float32 and np.array_equal(single, double.astype(np.float32)),
+          "float32 taps are not the rounded float64 taps")
+    check(abs(attributes["energy"] - np.sum(single.astype(float) ** 2)) < 1e-14,
+          "the energy is not that of the stored float32 taps")
 
 
 # ---- pulses -----------------------------------------------------------------------------------------------------------------
@@ -166,7 +169,7 @@ def boxcars():
             check(attributes["group_delay_samples"][f] == begin + (width - 1) / 2, f"baseline {baseline}, boxcar {width}: delay")
     taps, attributes = make("boxcar", rate=1000, durations="0.001,0.0156,0.04")
     check(list(attributes["width_samples"]) == [1, 16, 40], f"durations: {attributes['width_samples']}")
-    check(attributes["sample_rate_hz"] == 1000, "the rate lacks")
+    check(attributes["sample_rate_hz"] == 1000, "the attribute sample_rate_hz is missing")
 
 
 def shapes():
@@ -183,7 +186,7 @@ def shapes():
             close(h, wanted, f"Gaussian {options}")
             norms(h, attributes, 0, rate, options.get("norm", "gain"), f if len(sigma) > 1 else None)
         check(np.allclose(attributes["sigma_s"], sigma, rtol=1e-14), f"sigma {attributes['sigma_s']}")
-        check(np.all(attributes["group_delay_samples"] == n // 2), "delay of a Gaussian")
+        check(np.all(attributes["group_delay_samples"] == n // 2), "Gaussians: wrong group delay")
     for options, peaks in (({"frequency": "10,20,40"}, [10, 20, 40]), ({"frequency": "25", "norm": "gain", "taps": 201}, [25])):
         taps, attributes = make("ricker", rate=rate, **options)
         n = options.get("taps", 2 * int(np.ceil(1.4 * rate / min(peaks))) + 1)
@@ -236,7 +239,8 @@ def inspirals():
             check(len(h) % 2 == 1 and not h[:middle + 1].any() and np.all(np.diff(inside) == 1), f"{text}: where it stands")
             turns = np.unwrap(np.angle(s[inside][::-1])) / (2 * np.pi)
             hz = np.diff(turns) * rate                          # frequency between two samples, from early to late
-            check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last, f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
+            check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last,
+                  f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
             growth = 96 / 5 * np.pi ** (8 / 3) * chirp ** (5 / 3) * hz ** (11 / 3)
             slow = np.flatnonzero(hz < last / 1.5)[:-1]
             off = np.abs(np.diff(hz) * rate / np.sqrt(growth[1:] * growth[:-1]) - 1)[slow].max()
@@ -282,7 +286,7 @@ def through_ols():
     inside, outside = np.cos(2 * np.pi * 10 * t + 1), 100 * np.cos(2 * np.pi * 60 * t)
     y = filtered(inside + outside, rate)
     middle = slice(len(h), n - len(h))
-    check(np.abs(y - inside)[middle].max() < 0.12, "a tone inside passes as it is, in its place, and one outside does not")
+    check(np.abs(y - inside)[middle].max() < 0.12, "the band filter changes the tone inside the band, or passes the one outside")
 
     begin, phase = 2001, 2.1                        # a chirp of any phase must peak at the documented sample
     (h,), _ = make("chirp", rate=rate, **{"from": 20, "to": 120}, duration=0.5)
@@ -309,7 +313,8 @@ def turned_about():
             ones = np.flatnonzero(h[f])
             check(len(ones) == width and delays[f] == ones.mean(), f"{correlate}: delay {delays[f]} of ones at {ones}")
             check(re.search(f"filter {f}: boxcar .* delay {ones.mean():g} samples", done.stderr), f"{correlate}: {done.stderr}")
-    check(np.array_equal(made["--correlate",], made[()][:, ::-1]) and not np.array_equal(*made.values()), "the filters are turned about")
+    check(np.array_equal(made["--correlate",], made[()][:, ::-1]) and not np.array_equal(*made.values()),
+          "--correlate: the stored filters are not the reversed ones")
 
 
 def like_data():
@@ -317,7 +322,8 @@ def like_data():
     with h5py.File("signal.h5", "a") as file:
         file["many"], file["few"] = random.standard_normal((9, 5)), random.standard_normal((5, 9))
     for name in ("many", "few"):
-        done = lapwing(1, "ols", "--input", "signal.h5:/x", "--filters", f"signal.h5:/{name}", "--output", "out.h5", "--overwrite", "--quiet")
+        done = lapwing(1, "ols", "--input", "signal.h5:/x", "--filters", f"signal.h5:/{name}", "--output", "out.h5", "--overwrite",
+        "--quiet")
         wanted = "looks like a record rather than a bank of filters: it has more rows than columns; it is taken as 9 filters of 5 taps"
         check((wanted in done.stderr) == (name == "many"), f"{name}: {done.stderr}")
 

@@ -58,7 +58,8 @@ def same_bits():
         for ranks, options in ways:
             found, said = run(ranks, name, *options, "--memory", f"{least if ranks == 1 else 200}M")
             found = found.transpose(0, 2, 1) if name == "turned" and found is not None else found
-            check(found is not None and np.array_equal(found, wanted), f"{name}: other bits on {ranks} ranks with {options}: {said}")
+            check(found is not None and np.array_equal(found, wanted),
+                  f"{name}: other bits on {ranks} ranks with {options}: {said}")
 
 
 def way():
@@ -111,8 +112,9 @@ def measured():
         done = lapwing(ranks, "plan", "sfft", "--input", "in.h5:/contiguous", "--axis", 1, "--sparsity", 3, "--measure", "--output", "out.h5")
         check(re.search(rf"^measured +about .*, channels .* \(of {CHANNELS}, \d were measured\)", done.stdout, re.M), f"measured: {done.stdout}")
     lapwing(1, *arguments)
-    check("--output is missing" in lapwing(1, *arguments, "--measure", code=2).stderr, "measuring needs an output")
-    check("No such file" in lapwing(2, *arguments, "--measure", "--output", "no/out.h5", code=74).stderr, "a folder that is not there")
+    check("--output is missing" in lapwing(1, *arguments, "--measure", code=2).stderr, "--measure without --output is not refused")
+    check("No such file" in lapwing(2, *arguments, "--measure", "--output", "no/out.h5", code=74).stderr,
+          "--measure with a missing folder is not refused")
 
 
 with tempfile.TemporaryDirectory() as work:

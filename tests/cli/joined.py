@@ -100,33 +100,33 @@ wanted = result("p.h5")
 os.rename("w2.h5", "w 2.h5")
 files = ["w4.h5:/data", "w 2.h5:/data", "w0.h5:/data", "w5.h5:/data", "w3.h5:/data", "w1.h5:/data"]
 run(2, "o.h5", "--input", *files)
-check(np.array_equal(result("o.h5"), wanted), "names in any order, one with a blank")
+check(np.array_equal(result("o.h5"), wanted), "names in any order, one with a blank: another result")
 with h5py.File("w 2.h5", "a") as file:
     file["a dataset\\ b"] = file["data"][...]
 run(1, "o.h5", "--input", "w 2.h5:/a dataset\\ b", "--axis", "0")
 run(1, "p.h5", "--input", "w 2.h5:/data")
-check(np.array_equal(result("o.h5"), result("p.h5")), "a dataset's name with blanks and a backslash")
+check(np.array_equal(result("o.h5"), result("p.h5")), "a dataset's name with blanks and a backslash: another result")
 with open("list", "w") as file:
     file.write("# a list\n\n" + "\n".join(files[:3]) + "\n  w[135].h5:/data  \n")
 run(2, "o.h5", "--input", "@list")
-check(np.array_equal(result("o.h5"), wanted), "a list")
+check(np.array_equal(result("o.h5"), wanted), "a list of files: another result")
 with open("job.ini", "w") as file:
     file.write("[ols]\ninput = w\\ 2.h5:/data w[013-5].h5:/data\nfilters = taps.h5:/taps\noutput = o.h5\noverwrite = yes\n")
 lapwing(2, "run", "job.ini", "--quiet", *further)
-check(np.array_equal(result("o.h5"), wanted), "names in a job file")
+check(np.array_equal(result("o.h5"), wanted), "names in a job file: another result")
 with h5py.File("o.h5", "r") as file:
     with open("again.ini", "w") as again:
         again.write("[ols]\n" + file.attrs["configuration"])
 lapwing(1, "run", "again.ini", "--quiet", "--overwrite", *further)
-check(np.array_equal(result("o.h5"), wanted), "the configuration makes the result again")
+check(np.array_equal(result("o.h5"), wanted), "the configuration of a result makes another result")
 parts("u", signals["int16"], [(0, 2000), (2000, 2001), (2001, N)], start=False)
 os.rename("u2.h5", "u10.h5")
 run(2, "o.h5", "--input", "u*.h5:/data")
-check(np.array_equal(result("o.h5"), wanted), "by name")
+check(np.array_equal(result("o.h5"), wanted), "files without times are not in the order of names")
 run(1, "o.h5", "--input", "u*.h5:/data", "--sample-rate", "250Hz", "--from", "2s", "--to", "3s")
 with h5py.File("o.h5", "r") as file:
     check(file["filtered"].shape == (2, 250, CHANNELS) and file["filtered"].attrs["first_input_sample"] == 500 and
-          file["filtered"].attrs["sample_rate_hz"] == 250, "a piece by time, at a rate by hand")
+          file["filtered"].attrs["sample_rate_hz"] == 250, "a piece by time with --sample-rate: wrong shape or attributes")
 
 # ---- pieces by time ----
 for times, first, n in ((("--from", "2023-01-01T00:00:02", "--to", "2023-01-01T00:00:04.001"), 1000, 1001),
@@ -139,11 +139,12 @@ for times, code in ((("--from", "2022-12-31T23:59:59"), 78), (("--to", "13s"), 7
     check(times[0] in run(2, "o.h5", "--input", *files, *times, code=code).stderr, f"{times} is named")
 run(2, "o.h5", "--input", *files, "--start", "3s", "--count", "0.05min")
 run(1, "p.h5", "--input", "one.h5:/data", "--start", 1500, "--count", 1500)
-check(np.array_equal(result("o.h5"), result("p.h5")), "--start and --count in seconds")
+check(np.array_equal(result("o.h5"), result("p.h5")), "--start and --count in seconds: another result")
 for times, says in ((("--count", "12.1s"), "--count 12.1s: only 6000 of 6000"), (("--start", "12s"), "--start 12s is not in 0..5999"),
                     (("--count", "1us"), "--count 1us is no sample at 500 Hz")):
     check(says in run(2, "o.h5", "--input", *files, *times, code=78).stderr, f"{times}: {says}")
-check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr, "the files are named")
+check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr,
+      "the message does not name the files")
 run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data")
 with h5py.File("o.h5", "r") as file:
     check(file.attrs["input"] == "w0.h5:/data (and 1 more file)", f"the attribute input is {file.attrs['input']}")
@@ -166,7 +167,7 @@ os.rename("w 2.h5", "x.h5")
 lapwing(2, "ols", "--input", "w[0-25].h5:/data", "--filters", "taps.h5:/taps", "--output", "stretches", "--each", "stretch", "--quiet", *further)
 check(sorted(os.listdir("stretches")) == ["w0.h5", "w5.h5"], f"{os.listdir('stretches')}")
 run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data", "w2.h5:/data")
-check(np.array_equal(result("stretches/w0.h5"), result("o.h5")), "a stretch is a signal of its own")
+check(np.array_equal(result("stretches/w0.h5"), result("o.h5")), "the result of a stretch is not that of its files alone")
 with open("gbad.h5", "w") as file:
     file.write("no archive")
 for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h5", "g3.h5"])):
@@ -175,15 +176,17 @@ for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h
     there = sorted(name[2:] for name in os.listdir(".") if name.startswith("f-"))
     check(there == made, f"part {part}: {there}")
 check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is not named: {said.stderr}")
-said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part", "1/2")
+said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part",
+"1/2")
 check("4, of which 2 in this part" in said.stdout and "f/g2.h5" in said.stdout, f"the plan of a part: {said.stdout[:300]}")
 before = os.stat("f-g0.h5").st_mtime_ns
 os.remove("f-g1.h5")
 os.remove("gbad.h5")
 lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "f-{}.h5", "--each", "file", "--quiet", *further)
-check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "an existing result was made again, or the missing one was not made")
+check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"),
+      "an existing result was made again, or the missing one was not made")
 run(1, "o.h5", "--input", "g1.h5:/data")
-check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a file")
+check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a single file differs")
 os.remove("f-g1.h5")        # a run that still writes this result will own it
 with open("f-g1.h5.lapwing-part", "w") as held:
     fcntl.flock(held, fcntl.LOCK_EX)
@@ -250,13 +253,15 @@ plan, total = rows(lapwing(2, "plan", "sfft", *every[:2], *every[4:], "--sparsit
 run(1, "o.h5", "--input", "m00.h5:/data", "--sparsity", "3", job="sfft", filters=())
 with h5py.File("o.h5", "r") as file:
     n = len(lengths) * CHANNELS * (3 * file["spectrum"].dtype.itemsize + file["channels"].dtype.itemsize)
-check(abs(bytes_of(total["writes"]) / n - 1) < 0.01 and "at most" in total["writes"], f"the most lines and channels: {total['writes']} of {n}")
+check(abs(bytes_of(total["writes"]) / n - 1) < 0.01 and "at most" in total["writes"],
+      f"the most lines and channels: {total['writes']} of {n}")
 os.rename("m07.h5", "m07.data")
 with open("m07.h5", "w") as file:
     file.write("no archive")
 said = lapwing(2, "plan", "ols", *every, "--quiet", code=65)
 check("m07.h5" in said.stderr and "1 of 40 results could not be planned" in said.stderr, f"a damaged input: {said.stderr}")
-check(abs(bytes_of(rows(said.stdout)[1]["reads"]) / (2 * CHANNELS * (sum(lengths) - lengths[7])) - 1) < 0.01, f"the others: {said.stdout}")
+check(abs(bytes_of(rows(said.stdout)[1]["reads"]) / (2 * CHANNELS * (sum(lengths) - lengths[7])) - 1) < 0.01,
+      f"the others: {said.stdout}")
 with h5py.File("long.h5", "w") as file:
     file["taps"] = np.ones(600, "f4")
 os.replace("m07.data", "m07.h5")
@@ -273,7 +278,8 @@ for ranks in (1, 3):
     run(1, "p.h5", "--input", "sky.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
     check(np.array_equal(result("o.h5", "convolved"), result("p.h5", "convolved")), f"rows of images, {ranks} ranks")
 os.mkdir("skies")
-lapwing(1, "conv2d", "--input", "i[01].h5:/data", "--kernel", "taps.h5:/kernel", "--output", "skies/{}.fits", "--each", "file", "--quiet")
+lapwing(1, "conv2d", "--input", "i[01].h5:/data", "--kernel", "taps.h5:/kernel", "--output", "skies/{}.fits", "--each", "file",
+"--quiet")
 check(sorted(os.listdir("skies")) == ["i0.fits", "i1.fits"], f"images in FITS: {os.listdir('skies')}")
 tone = (1000 * np.cos(2 * np.pi * 1234 * np.arange(1 << 14) / (1 << 14))).astype("f4")
 for i in range(4):
@@ -298,9 +304,11 @@ for other, word in (("b", "dimension 1"), ("c", "the type")):
     check(word in said.stderr and "a.h5" in said.stderr and f"{other}.h5" in said.stderr, said.stderr)
 said = run(2, "o.h5", "--input", "g0.h5:/data", "g2.h5:/data", "--gaps", "error", code=65)
 check("400 samples" in said.stderr and "2023-01-01T00:00:02 to 2023-01-01T00:00:02.8" in said.stderr, said.stderr)
-check("no file matches" in run(2, "o.h5", "--input", "nothing*.h5:/data", code=74).stderr, "a pattern of nothing")
-check("no-list" in run(2, "o.h5", "--input", "@no-list", code=74).stderr, "a list that is not there")
-check("also the input" in run(1, "g2.h5", "--input", "g0.h5:/data", "g2.h5:/data", code=2).stderr, "the output is an input")
+check("no file matches" in run(2, "o.h5", "--input", "nothing*.h5:/data", code=74).stderr,
+      "a pattern without files: the message does not say so")
+check("no-list" in run(2, "o.h5", "--input", "@no-list", code=74).stderr, "a missing list: the message does not name it")
+check("also the input" in run(1, "g2.h5", "--input", "g0.h5:/data", "g2.h5:/data", code=2).stderr,
+      "an output that is also an input is not refused")
 run(2, "o.h5", "--input", "g0.h5:/data", "missing.h5:/data", code=74)
 run(2, "o.h5", "--input", "g0.h5:/data", "g2.h5:/nothing", code=65)
 
@@ -320,7 +328,7 @@ for name, detector, first in ("h.h5", "H1", 0), ("l.h5", "L1", 0), ("h2.h5", "H1
 said = run(2, "o.h5", "--input", "h.h5", "l.h5", code=65).stderr
 check("'h.h5' and 'l.h5' are not one axis: the detector is H1 in the first and L1 in the second" in said, said)
 run(2, "o.h5", "--input", "h.h5", "h2.h5", "x.h5")
-check("recorded by  detector H1" in lapwing(1, "info", "h.h5").stdout, "info names the detector")
+check("recorded by  detector H1" in lapwing(1, "info", "h.h5").stdout, "info does not name the detector")
 for name in "hl":
     run(1, f"{name}-out.h5", "--input", f"{name}.h5", "--filters", "taps.h5:/one", filters=())
 said = run(1, "o.h5", "--input", "h-out.h5:/filtered", "l-out.h5:/filtered", code=65).stderr
@@ -363,5 +371,5 @@ for layout, at, file in ("slow", 1900, "v1.h5"), ("fast", 600, "v2.h5"), ("chunk
     os.remove("v2.h5")
     lapwing(2, "ols", "--input", "v?.h5:/data", "--filters", "taps.h5:/taps", "--output", "v", "--each", "stretch", "--overlap", "last",
             "--overwrite", "--quiet")
-    check(sorted(os.listdir("v")) == ["v0.h5"], "a file in two parts is one of a stretch")
+    check(sorted(os.listdir("v")) == ["v0.h5"], "overlapping files are not one stretch")
 finish()

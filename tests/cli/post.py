@@ -197,7 +197,7 @@ def tiny():
         with h5py.File(f"{work}/in.h5", "w") as file:
             file["x"], file["h"] = noise((500,), "f4") * np.float32(1e-21), noise((1, 9), "f8")
         _, about, said = run(work, 2, {"post": "power"})
-        check(about.get("powers_out_of_range") == 1, "tiny: the file does not say that powers left float32's range")
+        check(about.get("powers_out_of_range") == 1, "tiny: the attribute powers_out_of_range is not 1")
         check("--output-type float64" in said, f"tiny: powers beyond float32 bring no warning: {said}")
 
 
@@ -224,7 +224,8 @@ def description():
         _, about, said = run(work, 3, {"mode": "valid", "decimate": 8, "output_type": "int16", "output_scale": 0.01})
         for key, value in (("sample_rate_hz", 62.5), ("start_time", 1126259446 + 5 / 500), ("decimate", 8), ("scale_factor", 0.01)):
             check(about.get(key) == value, f"description: {key} is {about.get(key)}, expected {value}")
-        check(re.search(r"warning: filter \d+ has \d+(\.\d+)?% of its energy beyond half the new sampling rate", said), f"aliasing: {said}")
+        check(re.search(r"warning: filter \d+ has \d+(\.\d+)?% of its energy beyond half the new sampling rate", said),
+              f"aliasing: {said}")
         _, _, said = run(work, 2, {"interpolate": 2, "decimate": 2}, expect=2)
         check("exclude" in said, f"description: both rates: {said}")
         _, _, said = run(work, 2, {"interpolate": 65}, expect=2)

@@ -383,7 +383,8 @@ def many():
             found = run(work, 2, {**options, "threshold": kept.group(1)}, None)
             check(80 <= len(found.rows()) <= 100, f"many: {len(found.rows())} peaks at {kept.group(1)}")
         found = run(work, 2, {**options, "threshold": 1000}, None)
-        check(len(found.rows()) == 0 and found.table.dtype.names[0] == "channel", "many: a table without rows")
+        check(len(found.rows()) == 0 and found.table.dtype.names[0] == "channel",
+              "many: a search without peaks does not give an empty table")
 
 
 def too_many_by_the_rate():

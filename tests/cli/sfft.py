@@ -213,7 +213,8 @@ def memory(work):
                 check("of memory on each rank, the limit is" in done.stderr, f"memory: {done.stderr}")
             elif check(done.returncode == 0, f"memory: {done.stderr}"):
                 with h5py.File(output) as file:
-                    check(file["spectrum"][()].tobytes() == whole[1], f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
+                    check(file["spectrum"][()].tobytes() == whole[1],
+                          f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
     check(0 < n_refused < 16, f"memory: {n_refused} of 16 are refused")
 
 
@@ -238,7 +239,7 @@ def missing(work):
         x[place] = kept
         if code == 0:
             break
-    if check(code == 0, "missing: a sparse transform takes all samples"):
+    if check(code == 0, "missing: the run refuses missing samples that it need not read"):
         call(1, "verify", output)
     write(parts[0], 0, 70615)
     write(parts[1], 70629, n)

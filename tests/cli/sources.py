@@ -183,7 +183,8 @@ def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thoroug
         if check(found.rows() == wanted and len(wanted) > 0, f"{name}: {len(found.rows())} peaks, expected {len(wanted)}"):
             for row, (i, image, j, _) in zip(found.table, wanted):
                 value = row["re"] + 1j * row["im"]
-                check(abs(value - y[image, i, j]) <= within + 1e-6 * abs(value), f"{name}: {value} at {i}, {j}, expected {y[image, i, j]}")
+                check(abs(value - y[image, i, j]) <= within + 1e-6 * abs(value),
+                      f"{name}: {value} at {i}, {j}, expected {y[image, i, j]}")
                 check(abs(row["snr"] * sigma[image] / abs(value) - 1) < 1e-12, f"{name}: snr {row['snr']}")
         check(("convolved" in found.data) == ("convolved" in products), f"{name}: there is {list(found.data)}")
         every_cut(work, name, found, given, thorough)
@@ -268,7 +269,7 @@ def errors():
         check("--sign negative" in said and "complex" in said, f"errors: a sign of complex pixels: {said}")
         write(work, x, h)
         found = run(work, 2, {**sought, "threshold": 1000})
-        check(found.rows() == [] and found.table.dtype.names[0] == "image", "a table without rows")
+        check(found.rows() == [] and found.table.dtype.names[0] == "image", "a search without sources does not give an empty table")
 
 
 for part in (kinds, bits, plateaus, not_finite, errors):

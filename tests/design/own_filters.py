@@ -117,14 +117,14 @@ def in_hertz():
         check(about["from_hz"][f] == low and about["to_hz"][f] == high and about["kaiser_beta"][f] == its["kaiser_beta"] and
               abs(about["attenuation_db"][f] - its["attenuation_db"]) < 0.02 and
               about["group_delay_samples"][f] == (taps.shape[1] - 1) / 2, f"attributes of band {low}..{high}: {about}")
-    check(ols("das.h5", lowpass="20,50,100")["filters"][0].shape[0] == 3, "three low-passes")
+    check(ols("das.h5", lowpass="20,50,100")["filters"][0].shape[0] == 3, "three frequencies do not give three low-passes")
 
     # a filter in Hz fits any rate of the input; widths in samples need no rate
     write("other.h5", x, 1000)
     taps, about = ols("other.h5", lowpass="50", transition="10")["filters"]
     check(about["sample_rate_hz"] == 1000 and not np.array_equal(taps, bank("lowpass", rate=500, to=50, transition=10)[0]),
-          "a low-pass for 1000 Hz")
-    check("sample_rate_hz" not in ols("none.h5", boxcar="1,2,4")["filters"][1], "boxcars without a rate")
+          "the low-pass is not for the input's rate of 1000 Hz")
+    check("sample_rate_hz" not in ols("none.h5", boxcar="1,2,4")["filters"][1], "boxcars have a rate although the input has none")
 
     for n_ranks in (1, 3):
         refused("das.h5", "--filters is missing", n_ranks=n_ranks)
@@ -261,7 +261,7 @@ def keeps_times():
     write("pulse.h5", x, rate, start_time=77.0, start_unit="second")
     put_filters(pulse[::-1])
     found = ols("pulse.h5", filters="templates.h5:/taps", whiten=0.5, products="peaks", threshold=8, cluster=100)
-    check("noise" not in found, "the noise is 1")
+    check("noise" not in found, "the result has /noise although it is 1")
     peaks, about = found["peaks"]
     inner = [row for row in peaks if 1000 < row["index"] < n - 1000]
     check(len(inner) == 1 and inner[0]["index"] == at + 50 and abs(inner[0]["snr"] - optimal) < 3 and
@@ -270,7 +270,7 @@ def keeps_times():
     found = ols("pulse.h5", filters="templates.h5:/taps", whiten=0.5, products="peaks", threshold=8, cluster=100, noise="measured")
     check(abs(found["noise"][0][0, 0] - 1) < 0.1, f"noise measured as {found['noise'][0]}")
     found = ols("pulse.h5", bandpass="50:200", transition=20, whiten=0.5)       # with filters that ols makes itself
-    check(abs(found["filtered"][0][1000:-1000].std() - 1) < 0.1, "a whitened band")
+    check(abs(found["filtered"][0][1000:-1000].std() - 1) < 0.1, "the outputs of a whitened band do not have sigma 1")
     done = lapwing(2, "ols", "--input", "pulse.h5:/x", "--bandpass", "50:200", "--transition", 20, "--whiten", 0.5, "--decimate", 4,
                    "--output", "out.h5", "--overwrite")
     check(done.stderr.count("of its energy beyond half the new sampling rate (125 Hz)") == 1, f"aliasing: {done.stderr}")
@@ -285,7 +285,8 @@ def types_and_gaps():
     put_filters(np.hanning(31))
     found = ols("counts.h5", axis=0, channels="1:2", start=100, count=15000, filters="templates.h5:/taps", whiten=0.4)
     spectrum, m = median_spectrum(x[100:15100].astype(float), rate, 200)
-    check(np.allclose(found["psd"][0], spectrum, rtol=1e-10, atol=0) and found["psd"][1]["segments"] == m, "a piece of a channel")
+    check(np.allclose(found["psd"][0], spectrum, rtol=1e-10, atol=0) and found["psd"][1]["segments"] == m,
+          "the spectrum of a piece of a channel differs")
     close(found["filters"][0], whiten(np.hanning(31), spectrum, 200, rate), 1e-9, "filters of a piece")
 
     gaps = x.astype(float)
@@ -315,18 +316,18 @@ def thinned():
     found = ols("long.h5", filters="templates.h5:/taps", whiten=0.64, products="peaks", threshold=1000)
     spectrum, m = median_spectrum(x.astype(float), rate, segment)
     check(m == found["psd"][1]["segments"] and np.allclose(found["psd"][0], spectrum, rtol=1e-9, atol=0),
-          "all segments of a long signal")
+          "the spectrum of all segments of a long signal differs")
     segment, n_all = 16, (n - 16) // 8 + 1
     run, most = (1 << 18) // 8, (1 << 25) // 9
     blocks = -(-n_all // run)
     step = -(-blocks // max(1, most // run))
-    check(step == 1, "the numbers of this test")
+    check(step == 1, "the test's signal has too many segments to be measured whole")
     big = np.tile(x, 11)
     write("longer.h5", big, rate)
     n_all = (len(big) - 16) // 8 + 1
     blocks = -(-n_all // run)
     step = -(-blocks // max(1, most // run))
-    check(step > 1, "the numbers of this test")
+    check(step > 1, "the test's signal has too few segments to be thinned")
     picked = np.concatenate([np.arange(b * run, min((b + 1) * run, n_all)) for b in range(0, blocks, step)])
     found = ols("longer.h5", filters="templates.h5:/taps", whiten=0.16, products="peaks", threshold=1000)
     spectrum, m = median_spectrum(big.astype(float), rate, segment, picked)
@@ -411,7 +412,7 @@ def gravitational_wave():
     check(abs(largest["time"] - 1126259462.424) < 0.01, f"the event is found at {largest}: {done.stderr}")
     check(abs(largest["snr"] - 17.688) < 0.002 and len(inner) == 1, f"signal-to-noise: {inner}")
     spectrum, _ = median_spectrum(x, 4096, 16384)
-    check(np.allclose(psd, spectrum, rtol=1e-9, atol=0), "the strain's spectrum")
+    check(np.allclose(psd, spectrum, rtol=1e-9, atol=0), "the spectrum of the strain differs from scipy's")
     if signal:
         hz = np.arange(8193) / 4
         inverse = np.where((hz >= 15) & (hz <= 1700), 1 / np.sqrt(spectrum), 0)
@@ -421,7 +422,8 @@ def gravitational_wave():
         close(taps / np.abs(taps).max(), long / np.abs(long).max(), 1e-7, "the filter")
         z = signal.fftconvolve(x, taps)[(len(taps) - 1) // 2:][:len(x)]
         check(np.abs(y - z)[18292:-18292].max() < 2e-3, f"the outputs, off by {np.abs(y - z)[18292:-18292].max()}")
-        check(abs(z[30000:60000].real.std() - 1) < 0.1 and abs(z[30000:60000].imag.std() - 1) < 0.1, "the noise")
+        check(abs(z[30000:60000].real.std() - 1) < 0.1 and abs(z[30000:60000].imag.std() - 1) < 0.1,
+              "the whitened strain does not have sigma 1")
 
 
 with tempfile.TemporaryDirectory() as work:

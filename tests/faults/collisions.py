@@ -24,7 +24,8 @@ def run(arguments, *setting):
 
 
 def expect(done, code, text, what):
-    check(done.returncode == code and text in done.stderr, f"{what}: code {done.returncode}, not {code} with '{text}': {done.stderr}")
+    check(done.returncode == code and text in done.stderr,
+          f"{what}: code {done.returncode}, not {code} with '{text}': {done.stderr}")
 
 
 def start_held(call, file, arguments):
@@ -57,9 +58,10 @@ def input_is_the_temporary_file():
     before = content("in.h5")
     expect(run(job("a.h5", source="a.h5" + PART)), 2, "is the file in which --output a.h5 grows", "the input")
     expect(run(job("a.h5", filters="a.h5" + PART)), 2, "is the file in which --output a.h5 grows", "the filters")
-    expect(run(["sfft", "--input", "a.h5" + PART + ":/signal", "--axis", "1", "--sparsity", "2", "--output", "a.h5"]), 2, "grows", "sfft")
+    expect(run(["sfft", "--input", "a.h5" + PART + ":/signal", "--axis", "1", "--sparsity", "2", "--output", "a.h5"]), 2, "grows",
+    "sfft")
     expect(run(job("a.h5")), 2, "grows", "the input under another name")
-    check(content("in.h5") == before, "the input is as it was")
+    check(content("in.h5") == before, "the input has changed")
 
 
 def temporary_name_is_taken():
@@ -68,7 +70,7 @@ def temporary_name_is_taken():
     expect(run(job("b.h5")), 74, "it is a symbolic link", "a link")
     os.link("precious", "c.h5" + PART)
     expect(run(job("c.h5")), 74, "hard link", "a hard link")
-    check(content("precious") == b"precious", "a file behind a link is as it was")
+    check(content("precious") == b"precious", "the file behind a link has changed")
     os.mkfifo("d.h5" + PART)
     expect(run(job("d.h5")), 74, "no plain file", "a pipe")
     os.mkdir("e.h5" + PART)
@@ -77,7 +79,7 @@ def temporary_name_is_taken():
         write("f.h5" + PART, "somebody's")
         os.chown("f.h5" + PART, 65534, 65534)
         expect(run(job("f.h5")), 74, "belongs to another user", "another user's file")
-        check(content("f.h5" + PART) == b"somebody's", "it is as it was")
+        check(content("f.h5" + PART) == b"somebody's", "another program's temporary file has changed")
     with open("g.h5" + PART, "w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         expect(run(job("g.h5")), 74, "another run is writing", "another run's file")
@@ -90,7 +92,7 @@ def name_is_taken():
         expect(run(arguments), 74, "exists, as a link", "a link to nothing")
         arguments[arguments.index("h.h5")] = "nofolder/o.h5"
         expect(run(arguments), 74, "No such file or directory", "no such folder")
-    check(not os.path.exists("h.h5" + PART), "no temporary file is made")
+    check(not os.path.exists("h.h5" + PART), "a temporary file was made")
     os.symlink("loop.h5", "loop.h5")
     expect(run([*job("loop.h5"), "--overwrite"]), 74, "Too many levels of symbolic links", "a link to itself")
     expect(run(job("x" * 242)), 0, "", "the longest name")
@@ -98,9 +100,9 @@ def name_is_taken():
     process = start_held("sync:2", "i.h5" + PART, job("i.h5"))
     write("i.h5", "another's")
     expect(end(process), 74, f"it stays as 'i.h5{PART}'", "a name that is taken meanwhile")
-    check(content("i.h5") == b"another's", "another's file is as it was")
+    check(content("i.h5") == b"another's", "another program's file has changed")
     with h5py.File("i.h5" + PART) as file:
-        check(file.attrs["lapwing_complete"] == 1, "the finished work is whole")
+        check(file.attrs["lapwing_complete"] == 1, "the finished result is not complete")
 
 
 def another_run_finishes_first():
@@ -108,7 +110,7 @@ def another_run_finishes_first():
     process = start_held("lock:1", "j.h5" + PART, job("j.h5"))
     os.rename("j.h5" + PART, "j.h5")
     expect(end(process), 74, "exists: give --overwrite", "a run that comes second")
-    check(content("j.h5") == b"the first run's" and not os.path.exists("j.h5" + PART), "the first run's result is as it was")
+    check(content("j.h5") == b"the first run's" and not os.path.exists("j.h5" + PART), "the first run's result has changed")
 
 
 def temporary_file_is_replaced():
@@ -116,7 +118,8 @@ def temporary_file_is_replaced():
     os.remove("k.h5" + PART)
     write("k.h5" + PART, "another's")
     expect(end(process), 74, "deleted or replaced", "a temporary file that is replaced")
-    check(content("k.h5" + PART) == b"another's" and not os.path.exists("k.h5"), "another's file is neither result nor deleted")
+    check(content("k.h5" + PART) == b"another's" and not os.path.exists("k.h5"),
+          "another program's file became the result or was removed")
 
 
 def input_changes():
@@ -167,9 +170,10 @@ def ranks_differ():
     def both(first, second):
         return subprocess.run([MPIEXEC, "-np", "1", LAPWING, *first, ":", "-np", "1", LAPWING, *second], capture_output=True, text=True, timeout=60)
     expect(both(job("o.h5"), [*job("o.h5"), "--nosuch", "1"]), 2, "--nosuch: no such option", "one rank's misspelt option")
-    expect(both([*job("o.h5"), "--mode", "same"], [*job("o.h5"), "--mode", "full"]), 78, "the command line differs", "other options")
+    expect(both([*job("o.h5"), "--mode", "same"], [*job("o.h5"), "--mode", "full"]), 78, "the command line differs",
+    "other options")
     expect(both(job("o.h5"), ["info"]), 78, "the command line differs", "another command")
-    check(not os.path.exists("o.h5") and not os.path.exists("o.h5" + PART), "nothing is left")
+    check(not os.path.exists("o.h5") and not os.path.exists("o.h5" + PART), "a result or a temporary file is left")
 
 
 with h5py.File("in.h5", "w") as signal:

@@ -83,7 +83,7 @@ def unreadable_attribute():
         file["x"].attrs["unit"] = "m/s"
     with open("heap.h5", "rb") as file:
         data = file.read()
-    check(data.count(b"GCOL") == 1, "one global heap")
+    check(data.count(b"GCOL") == 1, "the file does not have one global heap")
     with open("heap.h5", "wb") as file:
         file.write(data.replace(b"GCOL", b"GC\0L"))
     ols("heap.h5:/x", "heap.h5:/h", code=DATA, says="attribute unit cannot be read")
@@ -154,9 +154,9 @@ def virtual_datasets():
         ols(f"one.h5:/{name}", "one.h5:/h", code=DATA, says="made of itself")
         ols("one.h5:/x", f"one.h5:/{name}", code=DATA, says="made of itself")
     ols("one.h5:/good", "one.h5:/h")
-    check(np.array_equal(result()[0], np.arange(50)), "a virtual dataset of a virtual dataset")
+    check(np.array_equal(result()[0], np.arange(50)), "a virtual dataset of a virtual dataset gives other samples")
     ols("one.h5:/absent", "one.h5:/h")
-    check(not result()[0].any(), "a virtual dataset without its source")
+    check(not result()[0].any(), "a virtual dataset without its source is not zero")
 
 
 def damaged_metadata():
@@ -186,7 +186,7 @@ def damaged_metadata():
     with open("compact.h5", "rb") as file:
         data = file.read()
     at = data.index(np.full(50, 1 / 3).tobytes()) - 2
-    check(data[at:at + 2] == (400).to_bytes(2, "little"), "the size of the compact data")
+    check(data[at:at + 2] == (400).to_bytes(2, "little"), "the file has no compact data of 400 bytes")
     with open("compact.h5", "wb") as file:
         file.write(data[:at] + (8).to_bytes(2, "little") + data[at + 2:])
     ols("compact.h5:/x", "whole.h5:/h", code=DATA, says="fewer than its shape")
@@ -228,7 +228,7 @@ def options_given_twice():
     with open("job.ini", "w") as file:
         file.write(job)
     run("run", "job.ini", "--mode", "same")
-    check(result()[0].shape == (50,), "the command line overrides the job file")
+    check(result()[0].shape == (50,), "the command line does not override the job file")
     run("run", "job.ini", "--mode", "same", "--mode", "full", code=USAGE, says="--mode is given twice")
 
 
@@ -256,8 +256,9 @@ def filters_in_a_column():
     for name in ("h", "column", "row"):
         ols("column.h5:/x", f"column.h5:/{name}")
         found[name] = result()[0]
-    check(found["h"].shape == (500,) and found["column"].shape == found["row"].shape == (1, 500), "shapes of [M], [M x 1], [1 x M]")
-    check(all(np.array_equal(y.ravel(), found["h"]) for y in found.values()), "[M x 1] is the filter [M]")
+    check(found["h"].shape == (500,) and found["column"].shape == found["row"].shape == (1, 500),
+          "results for [M], [M x 1] and [1 x M] have wrong shapes")
+    check(all(np.array_equal(y.ravel(), found["h"]) for y in found.values()), "[M], [M x 1] and [1 x M] are not the same filter")
 
 
 def rates_of_filters():
@@ -284,22 +285,25 @@ def what_integers_cannot_hold():
         ols("loss.h5:/x", "loss.h5:/h", "--output-type", "int8", says="744 of the result's samples are beyond", ranks=ranks)
         y, about = result()
         check(about["samples_saturated"] == 744 and about["samples_nan_stored_as_zero"] == 0, f"{about}")
-        check(np.array_equal(y, np.clip(x, -128, 127)), "saturated values")
+        check(np.array_equal(y, np.clip(x, -128, 127)), "saturated values differ from clipped ones")
     ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "int8", says="100 of the result's samples are not numbers", ranks=2)
     _, about = result()
     check(about["samples_saturated"] == 900 and about["samples_nan_stored_as_zero"] == 100, f"{about}")
     run("conv2d", "--input", "loss.h5:/image", "--kernel", "loss.h5:/k", "--output", "out.h5", "--overwrite", "--quiet",
         "--output-type", "uint8", says="744 of the result's samples", ranks=2)
-    check(result("/convolved")[1]["samples_saturated"] == 744, "of an image")
-    check("beyond" not in ols("loss.h5:/x", "loss.h5:/h", "--output-type", "input"), "nothing is lost in int16")
-    check(result()[1]["samples_saturated"] == 0, "nothing is lost in int16")
+    check(result("/convolved")[1]["samples_saturated"] == 744, "an image: the number of saturated samples is wrong")
+    check("beyond" not in ols("loss.h5:/x", "loss.h5:/h", "--output-type", "input"), "a warning although int16 holds all samples")
+    check(result()[1]["samples_saturated"] == 0, "int16: saturated samples are counted although there are none")
     ols("loss.h5:/x", "loss.h5:/h")
-    check("samples_saturated" not in result()[1], "float32 results do not saturate")
+    check("samples_saturated" not in result()[1], "a float32 result counts saturated samples")
     ols("loss.h5:/x", "loss.h5:/h", "--output-type", "float16", "--output-scale", "0.001",
         says="869 of the result's samples are beyond the range of float16", ranks=2)
-    check(result()[1]["samples_saturated"] == 869 and result()[0].dtype == "<f2", "of float16")
-    check("not numbers" not in ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "float16"), "float16 holds NaN")
-    check(np.isnan(result()[0]).sum() == 100 and "samples_nan_stored_as_zero" not in result()[1], "float16 holds NaN")
+    check(result()[1]["samples_saturated"] == 869 and result()[0].dtype == "<f2",
+          "float16: the number of saturated samples or the type is wrong")
+    check("not numbers" not in ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "float16"),
+          "a warning although float16 holds NaN")
+    check(np.isnan(result()[0]).sum() == 100 and "samples_nan_stored_as_zero" not in result()[1],
+          "float16: NaN are missing, or counted as stored zeros")
 
 
 with tempfile.TemporaryDirectory() as work:

@@ -77,7 +77,7 @@ def check_folders():
     check_error("'/tmp/away.h5.lapwing-part' is another file here", *source, *filters, *away)
     on_host("h1", "cp /mnt/part?.h5 /tmp && ! ls /tmp | grep away")
     check_error("cannot read '/tmp/part1.h5': No such file", "--input", "/tmp/part?.h5:/data", *filters, "--output", "none.h5")
-    check(not any(name.startswith("none") for name in os.listdir(".")), "there is a result without input")
+    check(not any(name.startswith("none") for name in os.listdir(".")), "a run without input left a result")
 
 
 make_files()

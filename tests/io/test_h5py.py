@@ -87,7 +87,8 @@ def complexes():
         found = read(f"{name}:/{dtype}", 1, slice(1, 5, 2), dtype)
         check(np.array_equal(found, expected[dtype][1:5:2].ravel()), f"complex {dtype}")
     found = read(f"{name}:/matlab", 0, slice(0, 1), "<c16")
-    check(np.array_equal(found, expected["matlab"]["real"] + 1j * expected["matlab"]["imag"]), "MATLAB's complex")
+    check(np.array_equal(found, expected["matlab"]["real"] + 1j * expected["matlab"]["imag"]),
+          "MATLAB's complex numbers are read wrongly")
 
 
 # ---- small datasets -----------------------------------------------------------------------------------------------------
@@ -110,10 +111,10 @@ def smalls():
     for dtype in types:
         shape, values = small(f"{name}:/{dtype}")
         check(shape == [3, 4] and np.array_equal(values, data.ravel()), f"small {dtype}")
-    check(np.array_equal(small(f"{name}:/u8")[1], [0, 2.0**63]), "small uint64")
-    check(np.array_equal(small(f"{name}:/gzip")[1], data[0]), "small, compressed")
+    check(np.array_equal(small(f"{name}:/u8")[1], [0, 2.0**63]), "a small uint64 dataset is read wrongly")
+    check(np.array_equal(small(f"{name}:/gzip")[1], data[0]), "a small compressed dataset is read wrongly")
     shape, values = small(f"{name}:/c8")
-    check(shape == [3, 4] and np.array_equal(values.view("c16"), data.ravel() + 0.5j), "small complex")
+    check(shape == [3, 4] and np.array_equal(values.view("c16"), data.ravel() + 0.5j), "a small complex dataset is read wrongly")
 
 
 # ---- sampling -----------------------------------------------------------------------------------------------------------
@@ -195,17 +196,21 @@ def results():
     run("write", name, 1000, 3, 0)
     with h5py.File(name, "r") as file:
         attributes = dict(file.attrs)
-        check(attributes["lapwing_complete"] == 1 and isinstance(attributes["lapwing_complete"], np.int64), "complete")
-        check(attributes["program"] == "lapwing \N{MICRO SIGN}" and attributes["nothing"] == "", "texts are str")
-        check(attributes["end_time_utc"] == b"2026-02-03T04:05:06Z", "late text")
-        check(attributes["samples_not_finite"] == 12, "late number")
+        check(attributes["lapwing_complete"] == 1 and isinstance(attributes["lapwing_complete"], np.int64),
+              "the result is not marked as complete")
+        check(attributes["program"] == "lapwing \N{MICRO SIGN}" and attributes["nothing"] == "",
+              "text attributes are not str, or differ")
+        check(attributes["end_time_utc"] == b"2026-02-03T04:05:06Z", "end_time_utc, which is set at the end, differs")
+        check(attributes["samples_not_finite"] == 12, "samples_not_finite, which is set at the end, differs")
         filtered = file["filtered"]
-        check(filtered.dtype == np.complex64 and filtered.shape == (2, 1000), "shape and type")
-        check([d.label for d in filtered.dims] == ["filter", "time"], "labels")
-        check(filtered.attrs["sample_rate_hz"] == 4096.0 and filtered.attrs["start_time"] == 1126259446.1, "real attributes")
-        check(filtered.attrs["filters"] == -2**63 and filtered.attrs["unit"] == "strain", "attributes")
-        check(filtered.chunks is None and filtered.id.get_offset() is not None, "contiguous")
-        check(np.array_equal(filtered[0], np.arange(1000) + 0j) and np.array_equal(filtered[1].imag, -np.ones(1000)), "data")
+        check(filtered.dtype == np.complex64 and filtered.shape == (2, 1000), "/filtered has another shape or type")
+        check([d.label for d in filtered.dims] == ["filter", "time"], "/filtered has other labels of dimensions")
+        check(filtered.attrs["sample_rate_hz"] == 4096.0 and filtered.attrs["start_time"] == 1126259446.1,
+              "an attribute that is a real number differs")
+        check(filtered.attrs["filters"] == -2**63 and filtered.attrs["unit"] == "strain", "an integer or text attribute differs")
+        check(filtered.chunks is None and filtered.id.get_offset() is not None, "/filtered is not contiguous")
+        check(np.array_equal(filtered[0], np.arange(1000) + 0j) and np.array_equal(filtered[1].imag, -np.ones(1000)),
+              "/filtered has other samples")
     expect(name, {"filtered": dict(axis="1", rate=4096.0, start=1126259446.1, start_unit="GPS second", unit="strain",
                                    type="complex float32")})
 
@@ -215,15 +220,16 @@ def tables():
     name = os.path.join(folder.name, "tables.h5")
     run("grow", name, 1000, rows)
     with h5py.File(name, "r") as file:
-        check(file.attrs["lapwing_complete"] == 1 and sorted(file) == ["filter", "filtered", "none", "peaks", "time"], f"{sorted(file)}")
+        check(file.attrs["lapwing_complete"] == 1 and sorted(file) == ["filter", "filtered", "none", "peaks", "time"],
+              f"{sorted(file)}")
         for key, n in ("peaks", rows), ("none", 0):
             table, index = file[key][()], np.arange(n)
             check(table.shape == (n,) and table.dtype == np.dtype([("index", "<i8"), ("snr", "<f8")]), f"{key}: {table.dtype}")
             check(np.array_equal(table["index"], 3 * index) and np.array_equal(table["snr"], 8 + index / 2), f"{key}: rows")
             check(file[key].dims[0].label == "peak" and file[key].attrs["threshold"] == 8.0, f"{key}: label, attribute")
             check(file[key].chunks is None, f"{key}: contiguous")
-        check(np.array_equal(file["filtered"][0], np.arange(1000) + 0j), "data beside tables")
-    check(not [left for left in os.listdir(folder.name) if "lapwing" in left], "no other file is left")
+        check(np.array_equal(file["filtered"][0], np.arange(1000) + 0j), "a result with tables has other samples")
+    check(not [left for left in os.listdir(folder.name) if "lapwing" in left], "a temporary file is left")
 
 
 def busy():

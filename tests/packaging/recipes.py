@@ -140,7 +140,7 @@ def check_spack():
         builder.spec = spec(cuda, architectures)
         found = [text for text in builder.cmake_args() if "BUILD_TESTING" not in text]
         check(found == expected, f"package.py builds with {found}, not {expected}")
-    check("LAPWING_CUDA" in cmake and "CMAKE_CUDA_ARCHITECTURES" in cmake, "CMakeLists.txt has none of these options")
+    check("LAPWING_CUDA" in cmake and "CMAKE_CUDA_ARCHITECTURES" in cmake, "CMakeLists.txt lacks an option that package.py uses")
     check(re.search(r"^ *namespace: lapwing$", read("jobs/packaging/spack/repo.yaml"), re.M), "repo.yaml names no namespace")
 
 

@@ -122,13 +122,13 @@ def series():
     same_envelope(block, clean[10000:40000], 10000, "a part")
     script, (block,) = text("s.h5:/x", "--start", 100, "--count", 300)
     times = np.array([row[0] for row in block])
-    check(np.allclose([row[1] for row in block], x[100:400], atol=1e-8), "single samples")
+    check(np.allclose([row[1] for row in block], x[100:400], atol=1e-8), "single samples: wrong values")
     check(np.allclose(times, np.arange(100, 400), atol=1e-9), f"single samples stand at {times[:3]} ms")
-    check('set xlabel "time (ms)"' in script, "the unit of a short piece")
+    check('set xlabel "time (ms)"' in script, "a short piece: the time axis is not in ms")
     _, (block,) = text("s.h5:/x", "--start", 100, "--count", 300, "--log")
-    check(np.allclose([row[2] for row in block], abs(x[100:400]), rtol=1e-7), "logarithmic: magnitudes")
+    check(np.allclose([row[2] for row in block], abs(x[100:400]), rtol=1e-7), "logarithmic: wrong magnitudes")
     script, _ = text("s.h5", "--size", "321x234", "--title", "a title")
-    check("size 321,234 " in script and '"a title"' in script, "size and title")
+    check("size 321,234 " in script and '"a title"' in script, "--size or --title is ignored")
 
 
 def storage():
@@ -182,31 +182,34 @@ def archives():
         same_envelope([row and [row[0] - UTC, *row[1:]] if row and row[0] > 1e6 else row for row in block], wanted[:, channel],
                       what=f"files, channel {channel}")
     script, (block,) = text("day-*.h5:/x", "--channels", 1, "--start", 29990, "--count", 1020)
-    check([r is None for r in block] == [10 <= i < 1010 for i in range(1020)], "a gap of 1000 samples is not 1000 samples of none")
-    check('"day-1.h5:/x and 2 more files"' in script, "the title does not say that there are more files")
+    check([r is None for r in block] == [10 <= i < 1010 for i in range(1020)],
+          "a gap of 1000 samples is not drawn as 1000 empty rows")
+    check('"day-1.h5:/x and 2 more files"' in script, "the title does not count the further files")
     _, blocks = text("day-*.h5:/x", "--size", "2000x600", "--read", "1M")
-    check(all(b == d for b, d in zip(blocks, text("day-*.h5:/x", "--size", "2000x600")[1])), "read whole in two ways")
+    check(all(b == d for b, d in zip(blocks, text("day-*.h5:/x", "--size", "2000x600")[1])),
+          "reading whole and thinned gives different pictures")
     parts = [("--start", 10000, "--count", 5000), ("--from", 10, "--to", "15s"), ("--from", GPS + 10, "--to", GPS + 15),
              ("--from", "2021-03-04T05:06:17", "--to", "2021-03-04T05:06:22Z")]
     first, *others = [text("day-*.h5:/x", *part)[1] for part in parts]
     check(len(first) == 3 and all(first == other for other in others), "samples, seconds, GPS and UTC choose other parts")
     save("plain.h5", x[:, :1], labels=("time", "channel"))
     _, (block,) = text("plain.h5", "--sample-rate", "1kHz", "--start-time", GPS, "--from", GPS + 10, "--to", GPS + 15)
-    check(block == first[0], "rate and start by hand")
+    check(block == first[0], "--sample-rate and --start-time give another picture")
     x.tofile("x.bin")
     raw = "--format", "raw=int16,3,time-slow", "--sample-rate", "1kHz"
-    check(text("x.bin", *raw, "--start", 10000, "--count", 5000)[1] == first, "raw numbers")
+    check(text("x.bin", *raw, "--start", 10000, "--count", 5000)[1] == first, "raw numbers give another picture")
     script, (block,) = text("x.bin", *raw, "--channel-spacing", 2, "--distance", "2m:3m", "--start", 10000, "--count", 5000)
-    check(block == first[1], "a channel by its distance")
+    check(block == first[1], "a channel by its distance: wrong values")
     save("waves.h5", np.repeat(np.arange(40), 100).reshape(40, 100), sample_rate_hz=RATE, labels=("channel", "time"))
     script, (block,) = text("waves.h5", "--channel-spacing", 0.5, "--distance", "5:10")
-    check([row[0] for row in block] == list(range(10, 21)) and 'ylabel "distance (m)"' in script, "channels by their distance")
+    check([row[0] for row in block] == list(range(10, 21)) and 'ylabel "distance (m)"' in script,
+          "channels by their distance: wrong channels or axis")
     save("box.h5", np.ones(2))
     lapwing(1, "ols", "--input", "day-2.h5", "--filters", "box.h5:/x", "--products", "peaks", "--threshold", 2, "--output",
             "events.h5", "--quiet")
     first, *others = [text("events.h5", "--from", a, "--to", b)[1] for a, b in
                       ((2, "4s"), (GPS + 22, GPS + 24), ("2021-03-04T05:06:29", "2021-03-04T05:06:31"))]
-    check(first[0] and all(first == other for other in others), "peaks in seconds, GPS and UTC")
+    check(first[0] and all(first == other for other in others), "peaks in seconds, GPS and UTC differ")
     for arguments, code, said in ((("day-*.h5:/x", "--axis", 1), 65, "not one axis: the length of dimension 0"),
                                   (("day-1.h5", "plain.h5"), 65, "are not one axis"), (("nothing-*.h5",), 74, "nothing-"),
                                   (("@none.txt",), 74, "none.txt"),
@@ -222,10 +225,11 @@ def thinned():
     save("ramp.h5", np.arange(n, dtype="i4"), sample_rate_hz=RATE)
     script, (block,) = text("ramp.h5:/x", "--read", "1M")
     cuts = edges(n, len(block))
-    check(all(row and a <= row[1] <= row[2] < b for row, a, b in zip(block, cuts, cuts[1:])), "a ramp, thinned")
-    check(re.search('"drawn from 3.1% of the samples, evenly spread"', script), "it does not say that it is thinned")
+    check(all(row and a <= row[1] <= row[2] < b for row, a, b in zip(block, cuts, cuts[1:])),
+          "a thinned ramp: a column has values of other samples")
+    check(re.search('"drawn from 3.1% of the samples, evenly spread"', script), "the picture does not note that it is thinned")
     script, (block,) = text("ramp.h5:/x", "--read", "64M")
-    check("drawn from" not in script and block[-1][2] == n - 1, "all of the ramp")
+    check("drawn from" not in script and block[-1][2] == n - 1, "the whole ramp is not drawn, or noted as thinned")
     channels = np.arange(5000, dtype="i4")
     for fast in (True, False):
         x = np.repeat(channels[:, None], 2000, axis=1)
@@ -254,7 +258,7 @@ def waterfalls():
     signed = random.standard_normal((40, 300))
     save("w.h5", signed, sample_rate_hz=RATE, labels=("channel", "time"))
     script, (block,) = text("w.h5:/x")
-    check(np.allclose(block, signed, rtol=1e-4), "a waterfall of single samples")
+    check(np.allclose(block, signed, rtol=1e-4), "a waterfall of single samples: wrong values")
     low, high = map(float, re.search(r"set cbrange \[(.*):(.*)\]", script).groups())
     size = np.max(np.abs(np.percentile(signed, [1, 99])))
     check(low == -high and abs(high - size) < 0.02 * size, f"colours from {low} to {high}, percentiles {size}")
@@ -263,11 +267,11 @@ def waterfalls():
     _, (block,) = text("w.h5:/x")
     cuts = edges(300000, len(block[0]))
     rms = np.sqrt(np.add.reduceat(whole**2, cuts[:-1], axis=1) / np.diff(cuts))
-    check(np.allclose(block, rms, rtol=1e-4), "a waterfall of rms values")
+    check(np.allclose(block, rms, rtol=1e-4), "a waterfall of rms values: wrong values")
     positive = random.integers(0, 255, (300, 40), dtype="u1")
     save("w.h5", positive, sample_rate_hz=RATE, labels=("time", "channel"))
     script, (block,) = text("w.h5:/x", "--channels", "5:35:3")
-    check(np.allclose(block, positive.T[5:35:3], rtol=1e-4), "chosen channels")
+    check(np.allclose(block, positive.T[5:35:3], rtol=1e-4), "chosen channels: wrong values")
     check("'#440154'" in script, "values of one sign have the palette of both")
     image = random.uniform(1, 2, (1500, 1200))
     save("i.h5", image, labels=("row", "column"))
@@ -275,8 +279,8 @@ def waterfalls():
     rows, columns = edges(1500, len(block)), edges(1200, len(block[0]))
     sums = np.add.reduceat(np.add.reduceat(image, rows[:-1], axis=0), columns[:-1], axis=1)
     means = sums / np.outer(np.diff(rows), np.diff(columns))
-    check(np.allclose(block, means, rtol=1e-4), "an image of means")
-    check("set yrange [1499.5:-0.5]" in script, "rows go downwards")
+    check(np.allclose(block, means, rtol=1e-4), "an image of means: wrong values")
+    check("set yrange [1499.5:-0.5]" in script, "the rows of an image do not go downwards")
     for name, x, attributes in (("pixel", np.full((1, 1), 7.0), {"labels": ("row", "column")}),
                                 ("same", np.full((20, 50), 3.5), {}), ("dark", np.full((30, 40), np.nan), {}),
                                 ("many", np.ones((100000, 3), "u1"), {"sample_rate_hz": 1.0})):
@@ -286,11 +290,13 @@ def waterfalls():
     m51 = data_path("M51.fits")
     if os.path.exists(m51):
         script, (block,) = text(m51)
-        check("set yrange [-0.5:511.5]" in script and 'set ylabel "row (pixels)"' in script, "FITS has row 0 at the bottom")
+        check("set yrange [-0.5:511.5]" in script and 'set ylabel "row (pixels)"' in script,
+              "a FITS image does not have row 0 at the bottom")
         save("psf.h5", np.ones((1, 1)))
         lapwing(1, "conv2d", "--input", m51, "--kernel", "psf.h5:/x", "--output", "m51.h5", "--quiet")
         script, (before, after) = text("m51.h5")
-        check("set yrange [-0.5:511.5]" in script and before == after, "the picture of the result differs from that of the FITS image")
+        check("set yrange [-0.5:511.5]" in script and before == after,
+              "the picture of the result differs from that of the FITS image")
 
 
 def scales():
@@ -309,7 +315,8 @@ def scales():
         script, _ = text("i.h5:/x", f"--limits={limits}")
         found = re.search("set cbrange (.*)", script).group(1)
         check(wanted in found, f"--limits {limits}: {found}")
-        check(("'#053061'" in script) == (limits in ("-1e3:1e3",)) or ":" in (limits[0], limits[-1]), f"--limits {limits}: the palette")
+        check(("'#053061'" in script) == (limits in ("-1e3:1e3",)) or ":" in (limits[0], limits[-1]),
+              f"--limits {limits}: the palette")
     for limits, says in (("3:2", "LOW is not below HIGH"), ("2", "is not LOW:HIGH"), ("a:b", "is not LOW:HIGH")):
         plot("i.h5:/x", f"--limits={limits}", "--output", "t.png", code=2, says=says)
     plot("i.h5:/x", "--limits", "0:2", "--log", "--output", "t.png", code=2, says="must be above 0")
@@ -325,18 +332,20 @@ def found_by():
     common = "ols", "--input", "pulses.h5:/x", "--products", "peaks", "--threshold", 3, "--output", "p.h5", "--overwrite", "--quiet"
     lapwing(1, *common, "--boxcar", "1,4,16", "--baseline", 64)
     script, _ = text("p.h5:/peaks")
-    check('set ytics ("1" 0, "4" 1, "16" 2)' in script and 'set ylabel "width (samples)"' in script, "widths in place of numbers")
-    check('since 2023-09-22T18:29:26.158 UTC"' in script, "the start of the times")
+    check('set ytics ("1" 0, "4" 1, "16" 2)' in script and 'set ylabel "width (samples)"' in script,
+          "the axis of filters does not show their widths")
+    check('since 2023-09-22T18:29:26.158 UTC"' in script, "the axis of times does not show their start")
     lapwing(1, *common, "--bandpass", "10:100,100:300")
-    check('set ytics ("10-100" 0, "100-300" 1)' in text("p.h5:/peaks")[0], "bands in place of numbers")
+    check('set ytics ("10-100" 0, "100-300" 1)' in text("p.h5:/peaks")[0], "the axis of filters does not show their bands")
     lapwing(1, "filters", "ricker", "--rate", RATE, "--frequency", "20,50", "--output", "bank.h5", "--overwrite")
     lapwing(1, *common, "--filters", "bank.h5:/taps", "--whiten", "0.5s")
     script, _ = text("p.h5:/peaks")
-    check('set ytics ("20" 0, "50" 1)' in script and 'set ylabel "frequency (Hz)"' in script, "frequencies, of a bank that was whitened")
+    check('set ytics ("20" 0, "50" 1)' in script and 'set ylabel "frequency (Hz)"' in script,
+          "the axis of whitened filters does not show their frequencies")
     script, (block,) = text("p.h5:/psd")
     with h5py.File("p.h5") as file:
         psd = file["psd"][()]
-    check("set logscale x\nset logscale y" in script, "the axes of a power spectrum")
+    check("set logscale x\nset logscale y" in script, "the axes of a power spectrum are not logarithmic")
     check(len(block) == len(psd) - 1 and np.allclose([row[2] for row in block], psd[1:], rtol=1e-6) and block[0][0] > 0,
           f"{len(block)} of {len(psd)} frequencies")
 
@@ -358,22 +367,23 @@ def results():
     check(len(blocks) == 6, f"two channels of two filters and their input make {len(blocks)} panels")
     inputs = x[1, 2000:42000]
     wanted = envelope(inputs, len(blocks[3]))
-    check(np.allclose([row[1:] for row in blocks[3]], wanted, atol=1e-7), "the input's part")
+    check(np.allclose([row[1:] for row in blocks[3]], wanted, atol=1e-7), "the input's part is drawn with wrong values")
     begin, end = blocks[3][0][0], blocks[3][-1][0]
     check(abs(begin) < 0.03 and abs(end - 40) < 0.03, f"the input from {begin} to {end} s")
     wanted = envelope(y[1, 1], len(blocks[5]))
-    check(np.allclose([row[1:] for row in blocks[5]], wanted, rtol=1e-6, atol=1e-9), "filter 1 of channel 1")
-    check(len(text("r.h5", "--with-input=no")[1]) == 4, "without input")
-    check(len(text("r.h5", "--channels", "1:2", "--filters", "0:1")[1]) == 2, "one of each")
+    check(np.allclose([row[1:] for row in blocks[5]], wanted, rtol=1e-6, atol=1e-9),
+          "filter 1 of channel 1 is drawn with wrong values")
+    check(len(text("r.h5", "--with-input=no")[1]) == 4, "--with-input=no draws other panels")
+    check(len(text("r.h5", "--channels", "1:2", "--filters", "0:1")[1]) == 2, "one channel and one filter give other panels")
     os.mkdir("elsewhere")
     shutil.copy("in.h5", "elsewhere")
     shutil.copy("r.h5", "elsewhere/r2.h5")
     os.rename("in.h5", "gone.h5")
-    check(len(text("elsewhere/r2.h5")[1]) == 6, "an input beside its result")
-    check(len(text("r.h5")[1]) == 4, "an input that is gone")
+    check(len(text("elsewhere/r2.h5")[1]) == 6, "an input beside its moved result is not found")
+    check(len(text("r.h5")[1]) == 4, "a missing input is drawn")
     plot("r.h5", "--with-input", "--output", "t.png", code=74, says="in.h5:/x, the input of .* is not there")
     save("in.h5", x[0])
-    check(len(text("r.h5")[1]) == 4, "another input")
+    check(len(text("r.h5")[1]) == 4, "another input is drawn")
     plot("r.h5", "--with-input", "--output", "t.png", code=65, says="has changed since")
     plot("gone.h5:/x", "--with-input", "--output", "t.png", code=65, says="does not say what it was made from")
     lapwing(1, "ols", "--input", "gone.h5:/x", "--axis", 1, "--filters", "gone.h5:/taps", "--products", "peaks", "--threshold", 3,
@@ -386,10 +396,12 @@ def results():
     unknown = [row for row in block if not np.any(np.all(np.abs(table - row[:3]) < 1e-4, axis=1))]
     check(len(block) > 20 and not unknown, f"{len(unknown)} of {len(block)} peaks are not in the table: {unknown[:3]}")
     strongest = max(row[2] for row in block)
-    check(abs(strongest - peaks["snr"].max()) < 1e-4 and block[-1][3] == 2.7, "the strongest peak, largest and last")
+    check(abs(strongest - peaks["snr"].max()) < 1e-4 and block[-1][3] == 2.7,
+          "the strongest peak is not the largest disc and the last")
     _, (block,) = text("p.h5", "--channels", "1:", "--from", 10, "--to", "20s")
     chosen = peaks[(peaks["channel"] == 1) & (peaks["time"] >= 10) & (peaks["time"] < 20)]
-    check(block and {round(row[0] * 1e3) for row in block} <= {round(t * 1e3) for t in chosen["time"]}, "chosen peaks")
+    check(block and {round(row[0] * 1e3) for row in block} <= {round(t * 1e3) for t in chosen["time"]},
+          "other peaks than the chosen ones are drawn")
     plot("p.h5", "--from", 1000, "--output", "t.png", code=65, says="has no peaks in the part that is chosen")
 
 
@@ -402,7 +414,8 @@ def spectra():
     script, (block,) = text("spectrum.h5")
     found = {round(row[0] * 1000): row[1] / n * 2 for row in block}
     check(found.keys() == tones.keys() and all(abs(found[k] - a) < 1e-4 for k, a in tones.items()), f"lines: {found}")
-    check('set xlabel "frequency (kHz)"' in script and "set xrange [0:32.768]" in script, "the axis of frequencies")
+    check('set xlabel "frequency (kHz)"' in script and "set xrange [0:32.768]" in script,
+          "the axis of frequencies has a wrong unit or range")
     _, (block,) = text("spectrum.h5", "--from", "1kHz", "--to", "6kHz")
     check([round(row[0]) for row in block] == [5], f"a part: {block}")
     plot("spectrum.h5", "--channels", "3:", "--output", "t.png", code=65, says="has no lines of these --channels")
@@ -415,15 +428,18 @@ def filters():
     with h5py.File("bank.h5") as file:
         h = file["taps"][()]
     script, (taps, response) = text("bank.h5")
-    check(np.allclose([row[1] for row in taps], h) and np.allclose([row[0] for row in taps], np.arange(33)), "the taps, in ms")
+    check(np.allclose([row[1] for row in taps], h) and np.allclose([row[0] for row in taps], np.arange(33)),
+          "the taps are drawn wrongly, or not over ms")
     f, db = np.array(response).T
     wanted = 20 * np.log10(abs(np.exp(-2j * np.pi * np.outer(f / 1000, np.arange(33))) @ h))
     near = wanted > -80
-    check(np.allclose(db[near], wanted[near], atol=1e-3) and f[0] == 0 and f[-1] == 500, "the response in dB over Hz")
+    check(np.allclose(db[near], wanted[near], atol=1e-3) and f[0] == 0 and f[-1] == 500,
+          "the response is drawn wrongly, or not in dB over Hz")
     save("pair.h5", np.array([h, h]) * (1 + 1j))
     script, blocks = text("pair.h5:/x", "--kind", "filters")
-    check(len(blocks) == 4 and "cycles per sample" in script and blocks[3][0][0] == -0.5, "a complex bank without a rate")
-    check(len(text("pair.h5:/x", "--kind", "filters", "--filters", "1:")[1]) == 2, "one filter")
+    check(len(blocks) == 4 and "cycles per sample" in script and blocks[3][0][0] == -0.5,
+          "a complex bank without a rate: wrong panels or unit")
+    check(len(text("pair.h5:/x", "--kind", "filters", "--filters", "1:")[1]) == 2, "--filters 1: draws other panels")
 
 
 # ---- names ----
@@ -485,7 +501,7 @@ def pictures():
         size = size_of(f"size{i}{ending}")        # the size of a PDF is cut to whole points
         check(size and abs(size[0] - 640) <= 1 and abs(size[1] - 480) <= 1 and (ending == ".pdf" or size == (640, 480)),
               f"{source}{ending} has size {size}")
-    check(size_of("s.x.png") == (1200, 500), "the default picture")
+    check(size_of("s.x.png") == (1200, 500), "the default picture has another size")
     mode = stat.S_IMODE(os.stat("s.x.png").st_mode)
     mask = os.umask(0)
     os.umask(mask)
@@ -602,7 +618,7 @@ with tempfile.TemporaryDirectory() as folder:
         with h5py.File(acoustic) as real:
             samples = real["Acoustic"][()]
         script, (block,) = text(acoustic + ":/Acoustic", "--axis", 0, "--channels", "1000:1400")
-        check(np.array_equal(np.array(block), samples.T[1000:1400].astype(float)), "the DAS record")
+        check(np.array_equal(np.array(block), samples.T[1000:1400].astype(float)), "the DAS record is drawn with wrong values")
     left = [name for name in os.listdir(".") if re.search(r"\.(png|gp|svg|pdf)\.", name)]
     check(not left, f"left behind: {left}")
     os.chdir("/")

@@ -128,7 +128,8 @@ def judge(name, panel, to_world, axes, scale, slack=1):
         axis, value = value_of(text)
         far = off(to_world(np.array([[x, y]])), axis, value)[0] / scale
         check(far < 0.2 * slack, f"{name}: label {text} is {far} pixels beside its line")
-        check(all(low - 1.1 <= v <= high + 1.1 for v, (low, high) in zip((x, y), map(sorted, axes))), f"{name}: label {text} at {x}, {y}")
+        check(all(low - 1.1 <= v <= high + 1.1 for v, (low, high) in zip((x, y), map(sorted, axes))),
+              f"{name}: label {text} at {x}, {y}")
     vertices = [np.empty((0, 2))] * 2
     for points in pieces:
         world = to_world(points)
@@ -139,7 +140,8 @@ def judge(name, panel, to_world, axes, scale, slack=1):
         value = nearest[axis]
         middles = off(to_world((points[1:] + points[:-1]) / 2), axis, value) / scale
         check(far < 0.01 * slack, f"{name}: a line of {('longitude', 'latitude')[axis]} {value} is {far} pixels beside it")
-        check(np.nanmax(middles) < 0.3 * slack, f"{name}: between its points the line {value} is {np.nanmax(middles)} pixels beside it")
+        check(np.nanmax(middles) < 0.3 * slack,
+              f"{name}: between its points the line {value} is {np.nanmax(middles)} pixels beside it")
         vertices[axis] = np.concatenate([vertices[axis], points])
     complete(name, to_world, axes, [of_axis[0] for of_axis in values], steps, vertices)
 
@@ -176,7 +178,7 @@ def skies():
         hours = any("h" in text for text, _, _ in panel[1])
         check(hours == sky["CTYPE1"].startswith(("RA", "DEC")), f"{name}: hours or not: {panel[1]}")
         check(not hours or f" and DEC ({WCS(header).wcs.radesys})" in script, f"{name}: the system of the coordinates")
-    check(sum("°" in text for text, _, _ in drawn("zea at the pole.fits")[0][0][1]) > 2, "circles around the pole have their labels")
+    check(sum("°" in text for text, _, _ in drawn("zea at the pole.fits")[0][0][1]) > 2, "circles around the pole lack labels")
 
 
 def views():
@@ -197,7 +199,7 @@ def views():
             judge(f"a result in HDF5 {more}", panel, sip, axes_of(script), 0.01)
     os.rename("sip.fits", "away.fits")
     (panel,), script = drawn("r.h5")
-    check(not panel[0] and "lines:" not in script, "coordinates of an input that is gone")
+    check(not panel[0] and "lines:" not in script, "a missing input's coordinates are drawn")
     with h5py.File("down.h5", "w") as file:
         data = file.create_dataset("x", data=random.standard_normal(SHAPE))
         data.dims[0].label, data.dims[1].label = "row", "column"
@@ -287,7 +289,7 @@ def none():
         (panel,), script = drawn("none.fits", says="coordinates of the sky are not drawn: WCSLIB says" if name in bad else "")
         check(not panel[0] and not panel[1] and "lines:" not in script, f"{name}: {panel[1]}")
     write("none.fits", {**SKIES["the whole sky"], "CRPIX1": 5000.0})
-    check(not drawn("none.fits")[0][0][1], "an image beside the sky")
+    check(not drawn("none.fits")[0][0][1], "an image beside the sky has labels")
     lapwing(1, "plot", "none.fits", "--output", "none.svg")
 
 

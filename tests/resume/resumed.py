@@ -74,7 +74,8 @@ def check_signals(stage):
             print(f"{what}: five runs came to their end before the signal")
             continue
         check(code == 75, f"{what}: ends with {code}: {said}")
-        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
+        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said),
+              f"{what}: {said}")
         check(not os.path.exists(stage.out), f"{what}: there is a result")
         said = lapwing(1, "info", stage.folder).stdout
         check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
@@ -167,7 +168,7 @@ def check_time_limit(stage):
         code = done.returncode
         check(code in (0, 75), f"--time-limit: {done.stderr}")
         check(code == 0 or "the time limit is near" in done.stderr, f"--time-limit: {done.stderr}")
-    check(runs > 1, "--time-limit 30ms does not stop a run")
+    check(runs > 1, "--time-limit 30ms does not interrupt a run")
     check_same(expected, stage.out, f"{runs} runs with --time-limit")
     stage.clear()
 

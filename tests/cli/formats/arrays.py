@@ -53,7 +53,8 @@ def agree(work, name, source, x, job="conv2d", options=(), own=()):
     wanted = convolved(work, copied(work, x), job, *options, alone=True)
     if found is None or wanted is None:
         return
-    check(found.dtype == wanted.dtype and found.shape == wanted.shape, f"{name}: {found.dtype} {found.shape}, not {wanted.dtype} {wanted.shape}")
+    check(found.dtype == wanted.dtype and found.shape == wanted.shape,
+          f"{name}: {found.dtype} {found.shape}, not {wanted.dtype} {wanted.shape}")
     check(found.tobytes() == wanted.tobytes(), f"{name}: other samples")
 
 
@@ -109,7 +110,7 @@ def numpy_files(work):
         lapwing(2, "conv2d", "--input", path, "--kernel", kernel, "--output", f"{work}/out.h5", "--overwrite", "--quiet")
         with h5py.File(f"{work}/out.h5") as file:
             results.append(file["convolved"][()].tobytes())
-    check(results[0] == results[1], "a kernel of numpy's is not that of HDF5")
+    check(results[0] == results[1], "a kernel from a NumPy file gives another result than from HDF5")
 
 
 def numpy_refused(work):
@@ -199,7 +200,8 @@ def units(work, path):
     for name, x in (("", first), (":/1", first), (":/SCI", first), (":/sci,2", second), (":/2", second), (":/3", third)):
         agree(work, f"FITS unit {name}", path + name, x.astype(x.dtype.newbyteorder("=")))
     listed = lapwing(1, "info", path).stdout
-    check(re.search(r"/SCI .*\[31 x 20\].*int16.*/SCI,2 .*\[2 x 21 x 30\].*float32.*/3 .*\[40 x 1\]", listed, re.S), f"info: {listed}")
+    check(re.search(r"/SCI .*\[31 x 20\].*int16.*/SCI,2 .*\[2 x 21 x 30\].*float32.*/3 .*\[40 x 1\]", listed, re.S),
+          f"info: {listed}")
     refuse(path + ":/7", 65, "no unit '/7'; there are /0 \\(no image\\), /SCI, /SCI,2, /3", work=work)
     refuse(path + ":/0", 65, "holds no image", work=work)
     write_units(path, image_unit(None))
@@ -272,7 +274,7 @@ def quantized(work, path):
     for _ in range(10000):
         seed = 16807 * seed % 2147483647
         numbers.append(np.float32(seed / 2147483647))
-    check(seed == 1043618065, "the generator is another one")
+    check(seed == 1043618065, "the test's generator is not Park and Miller's")
     q = noise((30, 700), "i2").astype(">i4")
     q[3, :9], q[4, :9] = -2147483648, -2147483646
     scales = [(0.25 + 0.01 * row, 3.5 - row) for row in range(30)]
@@ -309,7 +311,7 @@ def gzipped(work):
     for n, packed in enumerate(packings):
         write_units(path, packed)
         agree(work, f"gzip {n}", path + (":/SCI" if n % 2 else ""), x.astype("i2"), options=("--start", 7, "--count", 250))
-    check("300 x 211" in lapwing(1, "info", path).stdout, "info of a packed file")
+    check("300 x 211" in lapwing(1, "info", path).stdout, "info does not show the shape of a gzipped file")
     good = gzip.compress(plain)
     for bad, says in ((good[:-5000], "cannot be unpacked"), (good[:5000] + b"\x00" * 9 + good[5009:], "cannot be unpacked"),
                       (good[:-8] + b"abcd" + good[-4:], "another checksum"), (gzip.compress(b"no FITS" * 999), "is not "),
@@ -334,7 +336,7 @@ def galaxy(work):
         print(f"{path} is not there: without M51")
         return
     x = read_units(path)[0][1]
-    check((x.shape, x.min(), x.max()) == ((512, 512), -1, 19936) and abs(x.mean() - 108.3154) < 1e-4, "M51 is another one")
+    check((x.shape, x.min(), x.max()) == ((512, 512), -1, 19936) and abs(x.mean() - 108.3154) < 1e-4, "M51.fits has other pixels")
     agree(work, "M51", path, x.astype("i2"))
     agree(work, "M51 part", path + ":/0", x.astype("i2"), options=("--start", 100, "--count", 300, "--boundary", "edge"))
 

@@ -171,7 +171,7 @@ def only_dataset(work):
         expect(path, dataset=chosen)
         done = lapwing(1, "ols", "--input", path, "--axis", "0", "--filters", f"{path}:/signal", "--output", "none.h5",
                        code=2) if chosen is None else None
-        check(done is None or "name a dataset" in done.stderr, "several datasets: the message")
+        check(done is None or "name a dataset" in done.stderr, "several datasets: the message does not ask for a dataset")
     with h5py.File(path, "w") as file:
         dasdae(file, 3)
     done = lapwing(1, "ols", "--input", path, "--filters", f"{path}:/x", "--output", "none.h5", code=2)
@@ -191,7 +191,8 @@ def blocks(work):
         for ranks, options in choices if number == 0 else choices[2:3]:
             own, _ = filtered(work, path, *options, ranks=ranks)
             other, _ = filtered(work, f"{copy}:/data", "--axis", "0", *options, ranks=ranks)
-            check(own.shape == other.shape and own.tobytes() == other.tobytes(), f"blocks {made} {options}: {own.shape}, {other.shape}")
+            check(own.shape == other.shape and own.tobytes() == other.tobytes(),
+                  f"blocks {made} {options}: {own.shape}, {other.shape}")
     with h5py.File(path, "w") as file:
         febus(file, late=(2, 3))
     _, message = facts_of(f"{path}:/dev/Source1/Zone1/StrainRate", 65)
@@ -217,7 +218,8 @@ def logger(work):
     expect(killed, dataset="/signal ", shape="500 x 2 ")
     killed_result, _ = filtered(work, killed, "--axis", "0")
     closed_result, _ = filtered(work, path, "--axis", "0")
-    check(np.array_equal(open_result, closed_result) and np.array_equal(killed_result, closed_result), "a logger's samples")
+    check(np.array_equal(open_result, closed_result) and np.array_equal(killed_result, closed_result),
+          "a file that a logger has open, or did not close, gives other samples")
 
 
 with tempfile.TemporaryDirectory() as folder:

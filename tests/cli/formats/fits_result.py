@@ -71,16 +71,18 @@ def numbers(work):
         same_image(f"{options}", units[0], wanted["convolved"])
         lapwing(1, "verify", f"{work}/out.fits")
         cards, _, history = units[0]
-        check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1, f"{cards}")
+        check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1,
+              f"{cards}")
         for key in ("OBJECT", "EXPTIME", "AIRMASS", "BUNIT", "CTYPE1", "CUNIT2", "CRVAL1"):
             check(cards.get(key) == SKY[key], f"{key} is {cards.get(key)}")
         check("program = lapwing" in history and any(line.startswith("end_time_utc = 20") for line in history), f"{history}")
-        check(any(re.fullmatch("samples_not_finite = 0", line) for line in history), "HISTORY lacks the number of samples that were not finite")
+        check(any(re.fullmatch("samples_not_finite = 0", line) for line in history),
+              "HISTORY lacks the number of samples that were not finite")
     for products in ("peaks", "convolved,peaks"):
         units, wanted = both(work, f"{work}/in.fits", "--products", products, "--threshold", 2, "--cluster", 2)
         names = [cards.get("EXTNAME") for cards, _, _ in units]
         check(names == ([None] if products == "peaks" else ["CONVOLVED"]) + ["NOISE", "PEAKS"], f"{products}: units {names}")
-        check(len(wanted["peaks"]) > 50, "there are peaks")
+        check(len(wanted["peaks"]) > 50, "there are at most 50 peaks")
         table = units[-1][1]
         check(table.dtype.names == wanted["peaks"].dtype.names and len(table) == len(wanted["peaks"]) and
               all((table[c] == wanted["peaks"][c]).all() for c in table.dtype.names), f"{products}: another table")
@@ -274,7 +276,7 @@ def texts(work):
         before = file.read()
     lapwing(2, "run", f"{work}/again.ini", "--overwrite", "--quiet")
     with open(name, "rb") as file:
-        check(file.read()[-2880:] == before[-2880:], "the job file of a result makes another one")
+        check(file.read()[-2880:] == before[-2880:], "the job file of a result makes a different result")
 
 
 def refused(work):
@@ -291,12 +293,13 @@ def refused(work):
     refuse(78, "would have type complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:])
     refuse(2, "FITS is for results of images, which ols does not make", "ols", "--filters", f"{work}/kernel.h5:/kernel", "--axis", 0, *kernel[2:])
     lapwing(2, "conv2d", *kernel[:2], *common, "--output", f"{work}/image.fts")
-    check(read_units(f"{work}/image.fts")[0][1].shape == (60, 50), "another ending of FITS makes another one")
+    check(read_units(f"{work}/image.fts")[0][1].shape == (60, 50), "a FITS file with the ending .fts has another shape")
     with open(f"{work}/image.fts", "r+b") as file:
         content = file.read(2880 * 4)
         file.seek(content.index(b"LAPWDONE=") + 29)
         file.write(b"F")
-    refuse(65, "is incomplete: the run of lapwing", "conv2d", *kernel[:2], "--input", f"{work}/image.fts", "--output", f"{work}/x.h5")
+    refuse(65, "is incomplete: the run of lapwing", "conv2d", *kernel[:2], "--input", f"{work}/image.fts", "--output",
+    f"{work}/x.h5")
 
 
 def galaxy(work):
@@ -306,7 +309,8 @@ def galaxy(work):
         return
     units, wanted = both(work, path, "--boundary", "edge", kernel="gauss.npy")
     same_image("M51", units[0], wanted["convolved"])
-    check(units[0][0]["OBJECT"] == "m51  B  600s" and abs(units[0][1].mean() - 108.3154) < 0.5, f"M51: {units[0][0]}, mean {units[0][1].mean()}")
+    check(units[0][0]["OBJECT"] == "m51  B  600s" and abs(units[0][1].mean() - 108.3154) < 0.5,
+          f"M51: {units[0][0]}, mean {units[0][1].mean()}")
 
 
 with tempfile.TemporaryDirectory() as folder:

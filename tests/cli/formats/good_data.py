@@ -25,7 +25,7 @@ def gwosc(path, strain, start, data_quality, injections):
                 ("quality/injections/Injmask", "quality/injections/InjShortnames", injections, [b"NO_CBC_HW_INJ", b"NO_CW"])):
             file[name], file[names] = np.array(values, "u4"), tests
             file[name].attrs.update({"Xstart": start, "Xspacing": 1.0, "Xunits": "second", "Xlabel": "GPS time"})
-        check(len(strain) == rate * seconds, "as many samples as seconds")
+        check(len(strain) == rate * seconds, "the number of samples is not rate x seconds")
 
 
 def good_data(work):
@@ -59,7 +59,8 @@ def good_data(work):
             same = all(np.array_equal(found[key], wanted[key]) for key in ("index", "snr", "filter"))
             check(same and (len(found) > 0 or bad.all()), f"--good-data {tests}: {len(found)} and {len(wanted)} peaks")
         unmasked, _ = run(1, paths[0])
-        check(np.array_equal(unmasked, run(1, paths[0], "--good-data", tests)[0]) == (not bad[0].any()), f"{tests}: masked although no sample fails, or not masked")
+        check(np.array_equal(unmasked, run(1, paths[0], "--good-data", tests)[0]) == (not bad[0].any()),
+              f"{tests}: masked although no sample fails, or not masked")
     taps = "--filters", f"{work}/taps.h5:/taps", "--output", f"{work}/none.h5"
     for tests, code, word in (("CAT9", 2, "CBC_CAT1"), ("", 2, "TESTS"), ("0", 2, "CBC_CAT1"), ("DATA,", 2, "no test ''"),
                               ("-1", 2, "NO_CW")):

@@ -192,7 +192,8 @@ def other_readers(work):
                          ("ols", lambda p: ("--input", name + p + "x", "--axis", "0", "--filters", name + p + "taps", "--mask", name + p +
                                             "marks", "--products", "filtered,peaks", "--threshold", "2.5"))):
         found, wanted = run(work, "found", job, *options(""), ranks=2), run(work, "wanted", job, *options("plain_"))
-        check(found.keys() == wanted.keys() and all(found[k].tobytes() == wanted[k].tobytes() for k in found), f"{job}: other results")
+        check(found.keys() == wanted.keys() and all(found[k].tobytes() == wanted[k].tobytes() for k in found),
+              f"{job}: other results")
         lapwing(2, "verify", f"{work}/found.h5")
     with h5py.File(f"{work}/found.h5") as file:
         check(file.attrs["input_packing"] == "stored x 0.125 - 2" and len(file["peaks"]) > 0, f"{file.attrs['input_packing']}")
@@ -251,7 +252,7 @@ def earlier_versions(work):
     lapwing(1, "conv2d", "--input", image, "--kernel", kernel, "--as-stored", "--output", f"{work}/out.fits")
     with open(f"{work}/out.fits", "rb") as file:
         said = file.read()
-    check(b"HISTORY   as-stored = yes" in said, "the configuration in HISTORY")
+    check(b"HISTORY   as-stored = yes" in said, "HISTORY lacks the option as-stored")
     with open(f"{work}/out.fits", "wb") as file:
         file.write(said.replace(b"as-stored = yes", b"as-stored = no "))
     lapwing(1, "verify", f"{work}/out.fits")
@@ -259,7 +260,8 @@ def earlier_versions(work):
     filtered(work, source, "--axis", "0", "--mask", mask)
     with h5py.File(f"{work}/out.h5", "r+") as file:
         del file.attrs["mask_packing"]
-    check("earlier version, which took" in lapwing(1, "verify", f"{work}/out.h5", code=65).stderr, "a mask that was taken as stored")
+    check("earlier version, which took" in lapwing(1, "verify", f"{work}/out.h5", code=65).stderr,
+          "verify does not report a mask that an earlier version took as stored")
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -165,7 +165,7 @@ def filterbanks():
     write_fil("x.tim", series, 8, data_type=2, refdm=56.7)
     copy(series[:, 0, 0])
     want, _ = result(1, "ols", "copy.h5:/x", "--filters", "copy.h5:/bank")
-    check(result(3, "ols", "x.tim", "--filters", "copy.h5:/bank")[0] == want, "a time series")
+    check(result(3, "ols", "x.tim", "--filters", "copy.h5:/bank")[0] == want, "a time series gives another result than the copy")
 
 
 def other_jobs():
@@ -191,7 +191,8 @@ def several_files():
     want, _ = result(1, "ols", "copy.h5:/x", "--filters", "copy.h5:/h", "--axis", "0")
     write_fil("1.fil", samples[:1200], 4)
     write_fil("0.fil", samples[1200:], 4, start=OFFSET + 1200 * 0.000256 / 86400)
-    check(result(2, "ols", "[01].fil", "--filters", "copy.h5:/h")[0] == want, "two files are not one axis")
+    check(result(2, "ols", "[01].fil", "--filters", "copy.h5:/h")[0] == want,
+          "two consecutive files give another result than the copy")
     for other, says in (dict(telescope_id=5), "the telescope is 5 in the first and 4 in the second"), (dict(ibeam=3), None), (dict(src_raj=53433.9), "the pointing is"):
         write_fil("0.fil", samples[1200:], 4, start=OFFSET + 1200 * 0.000256 / 86400, **other)
         said = lapwing(2, "ols", "--input", "[01].fil", "--filters", "copy.h5:/h", "--output", "no.h5", "--overwrite",
@@ -237,13 +238,14 @@ def presto():
     write("series", samples)
     copy(samples[:4999])
     want, _ = result(1, "ols", "copy.h5:/x", "--filters", "copy.h5:/h")
-    check(result(2, "ols", "series.dat", "--filters", "copy.h5:/h")[0] == want, "samples of PRESTO")
+    check(result(2, "ols", "series.dat", "--filters", "copy.h5:/h")[0] == want,
+          "a PRESTO series gives another result than the copy")
     said = lapwing(1, "info", "series.dat").stdout
     for fact in ("PRESTO", "4999 time", "3906.25 Hz, every 256 us (.inf file)", "2019-03-01T06:00:00.0000000100224 ",
                  "telescope Parkes, instrument Multibeam, dispersion measure 56.77, pointing 83.633221 -22.014461 degrees"):
         check(fact in said, f"{fact}: {said}")
     write("series", samples, bary=1)
-    check("58543.25 barycentric MJD" in lapwing(1, "info", "series.dat").stdout, "an epoch at the barycentre")
+    check("58543.25 barycentric MJD" in lapwing(1, "info", "series.dat").stdout, "info lacks the barycentric epoch")
     write("next", samples, mjd="58543.26", dm=60)
     write("series", samples)
     said = lapwing(1, "ols", "--input", "series.dat", "next.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
@@ -256,7 +258,7 @@ def presto():
         file.write(INF.format(**about)[:300].encode() + bytes(range(256)) * 300)
     lapwing(1, "info", "series.dat", code=65)
     samples.tofile("other.dat")
-    check("is not" in lapwing(1, "info", "other.dat", code=65).stderr, "numbers without a text")
+    check("is not" in lapwing(1, "info", "other.dat", code=65).stderr, "a series without its text file is not refused")
     said = lapwing(1, "info", "other.dat", "--raw", "float32", "--sample-rate", "2kHz", "--start-time", "2020-01-01").stdout
     for fact in "format       raw", "5000 time", "2000 Hz, every 500 us", "2020-01-01T00:00:02.4995 ":
         check(fact in said, f"{fact}: {said}")
@@ -320,7 +322,7 @@ def parkes_search():
           "peaks differ from those of the copy")
     with h5py.File(mask) as file:
         masked = np.flatnonzero(file["chan_mask"][()])
-    check(len(masked) > 0 and not np.isin(tables[1]["channel"], masked).any(), "peaks in masked channels")
+    check(len(masked) > 0 and not np.isin(tables[1]["channel"], masked).any(), "masked channels have peaks")
 
 
 def parkes_psrfits():

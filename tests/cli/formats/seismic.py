@@ -74,7 +74,8 @@ def contradictions(work):
     y, about = run(work, 2, path, "--format", "segy", "--sample-rate", "2kHz")
     write_segy(path, 5, samples)
     z, _ = run(work, 1, path)
-    check(y.tobytes() == z.tobytes() and about["sample_rate_hz"] == 2000, "samples of a file whose headers contradict each other")
+    check(y.tobytes() == z.tobytes() and about["sample_rate_hz"] == 2000,
+          "a file with contradicting headers: wrong samples or rate")
 
 
 # ---- miniSEED ---------------------------------------------------------------------------------------------------------------
@@ -250,7 +251,8 @@ def gaps(work):
             check(y.dtype == z.dtype and np.array_equal(y, z, equal_nan=True), f"gaps in a file: {ranks} ranks, {io}, {options}")
     y, about = run(work, 2, broken)
     z, _ = run(work, 1, f"{work}/piece?.mseed")
-    check(np.array_equal(y, z, equal_nan=True) and about["start_unit"] == "s since 2020-12-31T23:58:00", "gaps between files and in them")
+    check(np.array_equal(y, z, equal_nan=True) and about["start_unit"] == "s since 2020-12-31T23:58:00",
+          "gaps between files and gaps in a file give different results")
     said = lapwing(1, "info", broken).stdout
     check("stretches    3, between which 107 samples are missing" in said and "2020-12-31T23:58:54.99 " in said, f"info: {said}")
     for arguments, code in (("--start", 1200, "--count", 1024), 0), ((), 65), (("--gaps", "zero"), 0):
@@ -258,8 +260,9 @@ def gaps(work):
                        code=code).stderr
         check(code == 0 or "2 gaps in what it is to take" in said, said)
     check("gaps" in lapwing(1, "ols", "--input", broken, "--gaps", "error", "--filters", f"{work}/taps.h5:/one", "--output",
-                            f"{work}/no.h5", code=65).stderr, "--gaps error")
-    lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each", "--quiet")
+                            f"{work}/no.h5", code=65).stderr, "--gaps error: the message does not name the gaps")
+    lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each",
+    "--quiet")
     check(sorted(os.listdir(f"{work}/each")) == [f"broken-{i}.h5" for i in range(3)], f"{os.listdir(f'{work}/each')}")
     for i in range(3):
         y, _ = run(work, 1, f"{work}/piece{i}.mseed")
@@ -270,7 +273,7 @@ def gaps(work):
     write(f"{work}/broken.mseed", [(0, 1000), (900, 2000)])
     y, _ = run(work, 2, broken)
     z, _ = run(work, 1, f"{work}/gone.h5:/zero", "--count", "1000")
-    check(np.array_equal(y[:900], z[:900]) and y.shape == (2000,), "records that overlap")
+    check(np.array_equal(y[:900], z[:900]) and y.shape == (2000,), "overlapping records: wrong samples")
     other = samples.copy()
     other[950:] += 1
     rows = [list(records(name, 11, v, rate, start=(*start[:4], start[4] + a / rate))) for v, a in ((samples[:1000], 0), (other[900:2000], 900))]
@@ -282,7 +285,7 @@ def gaps(work):
     z[:900] = samples[:900]
     with h5py.File(f"{work}/gone.h5", "a") as file:
         file["last"] = z[:2000]
-    check(np.array_equal(y, run(work, 1, f"{work}/gone.h5:/last")[0]), "--overlap last")
+    check(np.array_equal(y, run(work, 1, f"{work}/gone.h5:/last")[0]), "--overlap last: wrong samples")
 
 
 def stations(work):
@@ -311,7 +314,7 @@ def real(work):
     check(y.shape == (10, 20) and about["sample_rate_hz"] == 250 and about["start_unit"] == "s since 2017-09-18T00:00:00",
           f"small: {y.shape}, {about}")
     words = np.array([np.frombuffer(open(small, "rb").read()[3600 + 320 * t + 240:3600 + 320 * t + 320], ">u4") for t in range(10)])
-    check(np.array_equal(y, from_ibm(words.astype(np.uint32)).astype(np.float32)), "small: samples")
+    check(np.array_equal(y, from_ibm(words.astype(np.uint32)).astype(np.float32)), "small: other samples than the file's")
 
 
 with tempfile.TemporaryDirectory() as folder:

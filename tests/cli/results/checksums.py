@@ -163,7 +163,7 @@ def spectra():
     options = {"input": "in.h5:/signal", "sparsity": 5}
     make("sfft", 1, "r.h5", **options)
     make("sfft", 2, "s.h5", **options)
-    check(check_sums("lines", "r.h5") == 2, "lines: two tables have a sum each")
+    check(check_sums("lines", "r.h5") == 2, "lines: there are not two tables with a checksum each")
     check(contents("r.h5") == contents("s.h5"), "lines: 2 ranks give other bytes")
     check_flips("lines", "r.h5", 2)
 
@@ -177,7 +177,7 @@ def gone_on():
     arguments = as_arguments({"input": "in.h5:/x", "output": "gone-on.h5", "checksum": True, "memory": least, **options})
     lapwing(1, "ols", *arguments, "--time-limit", "0.001", code=75)
     lapwing(2, "ols", *arguments)
-    check(contents("gone-on.h5") == contents("r.h5"), "a run that was gone on with gives other bytes")
+    check(contents("gone-on.h5") == contents("r.h5"), "a resumed run gives other bytes")
 
 
 for part in (series, images, spectra, gone_on):

@@ -52,7 +52,8 @@ def scale_of(name, data, d):
     if not check(len(data.dims[d]) == 1, f"{name}: dimension {d} of {data.name} has {len(data.dims[d])} scales"):
         return None
     scale, label = data.dims[d][0], data.dims[d].label
-    check(scale.name == os.path.join(os.path.dirname(data.name), label), f"{name}: {data.name}'s '{label}' has the scale {scale.name}")
+    check(scale.name == os.path.join(os.path.dirname(data.name), label),
+          f"{name}: {data.name}'s '{label}' has the scale {scale.name}")
     check(scale.shape == (data.shape[d],), f"{name}: the scale {scale.name} has shape {scale.shape}")
     return scale
 
@@ -63,7 +64,8 @@ def compare(name, data, d, wanted, units, ulps=0):
     if scale is None:
         return
     check(scale.attrs["NAME"] == os.path.basename(scale.name).encode(), f"{name}: {scale.name} has the NAME {scale.attrs['NAME']}")
-    check(np.all(np.abs(scale[()] - wanted) <= ulps * np.spacing(np.abs(wanted))), f"{name}: {scale.name} is {scale[:3]}, expected {wanted[:3]}")
+    check(np.all(np.abs(scale[()] - wanted) <= ulps * np.spacing(np.abs(wanted))),
+          f"{name}: {scale.name} is {scale[:3]}, expected {wanted[:3]}")
     check(scale.attrs.get("units") == units, f"{name}: {scale.name} is in '{scale.attrs.get('units')}', expected '{units}'")
 
 
@@ -76,7 +78,8 @@ def check_cf(name, data):
     kind = data.dtype.kind
     if kind == "f":
         fill = data.attrs.get("_FillValue")
-        check(fill is not None and fill.dtype == data.dtype and np.isnan(fill).all(), f"{name}: _FillValue of {data.name} is {fill}")
+        check(fill is not None and fill.dtype == data.dtype and np.isnan(fill).all(),
+              f"{name}: _FillValue of {data.name} is {fill}")
     else:
         check("_FillValue" not in data.attrs, f"{name}: {data.name} of type {data.dtype} has a _FillValue")
     check(data.attrs.get("units") == data.attrs.get("unit"), f"{name}: units of {data.name}")
@@ -186,7 +189,8 @@ def products():
                 check_cf(path, data)
             compare("noise", file["noise"], 0, channels, "1")
             compare("noise", file["noise"], 1, np.arange(3), "1")
-            check(file["filtered"].dims[2][0] == file["noise"].dims[0][0], "the channels of /filtered and /noise are two")
+            check(file["filtered"].dims[2][0] == file["noise"].dims[0][0],
+                  "/filtered and /noise do not share the scale of channels")
             peak = scale_of("peaks", file["peaks"], 0)
             check_columns("peaks", file)
             check(peak.attrs["NAME"].decode().startswith(EMPTY), "the scale of /peaks has values")
@@ -210,7 +214,8 @@ def one_time():
         with run(2, "ols", input="pulse.h5:/signal", filters="pulse.h5:/bank", mode=mode, products="filtered,peaks,best,blocks", threshold=5,
                  noise="given", cluster=4000, blocks="1:max", **whiten) as file:
             rows = file["peaks"][()]
-            check(len(rows) == 2 and np.allclose(rows["time"], wanted, rtol=0, atol=1e-6), f"{name}: peaks {rows}, expected at {wanted}")
+            check(len(rows) == 2 and np.allclose(rows["time"], wanted, rtol=0, atol=1e-6),
+                  f"{name}: peaks {rows}, expected at {wanted}")
             for path in ("filtered", "best/value", "blocks/max"):
                 data = file[path]
                 y = np.abs(data[()] if data.ndim == 1 else data[0])
@@ -235,7 +240,7 @@ def long_axis():
         scale = scale_of("long", file["filtered"], 0)
         check(scale.attrs["NAME"].decode() == f"{EMPTY} {300_000:10}", f"long: the NAME is {scale.attrs['NAME']}")
         check(scale.id.get_storage_size() == 0 and np.isnan(scale[[0, -1]]).all(), "long: the scale has values")
-        check(file["filtered"].attrs["sample_rate_hz"] == 44100, "long: no rate")
+        check(file["filtered"].attrs["sample_rate_hz"] == 44100, "long: the attribute sample_rate_hz is wrong")
     check_again("long", 300_000, 44100)
     with run(1, "ols", input="in.h5:/long", filters="in.h5:/one", interpolate=2, count=100_000) as file:
         compare("chunked", file["filtered"], 0, times(200_000 - 1, 0, 1, 2, Fraction(1, 44100)), "s")
@@ -293,7 +298,8 @@ def own_results():
         n, start = file["filtered"].shape[0], file["filtered"].attrs["start_time"]
     check_again("own", n, 2048)
     with h5py.File("again.h5") as file:
-        check(file["filtered"].attrs["start_time"] == start and file["filtered"].attrs["start_unit"] == "GPS second", "own: start")
+        check(file["filtered"].attrs["start_time"] == start and file["filtered"].attrs["start_unit"] == "GPS second",
+              "own: the start time of the result's result differs")
         rest = Fraction(repr(float(start))) % 1 - Fraction(1953, 10 ** 6)      # a start in binary counts as its shortest decimal
         wanted = times(n, 0, 1, 1, Fraction(1, 2048), rest)
         compare("own", file["filtered"], 0, wanted, "seconds since 2015-09-14T09:50:29.001953", ulps=1)

@@ -18,7 +18,8 @@ SAMPLES = random.standard_normal(400).astype("f4")
 
 
 def attributes_of(name, ranks=1, *arguments, product="filtered", job="ols"):
-    lapwing(ranks, job, "--input", name, *(arguments or ("--filters", "in.h5:/taps")), "--output", "out.h5", "--overwrite", "--quiet")
+    lapwing(ranks, job, "--input", name, *(arguments or ("--filters", "in.h5:/taps")), "--output", "out.h5", "--overwrite",
+    "--quiet")
     with h5py.File("out.h5") as file:
         return dict(file[product].attrs)
 
@@ -63,14 +64,17 @@ def hdf5(own):
         check(found["mode"] == "same" and found["sample_rate_hz"] == 500, "the result's own attributes are overwritten")
         extra = set(found) - own - set(kept) - {"sample_rate_hz", "unit", "units"}
         check(not extra, f"kept, too: {extra}")
-        check(found.get("unit") == "m", "the unit")
-    check("title" not in found, "the root group is not that of the dataset")
-    check(attributes_of("in.h5:/plain").get("title") == "not of the dataset's group", "the root group is that of the dataset")
+        check(found.get("unit") == "m", "the unit is not kept")
+    check("title" not in found, "an attribute of the root is kept for a dataset of another group")
+    check(attributes_of("in.h5:/plain").get("title") == "not of the dataset's group",
+          "an attribute of the root is not kept for a dataset of the root")
     peaks = attributes_of("in.h5:/site/signal", 3, "--filters", "in.h5:/taps", "--products", "peaks", "--threshold", "2", "--noise",
                           "measured", product="peaks")
-    check(peaks.get("operator") == "Ωmega", "of the first product, a table")
-    check(attributes_of("in.h5:/image", 2, "--kernel", "in.h5:/image", product="convolved", job="conv2d").get("title"), "conv2d")
-    check(attributes_of("in.h5:/plain", 2, "--sparsity", "3", product="spectrum", job="sfft").get("title"), "sfft")
+    check(peaks.get("operator") == "Ωmega", "the first product, a table, lacks the input's attributes")
+    check(attributes_of("in.h5:/image", 2, "--kernel", "in.h5:/image", product="convolved", job="conv2d").get("title"),
+          "conv2d: the result lacks the input's attributes")
+    check(attributes_of("in.h5:/plain", 2, "--sparsity", "3", product="spectrum", job="sfft").get("title"),
+          "sfft: the result lacks the input's attributes")
 
 
 def bounds(own):
@@ -80,7 +84,7 @@ def bounds(own):
     found = attributes_of("in.h5:/wide/signal")
     texts, reals = ([n for n in found if n.startswith(start)] for start in ("text_", "reals_"))
     check(len(texts) == 16 and len(reals) == 16, f"{len(texts)} long texts and {len(reals)} arrays")
-    check(all(np.array_equal(found[n], np.full(64, float(n[6:]))) for n in reals), "arrays")
+    check(all(np.array_equal(found[n], np.full(64, float(n[6:]))) for n in reals), "arrays among the attributes have changed")
 
 
 def again():
@@ -88,7 +92,8 @@ def again():
     attributes_of("in.h5:/site/signal")
     os.rename("out.h5", "first.h5")
     found = attributes_of("first.h5:/filtered")
-    check(found.get("operator") == "Ωmega" and "command_line" not in found and "configuration" not in found, f"again: {list(found)}")
+    check(found.get("operator") == "Ωmega" and "command_line" not in found and "configuration" not in found,
+          f"again: {list(found)}")
 
 
 def keyword(name, value):
@@ -104,14 +109,19 @@ def filterbank():
     with open("in.fil", "wb") as file:
         file.write(struct.pack("<i", 12) + b"HEADER_START" + b"".join(keyword(*item) for item in header.items()) +
                    struct.pack("<i", 10) + b"HEADER_END" + random.integers(0, 255, 400, dtype="u1").tobytes())
-    lapwing(2, "ols", "--input", "in.fil", "--filters", "in.h5:/taps", "--channels", "1:4:2", "--output", "out.h5", "--overwrite", "--quiet")
+    lapwing(2, "ols", "--input", "in.fil", "--filters", "in.h5:/taps", "--channels", "1:4:2", "--output", "out.h5", "--overwrite",
+    "--quiet")
     with h5py.File("out.h5") as file:
         data = file["filtered"]
-        check(data.attrs.get("source_name") == "J0332+5434" and data.attrs.get("telescope_id") == 6, "keywords of the header")
-        check("tsamp" not in data.attrs and "tstart" not in data.attrs, "its sampling")
-        check(data.dims[1].label == "frequency" and np.array_equal(file["frequency"][()], [1499.0, 1497.0]), "frequencies")
-        check(file["frequency"].attrs["units"] == "MHz" and data.dims[1][0] == file["frequency"], "their scale")
-        check(file["time"].attrs["units"] == "seconds since 2017-09-04T00:00:00" and file["time"][1] == 0.001, "times")
+        check(data.attrs.get("source_name") == "J0332+5434" and data.attrs.get("telescope_id") == 6,
+              "the header's keywords are not kept")
+        check("tsamp" not in data.attrs and "tstart" not in data.attrs, "the sampling of the input is kept in the result")
+        check(data.dims[1].label == "frequency" and np.array_equal(file["frequency"][()], [1499.0, 1497.0]),
+              "the frequencies are not kept")
+        check(file["frequency"].attrs["units"] == "MHz" and data.dims[1][0] == file["frequency"],
+              "the scale of frequencies is wrong")
+        check(file["time"].attrs["units"] == "seconds since 2017-09-04T00:00:00" and file["time"][1] == 0.001,
+              "the scale of times is wrong")
 
 
 own = own_attributes()

@@ -43,12 +43,13 @@ def with_dascore(patch):
     check(np.array_equal(found[0].get_array("distance"), places), f"DASCore: distances {found[0].get_array('distance')}")
     for name, wanted in ("data_units", patch.attrs.data_units), ("gauge_length", 12.5), ("data_category", "DAS"):
         check(getattr(found[0].attrs, name) == wanted, f"DASCore: {name} is {getattr(found[0].attrs, name)}, not {wanted}")
-    check([found[0].coords.coord_map[d].units for d in patch.dims] == [patch.coords.coord_map[d].units for d in patch.dims], "DASCore: units")
-    check(found[0].select(distance=(10, 19)).shape == (10, 2000), "DASCore: some of the channels")
+    check([found[0].coords.coord_map[d].units for d in patch.dims] == [patch.coords.coord_map[d].units for d in patch.dims],
+          "DASCore: the coordinates have other units")
+    check(found[0].select(distance=(10, 19)).shape == (10, 2000), "DASCore: a selection of channels has another shape")
 
     y = filtered(2, input="in.h5", lowpass=20, taps=33, decimate=3, channels="5:100:10", count=1000, output_type="float64")
     found = dascore.spool("out.h5")
-    check(len(found) == 1 and np.array_equal(found[0].data, y), "DASCore: a spool of other samples")
+    check(len(found) == 1 and np.array_equal(found[0].data, y), "DASCore: the spool has other samples")
     check(np.array_equal(found[0].get_array("time"), times[:1000:3]), f"DASCore: every third time {found[0].get_array('time')}")
     check(np.array_equal(found[0].get_array("distance"), places[5:100:10]), f"DASCore: {found[0].get_array('distance')}")
 

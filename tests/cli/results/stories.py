@@ -64,12 +64,15 @@ def gravitational_waves():
     check(len(table) == 1 and abs(table["time"][0] - 1126259462.4265) < 1e-4 and table["filter"][0] == 0 and
           abs(table["snr"][0] - 17.69) < 0.01, f"the event: {table}")
     check(title.startswith("gw-events.h5:/peaks: 1 row; time: GPS"), f"info: {title}")
-    check(len(rows) == 1 and abs(rows[0]["time"] - table["time"][0]) < 1e-6 and rows[0]["index"] == table["index"][0], f"info: {rows}")
+    check(len(rows) == 1 and abs(rows[0]["time"] - table["time"][0]) < 1e-6 and rows[0]["index"] == table["index"][0],
+          f"info: {rows}")
     drawn("gw-events.h5")
     example("gw-search.ini", "--input", data_path("gw150914-h1.hdf5"), "--mode", "same", "--output", "gw-same.h5")
     title, rows = shown_rows("gw-same.h5:/peaks")
-    check(len(rows) > 1 and title.startswith(f"gw-same.h5:/peaks: {len(rows)} rows, the strongest first; time: GPS"), f"info: {title}")
-    check([row["snr"] for row in rows] == sorted((row["snr"] for row in rows), reverse=True), "not the strongest first")
+    check(len(rows) > 1 and title.startswith(f"gw-same.h5:/peaks: {len(rows)} rows, the strongest first; time: GPS"),
+          f"info: {title}")
+    check([row["snr"] for row in rows] == sorted((row["snr"] for row in rows), reverse=True),
+          "info does not show the strongest peaks first")
     check(any(abs(row["time"] - table["time"][0]) < 1e-6 for row in rows), f"the event with mode same: {rows}")
 
 
@@ -97,7 +100,7 @@ def fibre():
     y = y if channel_dim == 1 else y.T
     hz, response = np.fft.rfftfreq(1 << 16, 1 / rate), np.abs(np.fft.rfft(taps, 1 << 16))
     check(np.abs(response[(hz > 1.75) & (hz < 19.25)] - 1).max() < 2e-3 and response[(hz < 0.25) | (hz > 20.75)].max() < 2e-3,
-          "the band that passes")
+          "the filter's response is wrong inside or outside the band")
     known = x[:, 10:35].astype(float)
     gap = np.zeros(len(x), bool)
     gap[6 * n:7 * n] = True
@@ -106,7 +109,8 @@ def fibre():
     wanted[touched] = np.nan
     wanted = wanted[::8]
     check(y.shape == wanted.shape and np.array_equal(np.isnan(y), np.isnan(wanted)), f"shape {y.shape}, or what the gap takes")
-    check(np.isfinite(wanted).any() and np.nanmax(np.abs(y - wanted)) < 1e-6 * np.abs(known).max() * 10, "the filtered record")
+    check(np.isfinite(wanted).any() and np.nanmax(np.abs(y - wanted)) < 1e-6 * np.abs(known).max() * 10,
+          "the filtered record differs from numpy's")
     check(about["sample_rate_hz"] == rate / 8 and np.allclose(distance, np.arange(10, 35) * step), f"coordinates: {about}")
     drawn("day-band.h5")
 
@@ -163,7 +167,8 @@ def telescope():
         x = np.frombuffer(file.read()[351:], np.uint8).reshape(4096, 832).astype(float)
     with h5py.File(mask.split(":")[0]) as file, h5py.File("parkes.h5") as found:
         bad, table, sigma = file["chan_mask"][()], found["peaks"][()], found["noise"][()]
-    check(len(table) > 0 and not bad[table["channel"]].any(), f"{len(table)} pulses, {bad[table['channel']].sum()} in masked channels")
+    check(len(table) > 0 and not bad[table["channel"]].any(),
+          f"{len(table)} pulses, {bad[table['channel']].sum()} in masked channels")
     for c in np.unique(table["channel"])[:4]:
         snr = np.stack([convolve(x[:, c], boxcar(2 ** f, 256), "same", "reflect") / sigma[c, f] for f in range(6)])
         best = snr.max(axis=0)
@@ -195,8 +200,10 @@ def stars():
     lapwing(1, "conv2d", "--input", "stars.npy", "--gaussian", 3.3, "--boundary", "reflect", "--output", "smooth.h5")
     with h5py.File("smooth.h5") as file:
         kernel = gaussian(3.3, file["kernel"].shape[0])
-        check(np.allclose(file["kernel"], kernel / kernel.sum(), rtol=1e-12, atol=0) and kernel.min() < 4e-6, "a smoothing kernel")
-        check(file["kernel"].attrs["fwhm_pixels"] == 3.3 and "background_pixels" not in file["kernel"].attrs, "its attributes")
+        check(np.allclose(file["kernel"], kernel / kernel.sum(), rtol=1e-12, atol=0) and kernel.min() < 4e-6,
+              "the smoothing kernel differs from its definition")
+        check(file["kernel"].attrs["fwhm_pixels"] == 3.3 and "background_pixels" not in file["kernel"].attrs,
+              "the smoothing kernel has wrong attributes")
 
 
 def galaxy():
@@ -212,7 +219,7 @@ def galaxy():
     with h5py.File("m51.h5") as file:
         y, table, sigma = file["convolved"][()], file["peaks"][()], file["noise"][0]
         check(np.allclose(file["kernel"], kernel, rtol=1e-9, atol=1e-15) and file["kernel"].attrs["background_pixels"] == 15,
-              "the kernel less its mean")
+              "the kernel minus its background differs from its definition")
     if ndimage:
         wanted = ndimage.convolve(x, kernel, mode="reflect")
         check(np.abs(y - wanted).max() < 1e-6 * np.abs(x).max(), f"M51, off by {np.abs(y - wanted).max()}")

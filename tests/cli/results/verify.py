@@ -182,12 +182,13 @@ def signs():
     make("ols", output="power.h5", filters="in.h5:/one", axis=1, post="power")
     make("ols", **{**series, "input": "power.h5:/filtered"})
     with h5py.File("r.h5") as file:
-        check(file["peaks"].attrs["sign"] == file["best/value"].attrs["sign"] == "positive", "the default where the input is powers")
+        check(file["peaks"].attrs["sign"] == file["best/value"].attrs["sign"] == "positive",
+              "the default sign for an input of powers is not positive")
     make("ols", filters="in.h5:/h", axis=1, products="best")
     with h5py.File("r.h5") as file:
         kept = file.attrs["configuration"]
     configuration(lambda text: text.replace("sign = both", "sign = negative"))
-    check("sign = both\n" in kept and "/best" in verify(code=65).stderr, "the best filter by another sign")
+    check("sign = both\n" in kept and "/best" in verify(code=65).stderr, "a best filter of another sign is not found")
 
 
 # ---- filters that the job makes --------------------------------------------------------------------------------------
@@ -330,8 +331,8 @@ def several():
     done = lapwing(1, "verify", "nowhere.h5", "d 1.h5", "@list.txt", "--sample", 1000, code=65)
     check("2 of 4 results are not right or could not be checked" in done.stderr and "nowhere.h5" in done.stderr and
           "'d2.h5' is not what" in done.stderr and done.stdout.count("/filtered") == 3, f"four: {done.stdout} {done.stderr}")
-    check("result is missing" in lapwing(1, "verify", "--sample", 3, code=2).stderr, "no name")
-    check("no file matches" in lapwing(1, "verify", "no*.h5", code=74).stderr, "a pattern without files")
+    check("result is missing" in lapwing(1, "verify", "--sample", 3, code=2).stderr, "verify without a name is not refused")
+    check("no file matches" in lapwing(1, "verify", "no*.h5", code=74).stderr, "a pattern without files is not refused")
 
 
 # ---- files that are no results, or results of another input ----------------------------------------------------------
@@ -342,17 +343,17 @@ def others():
     os.mkdir("elsewhere")
     shutil.copy("in.h5", "elsewhere/in.h5")
     done = verify()
-    check(verify("--seed", "1").stdout == done.stdout, "the same seed takes the same values")
-    check(table(lapwing(2, "verify", "r.h5"))["/filtered"][1] == 0, "two ranks")
+    check(verify("--seed", "1").stdout == done.stdout, "the same seed checks other values")
+    check(table(lapwing(2, "verify", "r.h5"))["/filtered"][1] == 0, "two ranks find errors in a right result")
     os.rename("in.h5", "moved.h5")
     check("--input" in verify(code=74).stderr, "a missing input: the message lacks the remedy")
     check_right("moved", "--input", "moved.h5:/x", "--filters", "moved.h5:/h")
     write(x=noise(1001, "float32"), h=random.standard_normal(9))
-    check("bytes, and had" in verify(code=65).stderr, "another input")
+    check("bytes, and had" in verify(code=65).stderr, "an input of another size is not found")
     write(x=noise(1000, "float32"), h=random.standard_normal(9))
-    check("not what its input" in verify(code=65).stderr, "an input with other samples")
-    check("no result" in lapwing(1, "verify", "moved.h5", code=65).stderr, "no result")
-    check("result is missing" in lapwing(1, "verify", code=2).stderr, "no name")
+    check("not what its input" in verify(code=65).stderr, "an input with other samples is not found")
+    check("no result" in lapwing(1, "verify", "moved.h5", code=65).stderr, "a file that is no result is not refused")
+    check("result is missing" in lapwing(1, "verify", code=2).stderr, "verify without a name is not refused")
     lapwing(1, "verify", "nowhere.h5", code=74)
     os.rename("r.h5", "r.h5.lapwing-part")
     for name in ("r.h5", "r.h5.lapwing-part"):

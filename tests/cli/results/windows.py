@@ -80,7 +80,7 @@ def series():
     run()
     whole = read("filtered")
     run(**{"from": "2023-01-01T00:00:02", "to": "2023-01-01T00:00:04"})
-    check(same("by time", "/filtered", 1, read("filtered"), whole) == 1000, "2 s by time")
+    check(same("by time", "/filtered", 1, read("filtered"), whole) == 1000, "a window of 2 s by time has other rows")
     with h5py.File("o.h5") as file:
         check(abs(file["time"][0] - 2) < 1e-9, f"they begin at {file['time'][0]}")
     verify("a window")
@@ -110,8 +110,10 @@ def isolated():
         file.attrs["configuration"] = file.attrs["configuration"].replace("isolated = no\n", "isolated = yes\n")
     lapwing(1, "verify", "o.h5", code=65)
     run(mode="valid", isolated=True, count=50, code=78)
-    check("the filters have 65 taps and the signal only 50 samples" in run(mode="valid", isolated=True, count=50, code=78).stderr, "too short")
-    check("no output has its time in samples 0..20" in run(mode="valid", count=21, code=78).stderr, "no output")
+    check("the filters have 65 taps and the signal only 50 samples" in run(mode="valid", isolated=True, count=50, code=78).stderr,
+          "a window shorter than the filter is not refused")
+    check("no output has its time in samples 0..20" in run(mode="valid", count=21, code=78).stderr,
+          "a window without outputs is not refused")
 
 
 def products():
@@ -133,14 +135,16 @@ def products():
             inside = whole[(whole["index"] >= start) & (whole["index"] < start + count)]
             same = [rows["index"] + start, *(rows[c] for c in ("channel", "filter", "cluster_size"))]
             check(all(np.array_equal(a, inside[c]) for a, c in zip(same, ("index", "channel", "filter", "cluster_size"))) and
-                  np.allclose(rows["time"], inside["time"]), f"peaks near the ends, {options} {start}: {len(rows)}, expected {len(inside)}")
+                  np.allclose(rows["time"], inside["time"]),
+                  f"peaks near the ends, {options} {start}: {len(rows)}, expected {len(inside)}")
     run(start=1000, count=700, products="peaks", threshold=1.5, noise="energy", cluster=40)
     verify("peaks of a window")
-    check(np.allclose(best, all_best[1000:1700]) and np.allclose(most, all_most[:, 10:17]), "best and blocks")
+    check(np.allclose(best, all_best[1000:1700]) and np.allclose(most, all_most[:, 10:17]),
+          "/best or /blocks differ from those of the whole run")
     run(channels=1, start=500, count=2000, whiten="0.2", products="filtered")
     psd, _ = read("psd")
     run(channels=1, start=500, count=2000, whiten="0.2", isolated=True)
-    check(np.array_equal(psd, read("psd")[0]), "the spectrum of the window")
+    check(np.array_equal(psd, read("psd")[0]), "the spectrum is not that of the window")
 
 
 def images():
@@ -156,7 +160,7 @@ def images():
     with h5py.File("in.h5", "r+") as file:
         file["part"] = image[30:70]
     run("conv2d", input="in.h5:/part")
-    check(np.array_equal(alone, read("convolved")[0]), "rows alone")
+    check(np.array_equal(alone, read("convolved")[0]), "--isolated rows differ from those of an image of these rows")
     run("conv2d", start=30, count=40, products="convolved,peaks", threshold=3, noise="energy")
     verify("rows")
     given = {"products": "peaks", "threshold": 1.5, "noise": "energy", "cluster": 8}
@@ -164,7 +168,8 @@ def images():
     whole = read("peaks")[0]
     run("conv2d", start=30, count=40, **given)
     rows, inside = read("peaks")[0], whole[(whole["row"] >= 30) & (whole["row"] < 70)]
-    check(len(rows) > 2 and np.array_equal(rows["row"] + 30, inside["row"]) and np.array_equal(rows["column"], inside["column"]), "sources")
+    check(len(rows) > 2 and np.array_equal(rows["row"] + 30, inside["row"]) and np.array_equal(rows["column"], inside["column"]),
+          "the sources of a window differ from those of the whole image")
     verify("sources of rows")
 
 
@@ -193,7 +198,8 @@ def each():
                   f"{np.abs(y - whole[first:last]).max()}")
         check(about["first_input_sample"] == 0 and abs(about["start_time"] - first / RATE) < 1e-9, f"{name}: {about}")
     run(input="f-gone.h5", filters="in.h5:/long", boundary="edge")
-    check(np.array_equal(read("filtered")[0], read("filtered", "made/f-gone.h5")[0]), "a file behind a gap stands by itself")
+    check(np.array_equal(read("filtered")[0], read("filtered", "made/f-gone.h5")[0]),
+          "a file after a gap gives another result than alone")
     for name in ("c", "a", "gone"):
         done = lapwing(1, "verify", f"made/f-{name}.h5", "--sample", 5000)
         check(" 0  0.0" in done.stdout, f"{name}: {done.stdout}")
@@ -201,15 +207,19 @@ def each():
         job.write("[ols]\n" + file.attrs["configuration"])
         check(file.attrs["input"] == "f-c.h5:/x" or file.attrs["input"] == "f-c.h5", f"the input is {file.attrs['input']}")
     lapwing(2, "run", "again.ini", "--output", "again.h5")
-    check(np.array_equal(read("filtered", "again.h5")[0], read("filtered", "made/f-c.h5")[0]), "its configuration makes it again")
+    check(np.array_equal(read("filtered", "again.h5")[0], read("filtered", "made/f-c.h5")[0]),
+          "the configuration of a result makes another result")
     os.mkdir("one")
     run(**{**given, "output": "one/{}.h5", "part": "0/7"})
-    check(os.listdir("one") == ["f-a.h5"] and np.array_equal(read("filtered", "one/f-a.h5")[0], read("filtered", "made/f-a.h5")[0]), "a part")
+    check(os.listdir("one") == ["f-a.h5"] and np.array_equal(read("filtered", "one/f-a.h5")[0], read("filtered", "made/f-a.h5")[0]),
+          "a part of the files gives other results")
     os.mkdir("alone")
     run(**{**given, "output": "alone/{}.h5", "isolated": True})
     run(input="f-m.h5", filters="in.h5:/long", boundary="edge")
-    check(np.array_equal(read("filtered", "alone/f-m.h5")[0], read("filtered")[0]), "--isolated")
-    check("--beside goes without --each" in run(**{**given, "beside": "f-a.h5", "code": 2}).stderr, "both")
+    check(np.array_equal(read("filtered", "alone/f-m.h5")[0], read("filtered")[0]),
+          "--isolated with --each gives another result than the file alone")
+    check("--beside goes without --each" in run(**{**given, "beside": "f-a.h5", "code": 2}).stderr,
+          "--beside without --each is not refused")
 
 
 def long_filters():

@@ -136,7 +136,7 @@ def damaged():
     with h5py.File(path) as file:
         names = list(file)
     rows = [line.split("|") for line in run(damage, *[f"{path}:/{name}" for name in names]).stdout.splitlines()]
-    check([row[0] for row in rows] == ["/" + name for name in names], "a line for each")
+    check([row[0] for row in rows] == ["/" + name for name in names], "there is not one line for each dataset")
     for name, whole_one, n_cut, n_changed in rows:
         check(whole_one == "good", f"{name} decodes")
         check(n_cut == "0", f"{name}: {n_cut} cut chunks decode")
