@@ -239,8 +239,7 @@ def inspirals():
             check(len(h) % 2 == 1 and not h[:middle + 1].any() and np.all(np.diff(inside) == 1), f"{text}: where it stands")
             turns = np.unwrap(np.angle(s[inside][::-1])) / (2 * np.pi)
             hz = np.diff(turns) * rate                          # frequency between two samples, from early to late
-            check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last,
-                  f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
+            check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last, f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
             growth = 96 / 5 * np.pi ** (8 / 3) * chirp ** (5 / 3) * hz ** (11 / 3)
             slow = np.flatnonzero(hz < last / 1.5)[:-1]
             off = np.abs(np.diff(hz) * rate / np.sqrt(growth[1:] * growth[:-1]) - 1)[slow].max()
@@ -322,8 +321,7 @@ def like_data():
     with h5py.File("signal.h5", "a") as file:
         file["many"], file["few"] = random.standard_normal((9, 5)), random.standard_normal((5, 9))
     for name in ("many", "few"):
-        done = lapwing(1, "ols", "--input", "signal.h5:/x", "--filters", f"signal.h5:/{name}", "--output", "out.h5", "--overwrite",
-        "--quiet")
+        done = lapwing(1, "ols", "--input", "signal.h5:/x", "--filters", f"signal.h5:/{name}", "--output", "out.h5", "--overwrite", "--quiet")
         wanted = "looks like a record rather than a bank of filters: it has more rows than columns; it is taken as 9 filters of 5 taps"
         check((wanted in done.stderr) == (name == "many"), f"{name}: {done.stderr}")
 

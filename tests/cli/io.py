@@ -58,8 +58,7 @@ def same_bits():
         for ranks, options in ways:
             found, said = run(ranks, name, *options, "--memory", f"{least if ranks == 1 else 200}M")
             found = found.transpose(0, 2, 1) if name == "turned" and found is not None else found
-            check(found is not None and np.array_equal(found, wanted),
-                  f"{name}: other bits on {ranks} ranks with {options}: {said}")
+            check(found is not None and np.array_equal(found, wanted), f"{name}: other bits on {ranks} ranks with {options}: {said}")
 
 
 def way():

@@ -176,8 +176,7 @@ for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h
     there = sorted(name[2:] for name in os.listdir(".") if name.startswith("f-"))
     check(there == made, f"part {part}: {there}")
 check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is not named: {said.stderr}")
-said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part",
-"1/2")
+said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part", "1/2")
 check("4, of which 2 in this part" in said.stdout and "f/g2.h5" in said.stdout, f"the plan of a part: {said.stdout[:300]}")
 before = os.stat("f-g0.h5").st_mtime_ns
 os.remove("f-g1.h5")
@@ -253,15 +252,13 @@ plan, total = rows(lapwing(2, "plan", "sfft", *every[:2], *every[4:], "--sparsit
 run(1, "o.h5", "--input", "m00.h5:/data", "--sparsity", "3", job="sfft", filters=())
 with h5py.File("o.h5", "r") as file:
     n = len(lengths) * CHANNELS * (3 * file["spectrum"].dtype.itemsize + file["channels"].dtype.itemsize)
-check(abs(bytes_of(total["writes"]) / n - 1) < 0.01 and "at most" in total["writes"],
-      f"the most lines and channels: {total['writes']} of {n}")
+check(abs(bytes_of(total["writes"]) / n - 1) < 0.01 and "at most" in total["writes"], f"the most lines and channels: {total['writes']} of {n}")
 os.rename("m07.h5", "m07.data")
 with open("m07.h5", "w") as file:
     file.write("no archive")
 said = lapwing(2, "plan", "ols", *every, "--quiet", code=65)
 check("m07.h5" in said.stderr and "1 of 40 results could not be planned" in said.stderr, f"a damaged input: {said.stderr}")
-check(abs(bytes_of(rows(said.stdout)[1]["reads"]) / (2 * CHANNELS * (sum(lengths) - lengths[7])) - 1) < 0.01,
-      f"the others: {said.stdout}")
+check(abs(bytes_of(rows(said.stdout)[1]["reads"]) / (2 * CHANNELS * (sum(lengths) - lengths[7])) - 1) < 0.01, f"the others: {said.stdout}")
 with h5py.File("long.h5", "w") as file:
     file["taps"] = np.ones(600, "f4")
 os.replace("m07.data", "m07.h5")
@@ -278,8 +275,7 @@ for ranks in (1, 3):
     run(1, "p.h5", "--input", "sky.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
     check(np.array_equal(result("o.h5", "convolved"), result("p.h5", "convolved")), f"rows of images, {ranks} ranks")
 os.mkdir("skies")
-lapwing(1, "conv2d", "--input", "i[01].h5:/data", "--kernel", "taps.h5:/kernel", "--output", "skies/{}.fits", "--each", "file",
-"--quiet")
+lapwing(1, "conv2d", "--input", "i[01].h5:/data", "--kernel", "taps.h5:/kernel", "--output", "skies/{}.fits", "--each", "file", "--quiet")
 check(sorted(os.listdir("skies")) == ["i0.fits", "i1.fits"], f"images in FITS: {os.listdir('skies')}")
 tone = (1000 * np.cos(2 * np.pi * 1234 * np.arange(1 << 14) / (1 << 14))).astype("f4")
 for i in range(4):

@@ -224,8 +224,7 @@ def description():
         _, about, said = run(work, 3, {"mode": "valid", "decimate": 8, "output_type": "int16", "output_scale": 0.01})
         for key, value in (("sample_rate_hz", 62.5), ("start_time", 1126259446 + 5 / 500), ("decimate", 8), ("scale_factor", 0.01)):
             check(about.get(key) == value, f"description: {key} is {about.get(key)}, expected {value}")
-        check(re.search(r"warning: filter \d+ has \d+(\.\d+)?% of its energy beyond half the new sampling rate", said),
-              f"aliasing: {said}")
+        check(re.search(r"warning: filter \d+ has \d+(\.\d+)?% of its energy beyond half the new sampling rate", said), f"aliasing: {said}")
         _, _, said = run(work, 2, {"interpolate": 2, "decimate": 2}, expect=2)
         check("exclude" in said, f"description: both rates: {said}")
         _, _, said = run(work, 2, {"interpolate": 65}, expect=2)

@@ -213,8 +213,7 @@ def memory(work):
                 check("of memory on each rank, the limit is" in done.stderr, f"memory: {done.stderr}")
             elif check(done.returncode == 0, f"memory: {done.stderr}"):
                 with h5py.File(output) as file:
-                    check(file["spectrum"][()].tobytes() == whole[1],
-                          f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
+                    check(file["spectrum"][()].tobytes() == whole[1], f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
     check(0 < n_refused < 16, f"memory: {n_refused} of 16 are refused")
 
 

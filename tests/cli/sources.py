@@ -183,8 +183,7 @@ def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thoroug
         if check(found.rows() == wanted and len(wanted) > 0, f"{name}: {len(found.rows())} peaks, expected {len(wanted)}"):
             for row, (i, image, j, _) in zip(found.table, wanted):
                 value = row["re"] + 1j * row["im"]
-                check(abs(value - y[image, i, j]) <= within + 1e-6 * abs(value),
-                      f"{name}: {value} at {i}, {j}, expected {y[image, i, j]}")
+                check(abs(value - y[image, i, j]) <= within + 1e-6 * abs(value), f"{name}: {value} at {i}, {j}, expected {y[image, i, j]}")
                 check(abs(row["snr"] * sigma[image] / abs(value) - 1) < 1e-12, f"{name}: snr {row['snr']}")
         check(("convolved" in found.data) == ("convolved" in products), f"{name}: there is {list(found.data)}")
         every_cut(work, name, found, given, thorough)

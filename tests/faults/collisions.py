@@ -24,8 +24,7 @@ def run(arguments, *setting):
 
 
 def expect(done, code, text, what):
-    check(done.returncode == code and text in done.stderr,
-          f"{what}: code {done.returncode}, not {code} with '{text}': {done.stderr}")
+    check(done.returncode == code and text in done.stderr, f"{what}: code {done.returncode}, not {code} with '{text}': {done.stderr}")
 
 
 def start_held(call, file, arguments):
@@ -58,8 +57,7 @@ def input_is_the_temporary_file():
     before = content("in.h5")
     expect(run(job("a.h5", source="a.h5" + PART)), 2, "is the file in which --output a.h5 grows", "the input")
     expect(run(job("a.h5", filters="a.h5" + PART)), 2, "is the file in which --output a.h5 grows", "the filters")
-    expect(run(["sfft", "--input", "a.h5" + PART + ":/signal", "--axis", "1", "--sparsity", "2", "--output", "a.h5"]), 2, "grows",
-    "sfft")
+    expect(run(["sfft", "--input", "a.h5" + PART + ":/signal", "--axis", "1", "--sparsity", "2", "--output", "a.h5"]), 2, "grows", "sfft")
     expect(run(job("a.h5")), 2, "grows", "the input under another name")
     check(content("in.h5") == before, "the input has changed")
 
@@ -170,8 +168,7 @@ def ranks_differ():
     def both(first, second):
         return subprocess.run([MPIEXEC, "-np", "1", LAPWING, *first, ":", "-np", "1", LAPWING, *second], capture_output=True, text=True, timeout=60)
     expect(both(job("o.h5"), [*job("o.h5"), "--nosuch", "1"]), 2, "--nosuch: no such option", "one rank's misspelt option")
-    expect(both([*job("o.h5"), "--mode", "same"], [*job("o.h5"), "--mode", "full"]), 78, "the command line differs",
-    "other options")
+    expect(both([*job("o.h5"), "--mode", "same"], [*job("o.h5"), "--mode", "full"]), 78, "the command line differs", "other options")
     expect(both(job("o.h5"), ["info"]), 78, "the command line differs", "another command")
     check(not os.path.exists("o.h5") and not os.path.exists("o.h5" + PART), "a result or a temporary file is left")
 

@@ -220,8 +220,7 @@ def tables():
     name = os.path.join(folder.name, "tables.h5")
     run("grow", name, 1000, rows)
     with h5py.File(name, "r") as file:
-        check(file.attrs["lapwing_complete"] == 1 and sorted(file) == ["filter", "filtered", "none", "peaks", "time"],
-              f"{sorted(file)}")
+        check(file.attrs["lapwing_complete"] == 1 and sorted(file) == ["filter", "filtered", "none", "peaks", "time"], f"{sorted(file)}")
         for key, n in ("peaks", rows), ("none", 0):
             table, index = file[key][()], np.arange(n)
             check(table.shape == (n,) and table.dtype == np.dtype([("index", "<i8"), ("snr", "<f8")]), f"{key}: {table.dtype}")

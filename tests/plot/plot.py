@@ -315,8 +315,7 @@ def scales():
         script, _ = text("i.h5:/x", f"--limits={limits}")
         found = re.search("set cbrange (.*)", script).group(1)
         check(wanted in found, f"--limits {limits}: {found}")
-        check(("'#053061'" in script) == (limits in ("-1e3:1e3",)) or ":" in (limits[0], limits[-1]),
-              f"--limits {limits}: the palette")
+        check(("'#053061'" in script) == (limits in ("-1e3:1e3",)) or ":" in (limits[0], limits[-1]), f"--limits {limits}: the palette")
     for limits, says in (("3:2", "LOW is not below HIGH"), ("2", "is not LOW:HIGH"), ("a:b", "is not LOW:HIGH")):
         plot("i.h5:/x", f"--limits={limits}", "--output", "t.png", code=2, says=says)
     plot("i.h5:/x", "--limits", "0:2", "--log", "--output", "t.png", code=2, says="must be above 0")

@@ -128,8 +128,7 @@ def judge(name, panel, to_world, axes, scale, slack=1):
         axis, value = value_of(text)
         far = off(to_world(np.array([[x, y]])), axis, value)[0] / scale
         check(far < 0.2 * slack, f"{name}: label {text} is {far} pixels beside its line")
-        check(all(low - 1.1 <= v <= high + 1.1 for v, (low, high) in zip((x, y), map(sorted, axes))),
-              f"{name}: label {text} at {x}, {y}")
+        check(all(low - 1.1 <= v <= high + 1.1 for v, (low, high) in zip((x, y), map(sorted, axes))), f"{name}: label {text} at {x}, {y}")
     vertices = [np.empty((0, 2))] * 2
     for points in pieces:
         world = to_world(points)
@@ -140,8 +139,7 @@ def judge(name, panel, to_world, axes, scale, slack=1):
         value = nearest[axis]
         middles = off(to_world((points[1:] + points[:-1]) / 2), axis, value) / scale
         check(far < 0.01 * slack, f"{name}: a line of {('longitude', 'latitude')[axis]} {value} is {far} pixels beside it")
-        check(np.nanmax(middles) < 0.3 * slack,
-              f"{name}: between its points the line {value} is {np.nanmax(middles)} pixels beside it")
+        check(np.nanmax(middles) < 0.3 * slack, f"{name}: between its points the line {value} is {np.nanmax(middles)} pixels beside it")
         vertices[axis] = np.concatenate([vertices[axis], points])
     complete(name, to_world, axes, [of_axis[0] for of_axis in values], steps, vertices)
 

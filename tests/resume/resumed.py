@@ -74,8 +74,7 @@ def check_signals(stage):
             print(f"{what}: five runs came to their end before the signal")
             continue
         check(code == 75, f"{what}: ends with {code}: {said}")
-        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said),
-              f"{what}: {said}")
+        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
         check(not os.path.exists(stage.out), f"{what}: there is a result")
         said = lapwing(1, "info", stage.folder).stdout
         check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),

@@ -53,8 +53,7 @@ def agree(work, name, source, x, job="conv2d", options=(), own=()):
     wanted = convolved(work, copied(work, x), job, *options, alone=True)
     if found is None or wanted is None:
         return
-    check(found.dtype == wanted.dtype and found.shape == wanted.shape,
-          f"{name}: {found.dtype} {found.shape}, not {wanted.dtype} {wanted.shape}")
+    check(found.dtype == wanted.dtype and found.shape == wanted.shape, f"{name}: {found.dtype} {found.shape}, not {wanted.dtype} {wanted.shape}")
     check(found.tobytes() == wanted.tobytes(), f"{name}: other samples")
 
 
@@ -200,8 +199,7 @@ def units(work, path):
     for name, x in (("", first), (":/1", first), (":/SCI", first), (":/sci,2", second), (":/2", second), (":/3", third)):
         agree(work, f"FITS unit {name}", path + name, x.astype(x.dtype.newbyteorder("=")))
     listed = lapwing(1, "info", path).stdout
-    check(re.search(r"/SCI .*\[31 x 20\].*int16.*/SCI,2 .*\[2 x 21 x 30\].*float32.*/3 .*\[40 x 1\]", listed, re.S),
-          f"info: {listed}")
+    check(re.search(r"/SCI .*\[31 x 20\].*int16.*/SCI,2 .*\[2 x 21 x 30\].*float32.*/3 .*\[40 x 1\]", listed, re.S), f"info: {listed}")
     refuse(path + ":/7", 65, "no unit '/7'; there are /0 \\(no image\\), /SCI, /SCI,2, /3", work=work)
     refuse(path + ":/0", 65, "holds no image", work=work)
     write_units(path, image_unit(None))

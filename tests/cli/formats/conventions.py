@@ -191,8 +191,7 @@ def blocks(work):
         for ranks, options in choices if number == 0 else choices[2:3]:
             own, _ = filtered(work, path, *options, ranks=ranks)
             other, _ = filtered(work, f"{copy}:/data", "--axis", "0", *options, ranks=ranks)
-            check(own.shape == other.shape and own.tobytes() == other.tobytes(),
-                  f"blocks {made} {options}: {own.shape}, {other.shape}")
+            check(own.shape == other.shape and own.tobytes() == other.tobytes(), f"blocks {made} {options}: {own.shape}, {other.shape}")
     with h5py.File(path, "w") as file:
         febus(file, late=(2, 3))
     _, message = facts_of(f"{path}:/dev/Source1/Zone1/StrainRate", 65)

@@ -71,8 +71,7 @@ def numbers(work):
         same_image(f"{options}", units[0], wanted["convolved"])
         lapwing(1, "verify", f"{work}/out.fits")
         cards, _, history = units[0]
-        check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1,
-              f"{cards}")
+        check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1, f"{cards}")
         for key in ("OBJECT", "EXPTIME", "AIRMASS", "BUNIT", "CTYPE1", "CUNIT2", "CRVAL1"):
             check(cards.get(key) == SKY[key], f"{key} is {cards.get(key)}")
         check("program = lapwing" in history and any(line.startswith("end_time_utc = 20") for line in history), f"{history}")
@@ -298,8 +297,7 @@ def refused(work):
         content = file.read(2880 * 4)
         file.seek(content.index(b"LAPWDONE=") + 29)
         file.write(b"F")
-    refuse(65, "is incomplete: the run of lapwing", "conv2d", *kernel[:2], "--input", f"{work}/image.fts", "--output",
-    f"{work}/x.h5")
+    refuse(65, "is incomplete: the run of lapwing", "conv2d", *kernel[:2], "--input", f"{work}/image.fts", "--output", f"{work}/x.h5")
 
 
 def galaxy(work):
@@ -309,8 +307,7 @@ def galaxy(work):
         return
     units, wanted = both(work, path, "--boundary", "edge", kernel="gauss.npy")
     same_image("M51", units[0], wanted["convolved"])
-    check(units[0][0]["OBJECT"] == "m51  B  600s" and abs(units[0][1].mean() - 108.3154) < 0.5,
-          f"M51: {units[0][0]}, mean {units[0][1].mean()}")
+    check(units[0][0]["OBJECT"] == "m51  B  600s" and abs(units[0][1].mean() - 108.3154) < 0.5, f"M51: {units[0][0]}, mean {units[0][1].mean()}")
 
 
 with tempfile.TemporaryDirectory() as folder:

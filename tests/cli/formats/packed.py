@@ -192,8 +192,7 @@ def other_readers(work):
                          ("ols", lambda p: ("--input", name + p + "x", "--axis", "0", "--filters", name + p + "taps", "--mask", name + p +
                                             "marks", "--products", "filtered,peaks", "--threshold", "2.5"))):
         found, wanted = run(work, "found", job, *options(""), ranks=2), run(work, "wanted", job, *options("plain_"))
-        check(found.keys() == wanted.keys() and all(found[k].tobytes() == wanted[k].tobytes() for k in found),
-              f"{job}: other results")
+        check(found.keys() == wanted.keys() and all(found[k].tobytes() == wanted[k].tobytes() for k in found), f"{job}: other results")
         lapwing(2, "verify", f"{work}/found.h5")
     with h5py.File(f"{work}/found.h5") as file:
         check(file.attrs["input_packing"] == "stored x 0.125 - 2" and len(file["peaks"]) > 0, f"{file.attrs['input_packing']}")

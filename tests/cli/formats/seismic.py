@@ -261,8 +261,7 @@ def gaps(work):
         check(code == 0 or "2 gaps in what it is to take" in said, said)
     check("gaps" in lapwing(1, "ols", "--input", broken, "--gaps", "error", "--filters", f"{work}/taps.h5:/one", "--output",
                             f"{work}/no.h5", code=65).stderr, "--gaps error: the message does not name the gaps")
-    lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each",
-    "--quiet")
+    lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each", "--quiet")
     check(sorted(os.listdir(f"{work}/each")) == [f"broken-{i}.h5" for i in range(3)], f"{os.listdir(f'{work}/each')}")
     for i in range(3):
         y, _ = run(work, 1, f"{work}/piece{i}.mseed")

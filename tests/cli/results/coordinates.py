@@ -52,8 +52,7 @@ def scale_of(name, data, d):
     if not check(len(data.dims[d]) == 1, f"{name}: dimension {d} of {data.name} has {len(data.dims[d])} scales"):
         return None
     scale, label = data.dims[d][0], data.dims[d].label
-    check(scale.name == os.path.join(os.path.dirname(data.name), label),
-          f"{name}: {data.name}'s '{label}' has the scale {scale.name}")
+    check(scale.name == os.path.join(os.path.dirname(data.name), label), f"{name}: {data.name}'s '{label}' has the scale {scale.name}")
     check(scale.shape == (data.shape[d],), f"{name}: the scale {scale.name} has shape {scale.shape}")
     return scale
 
@@ -64,8 +63,7 @@ def compare(name, data, d, wanted, units, ulps=0):
     if scale is None:
         return
     check(scale.attrs["NAME"] == os.path.basename(scale.name).encode(), f"{name}: {scale.name} has the NAME {scale.attrs['NAME']}")
-    check(np.all(np.abs(scale[()] - wanted) <= ulps * np.spacing(np.abs(wanted))),
-          f"{name}: {scale.name} is {scale[:3]}, expected {wanted[:3]}")
+    check(np.all(np.abs(scale[()] - wanted) <= ulps * np.spacing(np.abs(wanted))), f"{name}: {scale.name} is {scale[:3]}, expected {wanted[:3]}")
     check(scale.attrs.get("units") == units, f"{name}: {scale.name} is in '{scale.attrs.get('units')}', expected '{units}'")
 
 
@@ -78,8 +76,7 @@ def check_cf(name, data):
     kind = data.dtype.kind
     if kind == "f":
         fill = data.attrs.get("_FillValue")
-        check(fill is not None and fill.dtype == data.dtype and np.isnan(fill).all(),
-              f"{name}: _FillValue of {data.name} is {fill}")
+        check(fill is not None and fill.dtype == data.dtype and np.isnan(fill).all(), f"{name}: _FillValue of {data.name} is {fill}")
     else:
         check("_FillValue" not in data.attrs, f"{name}: {data.name} of type {data.dtype} has a _FillValue")
     check(data.attrs.get("units") == data.attrs.get("unit"), f"{name}: units of {data.name}")
@@ -214,8 +211,7 @@ def one_time():
         with run(2, "ols", input="pulse.h5:/signal", filters="pulse.h5:/bank", mode=mode, products="filtered,peaks,best,blocks", threshold=5,
                  noise="given", cluster=4000, blocks="1:max", **whiten) as file:
             rows = file["peaks"][()]
-            check(len(rows) == 2 and np.allclose(rows["time"], wanted, rtol=0, atol=1e-6),
-                  f"{name}: peaks {rows}, expected at {wanted}")
+            check(len(rows) == 2 and np.allclose(rows["time"], wanted, rtol=0, atol=1e-6), f"{name}: peaks {rows}, expected at {wanted}")
             for path in ("filtered", "best/value", "blocks/max"):
                 data = file[path]
                 y = np.abs(data[()] if data.ndim == 1 else data[0])

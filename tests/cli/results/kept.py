@@ -18,8 +18,7 @@ SAMPLES = random.standard_normal(400).astype("f4")
 
 
 def attributes_of(name, ranks=1, *arguments, product="filtered", job="ols"):
-    lapwing(ranks, job, "--input", name, *(arguments or ("--filters", "in.h5:/taps")), "--output", "out.h5", "--overwrite",
-    "--quiet")
+    lapwing(ranks, job, "--input", name, *(arguments or ("--filters", "in.h5:/taps")), "--output", "out.h5", "--overwrite", "--quiet")
     with h5py.File("out.h5") as file:
         return dict(file[product].attrs)
 
@@ -92,8 +91,7 @@ def again():
     attributes_of("in.h5:/site/signal")
     os.rename("out.h5", "first.h5")
     found = attributes_of("first.h5:/filtered")
-    check(found.get("operator") == "Ωmega" and "command_line" not in found and "configuration" not in found,
-          f"again: {list(found)}")
+    check(found.get("operator") == "Ωmega" and "command_line" not in found and "configuration" not in found, f"again: {list(found)}")
 
 
 def keyword(name, value):
@@ -109,8 +107,7 @@ def filterbank():
     with open("in.fil", "wb") as file:
         file.write(struct.pack("<i", 12) + b"HEADER_START" + b"".join(keyword(*item) for item in header.items()) +
                    struct.pack("<i", 10) + b"HEADER_END" + random.integers(0, 255, 400, dtype="u1").tobytes())
-    lapwing(2, "ols", "--input", "in.fil", "--filters", "in.h5:/taps", "--channels", "1:4:2", "--output", "out.h5", "--overwrite",
-    "--quiet")
+    lapwing(2, "ols", "--input", "in.fil", "--filters", "in.h5:/taps", "--channels", "1:4:2", "--output", "out.h5", "--overwrite", "--quiet")
     with h5py.File("out.h5") as file:
         data = file["filtered"]
         check(data.attrs.get("source_name") == "J0332+5434" and data.attrs.get("telescope_id") == 6,

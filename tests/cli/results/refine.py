@@ -192,13 +192,11 @@ def dense():
             write(x)
             rows, about, channels, said = run("x.h5", "--sparsity", str(len(places)), "--refine", "--algorithm", "dense")
             compare(what, rows, x, places, is_real, most)
-            check(channels["dense"][0] == channels["refined"][0] == about["is_refined"] == 1 and "are fitted" in said,
-                  f"{what}: {about}")
+            check(channels["dense"][0] == channels["refined"][0] == about["is_refined"] == 1 and "are fitted" in said, f"{what}: {about}")
             energy = np.sum(np.abs(x) ** 2)
             t = (rows["re"] + 1j * rows["im"]) / length @ waves(length, rows["fractional_index"])
             left = np.sum(np.abs(x - (2 * t.real if is_real else t)) ** 2) / energy
-            check(abs(channels["residual"][0] - left) <= 1e-3 * left + 1e-12,
-                  f"{what}: residual {channels['residual'][0]}, not {left}")
+            check(abs(channels["residual"][0] - left) <= 1e-3 * left + 1e-12, f"{what}: residual {channels['residual'][0]}, not {left}")
             lapwing(1, "verify", "y.h5")
     with h5py.File("y.h5", "r+") as file:
         file["spectrum"][...] = np.array([tuple(r)[:-1] + (r["fractional_index"] + 0.3,) for r in rows], rows.dtype)
@@ -218,8 +216,7 @@ def fallen_back():
         first = first or rows.tobytes()
         check(rows.tobytes() == first and "falling back" in said, f"fallen back on {ranks} ranks: {about}")
         check(channels["dense"].tolist() == [1] * 4 and channels["refined"].tolist() == [1, 1, 1, 0], f"fallen back: {channels}")
-        check(about["channels_refined"] == 3 and about["is_refined"] == 0 and "keep the lines" in said,
-              f"fallen back: {said} {about}")
+        check(about["channels_refined"] == 3 and about["is_refined"] == 0 and "keep the lines" in said, f"fallen back: {said} {about}")
     for c in range(3):
         mine = rows[rows["channel"] == c]
         check(len(mine) == 3 and np.abs(mine["fractional_index"] - places - c).max() < 2e-3, f"fallen back, channel {c}: {mine}")

@@ -208,8 +208,7 @@ def stretches():
         near("after it grew", noise[4:], 10, 0.02)
     check(places(found) == PULSES, f"peaks {found}")
     of_row = found["index"] // STRETCH
-    check(np.allclose(found["snr"], np.abs(found["re"]) / noise[of_row, found["channel"], found["filter"]]),
-          f"of another noise: {found}")
+    check(np.allclose(found["snr"], np.abs(found["re"]) / noise[of_row, found["channel"], found["filter"]]), f"of another noise: {found}")
     x, h = (h5py.File("in.h5")[name][()].astype("f8") for name in "xh")
     y = np.array([[np.convolve(x[:, c], taps, "same") for c in range(2)] for taps in h])
     snr = np.abs(y) / np.repeat(noise, STRETCH, 0)[np.minimum(np.arange(len(x)), 8 * STRETCH - 1)].transpose(2, 1, 0)
@@ -240,8 +239,7 @@ def stretches_again():
         scale, begin = file["noise"].dims[0][0][()], file["noise"].attrs["first_output"]
     check(np.array_equal(scale, np.arange(1, 5) * STRETCH / RATE), f"a window's stretches begin at {scale}")
     check(begin == STRETCH - first, f"the first stretch begins at output {begin}")
-    check(len(windowed) == 4 and np.allclose(windowed[1:], noise[2:5], rtol=1e-5),
-          f"a window's noise is {windowed}, not {noise[1:5]}")
+    check(len(windowed) == 4 and np.allclose(windowed[1:], noise[2:5], rtol=1e-5), f"a window's noise is {windowed}, not {noise[1:5]}")
     near("a stretch that a window cuts", windowed[0], 1, 0.02)
     check(places(cut, first) == places(found) and np.allclose(cut["snr"], found["snr"], rtol=1e-5), f"a window's peaks {cut}")
     lapwing(1, "verify", "out.h5")

@@ -64,13 +64,11 @@ def gravitational_waves():
     check(len(table) == 1 and abs(table["time"][0] - 1126259462.4265) < 1e-4 and table["filter"][0] == 0 and
           abs(table["snr"][0] - 17.69) < 0.01, f"the event: {table}")
     check(title.startswith("gw-events.h5:/peaks: 1 row; time: GPS"), f"info: {title}")
-    check(len(rows) == 1 and abs(rows[0]["time"] - table["time"][0]) < 1e-6 and rows[0]["index"] == table["index"][0],
-          f"info: {rows}")
+    check(len(rows) == 1 and abs(rows[0]["time"] - table["time"][0]) < 1e-6 and rows[0]["index"] == table["index"][0], f"info: {rows}")
     drawn("gw-events.h5")
     example("gw-search.ini", "--input", data_path("gw150914-h1.hdf5"), "--mode", "same", "--output", "gw-same.h5")
     title, rows = shown_rows("gw-same.h5:/peaks")
-    check(len(rows) > 1 and title.startswith(f"gw-same.h5:/peaks: {len(rows)} rows, the strongest first; time: GPS"),
-          f"info: {title}")
+    check(len(rows) > 1 and title.startswith(f"gw-same.h5:/peaks: {len(rows)} rows, the strongest first; time: GPS"), f"info: {title}")
     check([row["snr"] for row in rows] == sorted((row["snr"] for row in rows), reverse=True),
           "info does not show the strongest peaks first")
     check(any(abs(row["time"] - table["time"][0]) < 1e-6 for row in rows), f"the event with mode same: {rows}")
@@ -167,8 +165,7 @@ def telescope():
         x = np.frombuffer(file.read()[351:], np.uint8).reshape(4096, 832).astype(float)
     with h5py.File(mask.split(":")[0]) as file, h5py.File("parkes.h5") as found:
         bad, table, sigma = file["chan_mask"][()], found["peaks"][()], found["noise"][()]
-    check(len(table) > 0 and not bad[table["channel"]].any(),
-          f"{len(table)} pulses, {bad[table['channel']].sum()} in masked channels")
+    check(len(table) > 0 and not bad[table["channel"]].any(), f"{len(table)} pulses, {bad[table['channel']].sum()} in masked channels")
     for c in np.unique(table["channel"])[:4]:
         snr = np.stack([convolve(x[:, c], boxcar(2 ** f, 256), "same", "reflect") / sigma[c, f] for f in range(6)])
         best = snr.max(axis=0)

@@ -135,8 +135,7 @@ def products():
             inside = whole[(whole["index"] >= start) & (whole["index"] < start + count)]
             same = [rows["index"] + start, *(rows[c] for c in ("channel", "filter", "cluster_size"))]
             check(all(np.array_equal(a, inside[c]) for a, c in zip(same, ("index", "channel", "filter", "cluster_size"))) and
-                  np.allclose(rows["time"], inside["time"]),
-                  f"peaks near the ends, {options} {start}: {len(rows)}, expected {len(inside)}")
+                  np.allclose(rows["time"], inside["time"]), f"peaks near the ends, {options} {start}: {len(rows)}, expected {len(inside)}")
     run(start=1000, count=700, products="peaks", threshold=1.5, noise="energy", cluster=40)
     verify("peaks of a window")
     check(np.allclose(best, all_best[1000:1700]) and np.allclose(most, all_most[:, 10:17]),
