@@ -287,7 +287,7 @@ inline void cufft_ols_run(void *memory, const void *x, void *y, cudaStream_t str
     CHECK_CUDA(cudaGetLastError());
 }
 
-/* Open a way. The choices are megabytes of spectra and products, of which the L2 cache holds some. */
+/* Open a way. The choices are megabytes of spectra and products, part of which the L2 cache holds. */
 inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int spaces[] = {8, 16, 24, 36, 12000}, n_spaces = (int)(sizeof spaces / sizeof *spaces);

@@ -1,5 +1,5 @@
-/* direct_steps.cuh - two simpler versions of the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: they show what
- * tiles and registers gain. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
+/* direct_steps.cuh - two simpler versions of the direct kernel of gpu/ols/direct/sum.cuh, for the benchmark only: they show the
+ * gain from tiles and registers. Real, single precision, one channel: y[f][o] = sum_m taps[f][m] x[o + M - 1 - m]. */
 #ifndef DIRECT_STEPS_CUH
 #define DIRECT_STEPS_CUH
 

@@ -586,7 +586,8 @@ static int next_segment(int n)
     return n == 0 ? 256 : n % 3 == 0 ? n / 3 * 4 : 2 * n;
 }
 
-/* Print every kernel of every segment length of which at least a quarter is kept, and for long filters also the other paths.
+/* Print every kernel of every segment length if at least a quarter of the segment is kept, and for long filters also the other
+ * paths.
  * Return the number of rows whose results are wrong. */
 static int run_segments(FILE *csv, const Case &c, const Pool &p)
 {

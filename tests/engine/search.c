@@ -20,7 +20,7 @@ enum { ALL = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS, ALL_VALUES = LW_BLOCK
 
 static struct lw_engine *engine, *other;        /* `other` has another number of threads */
 static int every;                               /* one in `every` trials is made */
-static int n_trials, n_unsettled;               /* trials of which no draw was settled */
+static int n_trials, n_unsettled;               /* trials for which no draw was settled */
 
 static const struct trial plain = {
     .input = {.scalar = LW_FLOAT32},

@@ -201,7 +201,7 @@ bool search_truth_settle(const struct search_truth *truth, struct trial_data *da
     return is_settled;
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------ */
+/* ---- comparison with the found products --------------------------------------------------------------------------------- */
 struct check {
     const struct search_truth *truth;
     const struct trial_result *result;
@@ -286,7 +286,7 @@ static double number_at(const struct check *check, int product, int64_t plane, i
     }
 }
 
-/* The best filter among those that count, or -1; the lower of two equals. */
+/* The best filter at output i among those that count, or -1; the lower of two equals. */
 static int64_t best_at(const struct search_truth *truth, int64_t channel, int64_t i)
 {
     int64_t best = -1;

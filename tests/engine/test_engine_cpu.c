@@ -1,4 +1,4 @@
-/* test_engine_cpu.c - tests of what only the cpu engine guarantees: planned memory, range of numbers, options. */
+/* test_engine_cpu.c - tests of guarantees that only the cpu engine makes: planned memory, range of numbers, options. */
 #include "../check.h"
 #include "engine/registry.h"
 #include "trial.h"

@@ -106,7 +106,7 @@ double complex trial_series(const struct trial_data *data, int64_t filter, int64
     return truth.value;
 }
 
-/* ---- what is made of the series, by its definition --------------------------------------------------------------- */
+/* ---- derived series, by their definitions ---------------------------------------------------------------------------- */
 
 /* Part [begin, end) of the series of a filter and channel. */
 struct range {

@@ -252,7 +252,7 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     return hits_path("rename", from) ? -1 : call(from_folder, from, to_folder, to, flags);
 }
 
-/* ---- files through MPI: the disk fails after the ranks have exchanged what they read or write ---- */
+/* ---- files through MPI: the disk fails after the ranks have exchanged their data ---- */
 
 static int after(const char *kind, MPI_File file, int code)
 {

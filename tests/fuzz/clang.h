@@ -1,5 +1,5 @@
-/* clang.h - replacements for what clang 14 lacks and the program uses: GCC's __builtin_shuffle, and CMPLX and CMPLXF, which glibc
- * defines for GCC only. A build by clang includes this file before every source. */
+/* clang.h - replacements for features that the program uses and clang 14 lacks: GCC's __builtin_shuffle, and CMPLX and CMPLXF,
+ * which glibc defines for GCC only. A build by clang includes this file before every source. */
 #pragma once
 
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))

@@ -30,7 +30,7 @@ static size_t n_now;
 static uint64_t state = 1;
 static char kept[256];
 
-/* ---- what is left of a crash --------------------------------------------------------------------------------------------- */
+/* ---- keeping the input of a crash ----------------------------------------------------------------------------------------- */
 
 /* A signal handler calls this function, so it uses only async-signal-safe calls. */
 static void keep_input(void)

@@ -1,5 +1,5 @@
-/* journal.c - fuzz target of journals, whole or damaged, and of what a run takes from them. Lines get a title and a checksum if
- * they have none, so that the input reaches the code behind those checks. */
+/* journal.c - fuzz target of journals, whole or damaged, and of the state that a run restores from them. Lines get a title and a
+ * checksum if they have none, so that the input reaches the code behind those checks. */
 #include "target.h"
 
 #include "io/journal/journal.h"
@@ -10,7 +10,7 @@
 
 static const struct lw_grid grid = {.n_outputs = 10000, .unit = 10, .n_channels = 6, .channel_unit = 2};
 
-/* Check that what is left to do can be cut into rounds, and stays the same when it is written and read again. */
+/* Check that the stripes left to do can be cut into rounds, and stay the same when they are written and read again. */
 static void check_stripes(const struct lw_streamed *streamed)
 {
     static struct lw_stripe left[FUZZ_MOST_TEXT];

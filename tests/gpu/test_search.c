@@ -36,7 +36,7 @@ struct trial {
 /* Cut of the work into blocks. */
 struct cut {
     int64_t units, channels;        /* 0: all */
-    int64_t part_units;             /* not 0: each block's table is made again in parts of so many units, filter by filter */
+    int64_t part_units;             /* not 0: each block's table is made again in parts of this many units, filter by filter */
 };
 
 /* All results on the whole axis. Arrays are in double: [plane][channel][output]. */

@@ -35,7 +35,7 @@ ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
     return __real_pread(fd, into, call % 3 == 1 ? (bytes + 1) / 2 : bytes, offset);
 }
 
-/* ---- what to read --------------------------------------------------------------------------------------------------- */
+/* ---- random views and slabs ----------------------------------------------------------------------------------------- */
 
 static uint64_t state;
 

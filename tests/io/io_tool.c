@@ -107,8 +107,8 @@ static int show_small(struct lw_comm *comm, char **arguments, struct lw_error *e
     int64_t count = info.type.is_complex ? 2 : 1;
     for (int d = 0; d < info.n_dims; d++)
         count *= info.dims[d];
-    if (lw_comm_rank(comm) == lw_comm_size(comm) - 1) {     /* if there are several ranks, this is not the one that has read the
-                                                             * file */
+    if (lw_comm_rank(comm) == lw_comm_size(comm) - 1) {     /* the last rank prints: with several ranks it has not read the file
+                                                             * itself */
         print_shape(&info);
         for (int64_t i = 0; i < count; i++)
             printf("%.17g\n", values[i]);

@@ -1,5 +1,5 @@
-/* test_errors.c - tests of a user's mistakes with an input file: every rank gets the documented code, and a message with what was
- * found and what to do. */
+/* test_errors.c - tests of a user's mistakes with an input file: every rank gets the documented code, and a message that names
+ * the mistake and the remedy. */
 #include "base/memory.h"
 #include "io/list.h"
 #include "io/read/reader.h"

@@ -225,7 +225,7 @@ static void check_dataset(struct lw_comm *comm, struct lw_pool *pool, const char
     lw_reader_close(s.reader);
 }
 
-/* Slabs larger than the bounce buffer, and channels of which not even one row fits it. */
+/* Slabs larger than the bounce buffer, and so many channels that a single row does not fit into it. */
 static void check_wide(struct lw_comm *comm, const char *folder)
 {
     enum { ROWS = 3, WIDE = 50 << 20, STEP = 1 << 20 };

@@ -245,7 +245,7 @@ static void change_pointing(struct lw_dataset_info *info)
     lw_recorder_point(&info->recorder, 83.64, 22.01);
 }
 
-/* Files without a field match any value of it, even if the first file is the one without. */
+/* A file without a field matches files with any value of it, even if it is the first file. */
 static void check_recorder(void)
 {
     static const struct {

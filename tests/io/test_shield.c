@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Plain data that tells which process looked, larger than a socket's buffer. */
+/* Plain data that names the process that looked, larger than a socket's buffer. */
 struct answer {
     pid_t process, parent;
     char name[LW_MAX_PATH];

@@ -1,5 +1,5 @@
-/* test_survey.c - tests of the synthetic survey: a sample depends on its position alone, the noise is normal, and each filter
- * does what its description promises. */
+/* test_survey.c - tests of the synthetic survey: a sample depends on its position alone, the noise is normal, and each filter has
+ * its documented properties. */
 #include "../check.h"
 #include "jobs/synth/survey.h"
 

@@ -44,7 +44,7 @@ static int64_t *expected_samples(const struct lw_sfft_samples_spec *spec, int64_
     return expected;
 }
 
-/* Each place is on the list of the one rank whose part of the axis holds its sample. Lists are sorted and of nearly equal
+/* Each place is on the list of exactly one rank, whose part of the axis holds its sample. Lists are sorted and of nearly equal
  * length. */
 static void check_list(const struct lw_sfft_layout *layout, int n_attempts, int n_ranks)
 {

@@ -135,7 +135,7 @@ static bool has_tone_near(const struct lw_sfft_tones *t, double place)
     return false;
 }
 
-/* Fit tones, starting from the lines nearest to what the fit has left over, as a search does. */
+/* Fit tones as a search does: seed each tone that is not yet found at its nearest line, fit, and repeat. */
 static void fit(struct lw_sfft_tones *t, const struct scene *scene)
 {
     for (int go = 0; go < 3; go++) {

@@ -39,7 +39,8 @@ static void check_round(const struct lw_rounds *rounds, int64_t round, unsigned 
     }
 }
 
-/* A run ends after `n_done` rounds. Further runs, with rounds of other sizes, each continue with what the runs before have left. */
+/* A run ends after `n_done` rounds. Further runs, with rounds of other sizes, each continue with the outputs that the runs before
+ * have left. */
 static void check_rest(struct lw_grid grid, int n_ranks, enum lw_split split, int64_t n_done)
 {
     enum { MOST = 64 };

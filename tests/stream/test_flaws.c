@@ -1,5 +1,5 @@
-/* test_flaws.c - tests of the search for samples that are not finite: in every layout its places are those of a full search, its
- * work is bounded, and ranks combine what they find. */
+/* test_flaws.c - tests of the search for samples that are not finite: in every layout it finds the places that a full search
+ * finds, its work is bounded, and ranks combine their findings. */
 #include "../check.h"
 #include "comm/comm.h"
 #include "stream/not_finite.h"

@@ -161,7 +161,7 @@ static void fill_rows(const void *context, int64_t run, int64_t first, int64_t c
         ((struct row *)into)[i] = (struct row){run, first + i};
 }
 
-/* The table is read as rows one after the other, each of so many int64 elements as it has columns. */
+/* The table is read as rows one after the other, with one int64 element for each column. */
 static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_rows)
 {
     static const struct lw_column columns[] = {{"run", LW_COLUMN_INT}, {"number", LW_COLUMN_INT}};

@@ -17,7 +17,7 @@ constexpr int N_POSITIONS = 4096;
 
 /* ---- error ------------------------------------------------------------------------------------------------------------------ */
 
-/* Results: output o of filter f is y[f row + offset + o]. */
+/* The results: output o of filter f is y[f row + offset + o]. */
 struct Outputs {
     const void *y;
     int64_t row, offset;

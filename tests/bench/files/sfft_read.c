@@ -1,4 +1,5 @@
-/* sfft_read.c - benchmark of how fast a sparse transform gets its samples from a file, beside what the file's storage allows.
+/* sfft_read.c - benchmark of how fast a sparse transform gets its samples from a file, beside the rates that the file's storage
+ * allows.
  *
  *   bench_sfft_read FILE:/dataset OUTPUT [options of lapwing sfft]
  *

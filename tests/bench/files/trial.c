@@ -148,7 +148,7 @@ static int64_t golden_step(int64_t n)
     return step;
 }
 
-/* Set up reading. Each trial begins elsewhere, or it would find in the page cache what the trial before has read. */
+/* Set up reading. Each trial begins elsewhere, or it would find the bytes of the trial before in the page cache. */
 static int start_reading(struct run *run, const struct lw_trial *trial, int fd, struct lw_error *err)
 {
     struct stat status;

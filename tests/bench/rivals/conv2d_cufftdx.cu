@@ -18,7 +18,8 @@ struct DxConvolution {
     const DxColumnKernel *columns;
 };
 
-/* Number of discarded outputs, such that it and its half are even. */
+/* Number of discarded outputs: more than the kernel's side, enough to have the kernel's centre in their middle, and a multiple of
+ * 4. */
 static int discard_of(const RivalImage &c)
 {
     const int rows = std::max(2 * (c.ahead_rows + 1), c.kernel_rows + 1);
@@ -107,7 +108,7 @@ static DxConvolution *open_passes(const RivalImage &c, int discard, const DxRowK
     return o;
 }
 
-/* Open a way; all are choices of one step. First come tiles, then pairs of rows and columns of which at least half is kept. */
+/* Open a way; all are choices of one step. First come tiles, then passes with pairs of row and column lengths. */
 static void *open_image(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
 {
     const int discard = discard_of(*c);

@@ -15,7 +15,7 @@ struct fftw_ols {
     int64_t count;
     int n, hop, batch, n_filters;
     int bins;                           /* distance between spectra */
-    float *x, *points;                  /* x: the signal after n - hop samples, of which the first are zero; points: [batch][n] */
+    float *x, *points;                  /* x: the signal after n - hop samples, the first of them zero; points: [batch][n] */
     fftwf_complex *spectra, *products, *bank;       /* [batch][bins], [batch][bins], [n_filters][bins] */
     fftwf_plan forward, inverse;
 };

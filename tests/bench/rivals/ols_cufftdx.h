@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <vector>
 
-/* Complex; two real segments in one complex transform; real transforms of 2 N samples, their spectra packed. */
+/* Kind of transform: of complex samples; of two real segments as one complex transform; of 2 N real samples, with packed
+ * spectra. */
 enum DxKind { DX_COMPLEX, DX_PAIRS, DX_FOLDED };
 
 struct DxArguments {

@@ -207,8 +207,7 @@ void run_cluster(int n_threads)
     }
 }
 
-/* Fill memory, since a kernel must not rely on what an earlier block has left: the bytes are NaN in both precisions and never the
- * same. */
+/* Fill memory with NaN bytes, never the same twice: a kernel must not rely on the bytes that an earlier block has left. */
 void spoil(unsigned char *memory, size_t bytes)
 {
     static uint32_t state = 1;
@@ -501,7 +500,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     return cudaSuccess;
 }
 
-/* The memory is filled with NaN patterns, so that reading what nobody wrote does not give zeros. */
+/* The memory is filled with NaN patterns, so that reading memory before any write does not give zeros. */
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     if (bytes > device_memory() - device_bytes_used)

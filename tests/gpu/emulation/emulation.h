@@ -60,7 +60,7 @@ void arrive_at_counter(void *counter);
 void wait_for_counter(void *counter, int parity);
 void arrive_at_counter_of(const unsigned char *block_memory, int offset);       /* a counter of another block of the running
                                                                                  * block's cluster */
-void expect_at_counter(void *counter, int bytes);       /* arrive, and let the counter wait for so many bytes */
+void expect_at_counter(void *counter, int bytes);       /* arrive, and let the counter also wait for `bytes` bytes */
 void count_bytes(const unsigned char *block_memory, int offset, int bytes);     /* count bytes that have arrived; without a
                                                                                  * counter nothing is done */
 void copy_later(void *to, const void *from, size_t bytes);

@@ -51,7 +51,7 @@ static void check_failure(enum mishap kind, const char *read, const char *writte
     close(fd);
 }
 
-/* The file is cut off between two reads, the first of which reads half. */
+/* The file is cut off between two reads; the first read gets half of the bytes. */
 static void check_cut_off(void)
 {
     char buffer[100] = "";
