@@ -1,11 +1,10 @@
-# gpu_parts.sh - for measure_*_gpu.sh, which source it: a measurement in parts that do not need each other. Part X is the function
-# part_X of the script; its exit code says whether it went well. What it prints goes to OUT/X.txt, and when it has ended well
-# there is OUT/X.done: it is then left out the next time. A part that fails or runs out of its time says so, and the next
-# one begins.
+# gpu_parts.sh - runs a measurement in independent parts; measure_*_gpu.sh source this file. Part X is the function part_X of the
+# script, whose exit code is its verdict. Its output goes to OUT/X.txt, and OUT/X.done is made when it has succeeded, so that the
+# next run leaves it out. A part that fails or exceeds its time is reported, and the next one begins.
 #
-#     parts_begin SCRIPT OUT              sets source, build and out; without OUT prints the comment that SCRIPT begins with
-#     parts_run 'PART...' [WANTED...]     those wanted, of all, in that order; limit_of PART, a function of the script,
-#                                         prints the seconds that it may take
+#     parts_begin SCRIPT OUT              sets source, build and out; without OUT prints the first comment of SCRIPT
+#     parts_run 'PART...' [WANTED...]     runs the wanted ones of all parts, in that order; limit_of PART, a function of the script,
+#                                         prints the part's time limit in seconds
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540).
 # shellcheck shell=sh
@@ -21,7 +20,7 @@ parts_begin() {
     build=$(cd "${BUILD:-$source/build}" && pwd) || exit 1
 }
 
-# The part in a shell of its own, so that it can be stopped with everything it started.
+# The part runs in a shell of its own, so that it can be stopped with everything it started.
 run_part() {
     LAPWING_PART=$1 BUILD=$build timeout --kill-after=5 "$2" sh "$script" "$out" >"$out/$1.txt" 2>&1
     code=$?
@@ -58,14 +57,14 @@ parts_run() {
     done
 }
 
-# sanitize TOOL command...; calls that fail are no finding, since tests take more memory than there is on purpose
+# sanitize TOOL command...: failing calls are no finding, since tests request more memory than there is on purpose
 sanitize() {
     tool=$1
     shift
     compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 "$@"
 }
 
-# profile_kernels KERNELS METRICS command...: the fourth to sixth launch of kernels whose names match, at the card's own clock
+# profile_kernels KERNELS METRICS command...: profile launches 4 to 6 of the kernels whose names match, at the card's own clock
 profile_kernels() {
     kernels=$1 metrics=$2
     shift 2

@@ -1,14 +1,14 @@
 #!/bin/sh
-# measure_conv2d_gpu.sh OUT [PART...] - all that is to be known of 2-D convolution on a GPU, in parts (gpu_parts.sh); builds
+# measure_conv2d_gpu.sh OUT [PART...] - every check and measurement of 2-D convolution on a GPU, in parts (gpu_parts.sh); builds
 # nothing. By default all parts:
 #
 #   checks     every transform length and the benchmark's cases against sums in double, conformance
-#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx, NPP
+#   rivals     builds the rivals of the engine in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx, NPP
 #   table      every row with cuFFT and those rivals that are built beside it; OUT/conv2d_gpu.csv
 #   methods    each method at 16384^2, for the model in gpu/conv2d/choose.c; OUT/conv2d_methods.csv
 #   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
 #   memcheck racecheck initcheck      compute-sanitizer on every transform length
-#   profile    what the profiler says of each family of kernels
+#   profile    the profiler on each family of kernels
 #
 # Environment: BUILD, the build folder (build); RIVALS, the folder of the rivals (OUT/rivals); MATHDX and NPP, as for
 # rivals/build.sh; SECONDS_IN_ALL, after which no part begins (540).

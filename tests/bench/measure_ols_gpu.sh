@@ -1,23 +1,23 @@
 #!/bin/sh
-# measure_ols_gpu.sh OUT [PART...] - all that is to be known of the overlap-save engine on a GPU, in parts (gpu_parts.sh); builds
+# measure_ols_gpu.sh OUT [PART...] - every check and measurement of overlap-save on a GPU, in parts (gpu_parts.sh); builds
 # nothing. By default all parts:
 #
 #   checks     the engine's tests on the GPU, every kernel in the benchmark against sums in double, and the program's result
 #              beside that of its kernels emulated on the CPU
 #   ranks      one rank, three ranks that share a GPU, one rank on each of two GPUs: the same bits; the peak of GW150914
 #   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, on long filters and on the slots
-#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
+#   rivals     builds the rivals of the engine in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
 #   c2c r2r small other               the table, with cuFFT, those rivals that are built, plain FFT convolution and one FFT over the
 #              signal in the same run
 #   long       the same for long filters behind signals of 2^21 and 2^24 samples, in both precisions
 #   choice     every segment length and second design, for the tables in gpu/ols/kernels/choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
-#   profile    what the profiler says of each family of kernels
+#   profile    the profiler on each family of kernels
 #
 # Environment: BUILD, the build folder (build); RACE_BUILD, one for racecheck, configured with
-# -DCMAKE_CUDA_FLAGS=-DLW_EACH_THREAD_ARRIVES (gpu/ols/kernels/decoupled.cuh says why); SECONDS_IN_ALL, after which no part begins
-# (540); DATA, the folder with gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as
+# -DCMAKE_CUDA_FLAGS=-DLW_EACH_THREAD_ARRIVES (the reason is in gpu/ols/kernels/decoupled.cuh); SECONDS_IN_ALL, after which no part
+# begins (540); DATA, the folder with gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as
 # for rivals/build.sh; RAM, a folder on a RAM disk (/dev/shm).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# measure_sfft_cpu.sh OUT [PART...] - what is to be known of the sparse transforms on the CPU: OUT/PART.txt for each part, as
-# bench_sfft_cpu prints it. Builds nothing. figures/sparse.py draws all of it.
+# measure_sfft_cpu.sh OUT [PART...] - measures the sparse transforms on the CPU: OUT/PART.txt for each part, as bench_sfft_cpu
+# prints it. Builds nothing. figures/sparse.py draws all parts.
 #
-#   statistics   noise-free, 20 dB and 0 dB over many seeds at 2^22 and 2^27: says nothing of time, may run on a busy machine
-#   errors       the L1 error against k, and against the noise: nor does this
+#   statistics   noise-free, 20 dB and 0 dB over many seeds at 2^22 and 2^27: no times, so it may run on a busy machine
+#   errors       the L1 error against k, and against the noise: no times, either
 #   errors_noiseless     the L1 error against k at 2^22 and 2^27
-#   lengths      time against n for k = 1000, on one core and on two, with FFTW: needs a quiet machine, as does
-#   lines        time against k for n = 2^22 and 2^27
+#   lengths      time against n for k = 1000, on one core and on two, with FFTW: needs a quiet machine
+#   lines        time against k for n = 2^22 and 2^27: needs a quiet machine, too
 #
 # Environment: BUILD, the build folder (build).
 set -u

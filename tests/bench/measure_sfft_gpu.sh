@@ -1,5 +1,5 @@
 #!/bin/sh
-# measure_sfft_gpu.sh OUT [PART...] - all that is to be known of the sparse transform on a GPU, in parts (gpu_parts.sh); builds
+# measure_sfft_gpu.sh OUT [PART...] - every check and measurement of the sparse transform on a GPU, in parts (gpu_parts.sh); builds
 # nothing. By default all parts:
 #
 #   checks       the kernels against plain sums, conformance with the dense transform, the program from file to file
@@ -7,7 +7,7 @@
 #   statistics   how often all lines are found, over seeds, without and with noise
 #   memcheck racecheck initcheck      compute-sanitizer on the kernels' test
 #   sfft2 sfft2_memcheck sfft2_racecheck      the published transform: conformance, time of each step in all ways; compute-sanitizer
-#   profile      what the profiler says of the kernels, n = 2^27, k = 1000 and 5000
+#   profile      the profiler on the kernels, n = 2^27, k = 1000 and 5000
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); PYTHON (python3), with
 # numpy and h5py, for the program's test.

@@ -13,7 +13,7 @@ if command -v shellcheck >/dev/null; then
     verdict $? "shellcheck: $(cat notes)"
 fi
 
-# This does what bash does: it divides the line, calls the function, and prints the words in COMPREPLY.
+# This imitates bash: it divides the line, calls the function, and prints the words in COMPREPLY.
 cat >offer.bash <<'BASH'
 source ../lapwing.bash
 COMP_WORDS=("$@")

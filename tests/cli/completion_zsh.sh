@@ -1,6 +1,6 @@
 #!/bin/sh
-# Completion by zsh: a real zsh, at a terminal of its own, prints what it would offer. completion.sh compares the offers of bash
-# with --help; zsh must offer the same.
+# Completion by zsh: a real zsh, at a terminal of its own, prints the words that it would offer. completion.sh compares the offers
+# of bash with --help; zsh must offer the same.
 . "$(dirname "$0")/check.sh"
 needs zsh bash
 

@@ -299,7 +299,8 @@ def through_ols():
 
 
 def turned_about():
-    """For --correlate `ols` stores its own filters as it convolves with them, and their attributes describe the stored filters."""
+    """Filters that `ols` makes for --correlate are stored as it convolves with them, and their attributes describe the stored
+    filters."""
     widths = 1, 2, 5, 16
     made = {}
     for correlate in ((), ("--correlate",)):

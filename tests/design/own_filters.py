@@ -106,7 +106,7 @@ def in_hertz():
     as_bank("none.h5", dict(boxcar="1,8ms", sample_rate="500Hz"), "boxcar", durations="0.002,0.008")
     as_bank("das.h5", dict(boxcar="1,16", baseline="0.1s", boundary="reflect"), "boxcar", widths="1,16", baseline="50")
 
-    # several filters: each is the one that it is alone, in the middle of the longest
+    # several filters: each has the taps that it has alone, in the middle of the longest
     made = ols("das.h5", bandpass="2:5,5:10,20:100", transition="1.2", attenuation="70")
     taps, about = made["filters"]
     check(made["filtered"][0].shape == (3, 3, 5000) and taps.shape[0] == 3, f"three bands: {taps.shape}")
@@ -250,7 +250,7 @@ def whitened():
 
 
 def keeps_times():
-    """With --mode same a pulse in noise peaks at the same output as without whitening, with the optimal signal-to-noise ratio."""
+    """A pulse in noise peaks with --mode same at the same output as without whitening, with the optimal signal-to-noise ratio."""
     rate, n, at = 1000, 40000, 23456
     x = coloured(n, rate)
     pulse = np.sin(2 * np.pi * 0.12 * np.arange(101)) * np.hanning(101)

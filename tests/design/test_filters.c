@@ -124,7 +124,7 @@ static double same(const double *x, int n, const double *taps, int n_taps, int i
     return sum;
 }
 
-/* With the mode `same` a boxcar padded to any length gives the outputs of the unpadded boxcar, and each output is the documented
+/* A boxcar padded to any length gives the outputs of the unpadded boxcar (mode `same`), and each output is the documented
  * sum. */
 static void test_boxcar(void)
 {

@@ -1,4 +1,4 @@
-"""In the middle of a run a rank is killed, a host dies, or a host's link is cut. mpirun reports it once and ends in time with an
+"""A rank is killed, a host dies, or a host's link is cut, in the middle of a run. mpirun reports this once and ends in time with an
 exit code of its own, no rank is left on any host, and no file has the final name.
 
     hosts 4 PYTHON lost.py LAPWING MPIEXEC"""

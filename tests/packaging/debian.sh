@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Debian package: cpack makes it of this build, it lists what it depends on, and the unpacked files work.
+# The Debian package: cpack makes it of this build, it lists its dependencies, and the unpacked files work.
 # Arguments: LAPWING MPIEXEC CPACK BUILD_FOLDER
 cpack=$3
 build=$4

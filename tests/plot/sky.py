@@ -73,7 +73,7 @@ def astropy(header):
     return to_world
 
 
-# ---- what is drawn ----
+# ---- the drawn lines ----
 
 def axes_of(script):
     """The last panel's ranges, (x low, x high), (y low, y high)."""

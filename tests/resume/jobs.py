@@ -67,7 +67,7 @@ def jobs(path):
 
 
 def describe(path):
-    """The content of a result, without what differs from run to run."""
+    """The content of a result, without the facts that differ from run to run."""
     said = {}
     if open(path, "rb").read(6) == b"SIMPLE":
         return fits_parts(path)

@@ -202,7 +202,7 @@ def check_long_round(folder):
 
 
 def check_each(stage):
-    """With --each the begun result is resumed; finished results are left alone."""
+    """--each resumes the begun result and leaves finished results alone."""
     folder = os.path.join(stage.folder, "results")
     for copy in ("a", "b"):
         shutil.copy(stage.path, os.path.join(stage.folder, copy + ".h5"))

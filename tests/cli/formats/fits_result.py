@@ -207,7 +207,7 @@ def compare_wcs(name, before, after, options):
 
 
 def sky(work):
-    """By astropy, all pixels of a result have the sky coordinates of the input's pixels at the same places."""
+    """All pixels of a result have, by astropy, the sky coordinates of the input's pixels at the same places."""
     for name, keywords, letters, *left_out in families():
         shape = SHAPE if "cube" in name or "coordinates" in name else SHAPE[1:]
         write_units(f"{work}/in.fits", image_unit(noise(shape, ">f4"), **keywords))

@@ -107,7 +107,7 @@ def decode_psrfits(name):
 # ---- comparing --------------------------------------------------------------------------------------------------------------
 
 def boxcars(*widths):
-    """Sums of so many samples minus the mean of 65, since powers have a mean."""
+    """Boxcars of the given widths minus the mean of 65 samples, since powers have a mean."""
     bank = np.zeros((len(widths), 65))
     for taps, width in zip(bank, widths):
         taps[32:32 + width] = 1

@@ -156,7 +156,7 @@ def pieces():
 
 
 def saying():
-    """Without --refine tones between the frequencies are reported; lines in noise are not."""
+    """Tones between the frequencies are reported without --refine; lines in noise are not."""
     n = 1 << 17
     x, _ = make(n, 100.37 + 5003.21 * np.arange(10), np.ones(10), 40, False)
     write(x)

@@ -191,7 +191,7 @@ def places(found, first=0):
 
 
 def stretches():
-    """With --noise measured,every=TIME the noise is that of the stretch, to the output, and so are the peaks and the best
+    """The noise of --noise measured,every=TIME is that of the stretch, to the output, and so are the peaks and the best
     filter."""
     growing()
     one, _, _ = run("ols", **{**EVERY, "noise_every": "10h", "threshold": 60})

@@ -290,7 +290,7 @@ def spectra():
     check_wrong("a line", "/spectrum", 1, larger, f"channel {line['channel']}, index {line['index']}")
 
 
-# ---- what a sample can find -------------------------------------------------------------------------------------------
+# ---- power of a sample ------------------------------------------------------------------------------------------------
 
 def samples():
     """No value is taken twice: a sample of all values finds one wrong value once. A smaller sample reports what it can find."""
