@@ -125,8 +125,8 @@ int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_
     return LW_OK;
 }
 
-/* Kaiser's window. The transition from pass band to stop band extends (A - 7.95) / 14.36 / length / 2 buckets on either side of
- * the box's edge, where A is the attenuation in dB. */
+/* Kaiser's window. With A the attenuation in dB, the transition from pass band to stop band extends (A - 7.95) / 14.36 / length
+ * / 2 buckets on either side of the box's edge. */
 int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err)
 {
     const int64_t half = lw_sfft_window_half(spec);

@@ -65,8 +65,8 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* A signal may have many equally weak lines, none of which stands out. Without a line found, only a minimum magnitude at or
- * above the limit makes the search complete. */
+/* A signal may have many equally weak lines, and none stands out. Without a line found, only a minimum magnitude at or above
+ * the limit makes the search complete. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)

@@ -23,7 +23,7 @@ static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double
 }
 
 /* Bits that each shift adds to a location: as many as the phase of a single bucket yields at four standard deviations. If the
- * first attempt fails, the lines are not equal, and the next attempts use 1 bit to reach the weakest line a bucket can show. */
+ * first attempt fails, the lines are not equal; further attempts use 1 bit, to reach the weakest line of a bucket. */
 static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
 {
     if (!spec->has_snr)
@@ -150,9 +150,9 @@ int lw_sfft_attempt_of(const struct lw_sfft_layout *layout, int stage) { return 
 
 /* ---- the dense transform -------------------------------------------------------------------------------------------- */
 
-/* Upper bounds measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside at most 2 MiB: the bytes of the samples for
- * complex numbers and multiples of 32, 2.4 times that for other real lengths, 7.4 times where a large prime factor turns the
- * transform into a convolution of more than twice the length. */
+/* Upper bounds measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside at most 2 MiB. Complex numbers and multiples of
+ * 32 need the bytes of the samples; other real lengths 2.4 times that. A large prime factor, which makes the transform a
+ * convolution of more than twice the length, needs 7.4 times that. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
 {
     const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;

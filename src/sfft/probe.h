@@ -30,8 +30,8 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
 /** Return the signal-to-noise ratio in dB, 0 to 300. */
 double lw_sfft_probe_snr(const struct lw_sfft_probe *probe);
 
-/** Return the plan for a signal with this signal-to-noise ratio. It is the plan for an unknown ratio if the noise is too weak to
- * matter, or if a better plan would need too many samples. */
+/** Return the plan for a signal with this signal-to-noise ratio. If the noise is too weak to matter, or the better plan needs
+ * too many samples, this is the plan for an unknown ratio. */
 struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db);
 
 LW_C_END

@@ -152,7 +152,7 @@ struct lw_sfft_result {
     double detection_limit;         /* least |X| that stands out from that noise */
 };
 
-/** Find the lines from the stages of attempts 0 .. attempt, all of which the caller has filled. */
+/** Find the lines from the stages of attempts 0 .. attempt; the caller has filled all of them. */
 void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *result);
 
 /** Sort by frequency, ascending; or by magnitude, descending, equal magnitudes by ascending frequency. */

@@ -232,7 +232,7 @@ static void fill(void *context, struct lw_journal *journal)
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
 
-/* Write a checkpoint. A failure ends all checkpoints: it is unknown what is on the disk, and a second sync would not report it. */
+/* Write a checkpoint. A failure ends all checkpoints: the state of the file is unknown, and a second sync would not report it. */
 static int note(struct lw_sparse *run, struct lw_error *err)
 {
     struct noted noted = {.run = run, .flaws = run->flaws};

@@ -153,8 +153,8 @@ static struct lw_samples_view view_of(const struct lw_loop *loop, const struct l
     return (struct lw_samples_view){&loop->setup->job.op, loop->plan->op.input_width, part};
 }
 
-/* Read the samples before the first slice: boundary samples, and those of the look-ahead. A resumed run does not count them:
- * they were in slices of the earlier run. */
+/* Read the samples before the first slice: boundary samples and the look-ahead. A resumed run does not count them: they were in
+ * slices of the earlier run. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;

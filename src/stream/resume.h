@@ -32,7 +32,8 @@ struct lw_streamed {
 /** Open the checkpoint like lw_checkpoint_open, and limit the rounds to the outputs left. Collective. */
 int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struct lw_rounds *rounds, struct lw_error *err);
 
-/** Read from the journal what is left, as a part of open. Rank 0 only. LW_EDATA: the journal does not fit this grid. LW_ESYSTEM. */
+/** Read the outputs left from the journal, as a part of open. Rank 0 only. LW_EDATA: the journal does not fit this grid.
+ * LW_ESYSTEM. */
 int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err);
 
 /** Begin to take checkpoints. LW_ESYSTEM: no memory. Not collective. @param writer, rounds  borrowed until close */

@@ -253,7 +253,7 @@ static int measure(struct stream *run, struct lw_planned *planned, struct lw_err
     planned->start_seconds = lw_report_elapsed(&run->report);
     if (rc || (rc = try_all(run, &n_rounds, &rounds_seconds, err)))
         return rc;
-    /* Writes in flight after the last round are at most those of the trial, since systems buffer only a limited amount. */
+    /* Systems buffer a limited amount: after the last round, the unflushed outputs are at most those of the trial. */
     const double start = lw_now();
     rc = lw_writer_sync(run->result.writer, err);
     const double share = (double)count_outputs(rounds, 0, rounds->n_rounds) / (double)count_outputs(rounds, 0, n_rounds);

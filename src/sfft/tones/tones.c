@@ -292,8 +292,8 @@ static const double significance = 20;
 
 /* ---- fit: linear least squares ------------------------------------------------------------------------------------------- */
 
-/* The unknowns of a tone are the change of its amplitude (flat) and the change of its offset (creal(slope)), in units that give
- * all unknowns the same weight. This is their image in the samples, by the derivatives of the wave. */
+/* The unknowns of a tone are the changes of its amplitude (flat) and of its offset (creal(slope)), in units of equal weight.
+ * This is their image in the samples, by the derivatives of the wave. */
 static void make_image(const struct lw_sfft_tones *t, const struct lw_sfft_tone_part *unknowns, struct lw_sfft_tone_part *parts)
 {
     memset(t->image, 0, (size_t)t->n_samples * sizeof *t->image);

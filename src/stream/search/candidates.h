@@ -3,9 +3,9 @@
  *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
  *
  * A slot has room for a limited number of crossings. A block with more is computed again in parts, so that memory is bounded
- * whatever the threshold. If there are more peaks than max-peaks, the run continues and only counts, since only the whole run
- * shows which threshold would have kept max-peaks of them. If there are several times as many, the run ends, and the message
- * names the threshold by the part seen so far. */
+ * whatever the threshold. With more peaks than max-peaks, the run continues and only counts: the whole run shows which
+ * threshold would have kept max-peaks. With several times as many, the run ends, and the message names a threshold by the part
+ * seen so far. */
 #pragma once
 
 #include "engine/engine.h"

@@ -27,7 +27,7 @@ struct lw_counted {
     bool skips_ends;
 };
 
-/** Return what counts for a setup and an operation. @param op  borrowed, like the members of the setup */
+/** Return the rules for a setup and an operation. @param op  borrowed, like the members of the setup */
 struct lw_counted lw_counted_of(const struct lw_setup *setup, const struct lw_op_plan *op);
 
 /** Return the bytes of scratch that marking a block of at most `count` outputs on the axis needs. */

@@ -38,7 +38,7 @@ struct lw_mask {
     int64_t sample_bytes;               /* bytes of a sample of the input */
 };
 
-/* Free what lw_mask_start has allocated. */
+/* Free the memory of lw_mask_start. */
 static void stop(struct lw_mask *mask)
 {
     for (int i = 0; i < LW_MAX_DEPTH; i++) {

@@ -270,7 +270,7 @@ struct values {
 };
 
 /* Count the values in a rectangle of rows (outputs on the axis) and columns, as far as they count. @param pitch  distance from
- * the counts of a channel to those of the next */
+ * one channel's counts to the next channel's */
 static void count_values(const struct clip *clip, const struct values *v, const int64_t rows[2],
                          const int64_t columns[2], uint32_t *counts, int64_t pitch)
 {
