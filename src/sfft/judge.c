@@ -44,7 +44,7 @@ bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
     return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
 }
 
-/* Whether the rest in the check stage looks like noise, allowing for leakage from the lines. */
+/* Whether the rest (buckets minus lines) of the check stage looks like noise, allowing for leakage from the lines. */
 static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[check];

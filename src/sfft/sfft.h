@@ -145,7 +145,7 @@ struct lw_sfft_result {
     struct lw_sfft_line *lines;     /* [n_lines] by frequency; borrowed until the next call on the same object */
     int64_t n_lines;                /* number of lines, at most spec.sparsity */
     int64_t n_found;                /* lines found, including the weakest that were left out */
-    bool is_noise;                  /* the samples minus the lines look like noise */
+    bool is_noise;                  /* the rest, samples minus lines, looks like noise */
     bool is_explained;              /* is_noise, and no line above the detection limit can be missing */
     double residual;                /* estimated energy that the reported lines leave, as a part of the signal's energy */
     double noise_power;             /* variance of the white part of the rest, per sample */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Most searches of the rest. */
+/* Most searches of the rest, the samples minus the tones. */
 enum { ROUNDS = 8 };
 
 /* Least residual for which lines are examined: the leakage of a tone a fortieth of a bin off. */

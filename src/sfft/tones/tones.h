@@ -9,7 +9,7 @@
  *     seed      strong lines become tones; each offset is found on a grid of quarters of a bin
  *     fit       all frequencies and amplitudes together, by Gauss-Newton steps; conjugate gradients solve each linear least-squares
  *               problem
- *     repeat    the rest is searched for lines again
+ *     repeat    the rest, samples minus tones, is searched for lines again
  *
  * Mamandipoor, Ramasamy, Madhow, "Newtonized orthogonal matching pursuit: frequency estimation over the continuum", IEEE Trans.
  * Signal Processing 64, 2016 (detect, refine all, subtract, again); Bjorck, "Numerical methods for least squares problems", 1996
