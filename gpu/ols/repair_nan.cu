@@ -1,9 +1,9 @@
-/* repair_nan.cu - kernels that find samples that are not finite (bad) and overwrite the outputs they spoil.
+/* repair_nan.cu - kernels that find samples that are not finite (flaws) and overwrite the outputs they spoil.
  *
- * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced time fast, strided time slow. A bad sample
- * spoils the outputs from its own position to `span` later. The warp overwrites them only up to the next bad sample, which takes
- * over from there: every spoilt output is written once, and the work is linear in the block's size. No shared memory. Without a bad
- * sample the kernel ends after reading one flag. */
+ * A warp takes 32 consecutive axis samples of one channel, one per thread: coalesced time fast, strided time slow. A flaw spoils
+ * the outputs from its own position to `span` later. The warp overwrites them only up to the next flaw, which takes over from
+ * there: every spoilt output is written once, and the work is linear in the block's size. No shared memory. Without a flaw the
+ * kernel ends after reading one flag. */
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"
@@ -99,8 +99,8 @@ __device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t
             spoil(r, channel, i * r.post.rate + phase);
 }
 
-/* Overwrite, with one warp, the interpolated outputs that depend on bad input sample p, up to the next bad one. Sample s of the
- * block's series depends on the input samples up to s + M - 1 + before. */
+/* Overwrite, with one warp, the interpolated outputs that depend on the flaw at input sample p, up to the next flaw. Sample s of
+ * the block's series depends on the input samples up to s + M - 1 + before. */
 template <typename Real, typename Stored>
 __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
 {
@@ -119,7 +119,7 @@ __device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, i
     }
 }
 
-/* Overwrite, with one warp, the outputs that depend on bad sample p, up to the next bad one. */
+/* Overwrite, with one warp, the outputs that depend on the flaw at sample p, up to the next flaw. */
 template <typename Real, typename Stored>
 __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
 {
@@ -162,7 +162,7 @@ __device__ static void for_samples(const lw_repair &r, Found found)
     }
 }
 
-/* Report a bad sample. Those of the halo are reported by the block that owns them. */
+/* Report a flaw. Those of the halo are reported by the block that owns them. */
 __device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
 {
     if (i < r.halo || r.is_silent)

@@ -2,8 +2,8 @@
  * interleaved.cuh, but samples wait in the exchange region itself.
  *
  * A thread block of 512 threads takes one hop of W pairs of adjacent channels: W transforms of P x 32 x 32 points, a pair of reals
- * being a complex value. The lanes of a warp are two thread numbers t, for all P x W pairs of group r and transform p, so that a
- * warp reads and stores whole rows of channels.
+ * being a complex value. A warp's lanes are two thread numbers t, for all P x W pairs of group r and transform p. So a warp
+ * reads and stores whole rows of channels.
  *
  * Exchange region: P times 32 rows of 32 values of each transform. After the last exchange of a segment, each thread only has to
  * read its own row. Then its warp copies the next segment's samples for its own threads into these rows, as they are stored. They
@@ -18,7 +18,7 @@
  *   store      pairs of rows t + 32 m, from registers: 8 W contiguous bytes of a row; in turns, as in interleaved.cuh
  *
  * Shared memory (AbreastBlock, up to 225 KB): one block an SM. Asynchronous copies hide the loads; turns hide the stores. A sample
- * that is not finite makes the first value of its thread's first transform not finite. The warp then replaces bad samples by zero
+ * that is not finite makes the first value of its thread's first transform not finite. The warp then replaces such samples by zero
  * and reads them again. Rows that are not whole (at the last channels, or not aligned to 16 bytes) are read one by one. */
 #pragma once
 

@@ -22,8 +22,8 @@
  *
  *     X[2 q + b] = sum over n < 12288 of (x[n] + (-1)^b x[n + 12288]) u^(b n) exp(-2 pi i q n / 12288)
  *
- * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values and sends the other half
- * to the warp of its number in the other block, once that warp has announced that its region is free (`may_send`).
+ * On the way back block b owns the butterflies n = 512 b .. 512 b + 511. A warp keeps half of its values. It sends the other
+ * half to the warp of its number in the other block, once that has announced that its region is free (`may_send`).
  *
  * Shared memory, 225 KB (one block an SM): two sets of 12 regions of 8704 bytes, in which each warp also exchanges its 32 x 32
  * points without bank conflicts (rows padded by 16 bytes); the twiddles of these; w and w^2 of each butterfly, w = exp(-2 pi i
@@ -534,7 +534,7 @@ template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(c
         if (!steps->more)
             return;
         begin = steps->next.begin;
-        if (take_spectrum(spectrum, sets)) {        /* load the segment again, with bad samples replaced by zero */
+        if (take_spectrum(spectrum, sets)) {        /* load it again, with zeros where samples are not finite */
             if (sets.lane == 0)
                 steps->checked = true;
             __syncwarp();

@@ -1,7 +1,7 @@
 /* interleaved.cuh - overlap-save kernel, time slow, for short integers and one filter. It never turns rows into columns.
  *
- * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. The lanes of a warp are the same two
- * (W = 16) or four (W = 8) thread numbers t of every transform p, so that a warp reads and stores whole rows of channels.
+ * A thread block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp's lanes are two (W = 16) or
+ * four (W = 8) thread numbers t, for all transforms p. So a warp reads and stores whole rows of channels.
  *
  *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are, asynchronously: nothing
  *              waits for them, and no register holds them

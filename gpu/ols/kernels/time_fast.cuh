@@ -15,7 +15,7 @@
  *
  * The product is fused with the first butterflies of the way back, where re and im are swapped (gpu/device/fft.cuh). Rows of
  * outputs below D are neither computed nor stored; D is the constant DISCARD if that is >= 0. A sample that is not finite spoils
- * every bin. So each thread checks one value after the forward transform; if any is bad, all load again, with zeros. */
+ * every bin. So each thread checks one value after the forward transform; if one is not finite, all load again, with zeros. */
 #pragma once
 
 #include "gpu/device/fft.cuh"

@@ -10,7 +10,7 @@
  *   store   each team writes its outputs to its region at t + T m. Then the block copies rows of 8 W bytes (whole sectors of
  *           memory) in 16-byte stores, W / 2 lanes per row.
  *
- * Shared memory: W regions, each 128 / W bytes (at least 16) larger than a transform needs, so that lanes that read one row from
+ * Shared memory: W regions, each 128 / W bytes (at least 16) larger than a transform needs. So lanes that read one row from
  * several regions meet different banks. There are two block barriers a filter beside the transform's own. Few blocks fit on an SM
  * (at most three), so barriers and loads are hidden only in part. */
 #pragma once
