@@ -128,7 +128,7 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
-/* Return whether a kernel does what --post asks, for all outputs or the kept ones. Prefetching kernels only store. */
+/* Return whether a kernel does what --post asks, for all outputs or the kept ones. Prefetching ones store the series only. */
 static bool suits_post(const OlsKernel *k, struct lw_post post)
 {
     const bool is_made = lw_cuda_post_is_needed(post);

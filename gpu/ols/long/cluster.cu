@@ -215,7 +215,7 @@ LW_DEVICE void store_spread(const typename S::C (&v)[S::F::E], const ClusterArgs
 
 #endif
 
-/* Process an even share of the (item, filter) pairs per cluster. An item that two clusters share is transformed twice. */
+/* Clusters take even shares of the (item, filter) pairs, to end together. An item in two shares is transformed twice. */
 template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) cluster_segments(const ClusterArgs a)
 {
 #ifdef LW_HAS_CLUSTERS
@@ -335,7 +335,7 @@ template <class S> static Launch launch_of(int n_clusters, cudaStream_t stream)
     return {dim3((unsigned)(n_clusters * S::WIDTH)), S::F::T, S::SHARED_BYTES, stream, S::WIDTH};
 }
 
-/* Allow the shared memory, and a cluster of more than eight blocks. resident: clusters that the device runs at a time. */
+/* Allow the shared memory, and clusters of over eight blocks (not on every device). resident: clusters that run at a time. */
 template <class S> static cudaError_t allow(int *resident)
 {
     cudaLaunchAttribute attributes[3];

@@ -49,7 +49,7 @@ using Double18 = Split<Columns<double, 16, 1, 8>, Rows<double, 16, 4>>;
 using Double20 = Split<Columns<double, 16, 2, 8>, Rows<double, 16, 8>>;
 using Double22 = Split<Columns<double, 16, 4, 4>, Rows<double, 16, 16>>;
 
-/* v[m] *= w u^m for m in [first, first + 2^LEVELS). Powers of u come by bits, so that few are alive at a time. */
+/* v[m] *= w u^m, m in [first, first + 2^LEVELS). Powers of u come by bits, each for two halves: few are alive at a time. */
 template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first, C w, const C *power)
 {
     if constexpr (LEVELS == 0) {
@@ -336,7 +336,7 @@ static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded
     });
 }
 
-/* Return whether samples are transposed on the way into and out of segments. Kernels of steps.h then do that. */
+/* Return whether kernels of steps.h transpose samples into and out of segments; the transforms are then in place. */
 static bool is_transposed(const struct lw_long_geometry *geometry)
 {
     return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;

@@ -84,7 +84,7 @@ static inline double strength(real re, real im, double weight)
 /* Outputs compared at a time. */
 enum { BEST_RUN = 256 };
 
-/* Mark the outputs that beat the strengths, and update these. is_signed: compare y times weight, where weight has the sign. */
+/* Mark the outputs that beat the strengths; update these. is_signed: compare y times weight, < 0 for the negative sign. */
 static inline void compare(const real *y, int64_t n, int width, bool is_signed, double weight, double *restrict strengths,
                            int32_t *restrict is_best)
 {

@@ -12,7 +12,7 @@
 
 #define LEAST_SEGMENT 64
 
-/* The longest segment chosen is LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT times the filter. Longer ones gain little. */
+/* The longest segment chosen: LONG_SEGMENT, or MOST_TAPS_PER_SEGMENT filter lengths. Longer ones mostly cost memory. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 
