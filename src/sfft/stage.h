@@ -41,7 +41,7 @@ struct lw_sfft_stage {
     int64_t sigma, sigma_inverse, tau;
 };
 
-/* Position of a frequency in a stage. */
+/* Position of a frequency in a stage, from lw_sfft_stage_place. */
 struct lw_sfft_place {
     int64_t permuted;               /* f' */
     int64_t bucket;                 /* nearest bucket, 0 .. B-1 */

@@ -135,8 +135,8 @@ static void choose_group(struct lw_sparse *run, int64_t group)
     count(run);
 }
 
-/* Choose the largest group of channels that half of the free memory holds, until larger ones save nothing. A group must not
- * prevent the dense transform, although its memory is free by then. */
+/* Choose the largest group of channels that half of the free memory holds; beyond MOST_TOGETHER, larger groups save nothing. A
+ * later dense transform is not restricted: the memory of groups is free by then. */
 static void choose_groups(struct lw_sparse *run)
 {
     const int64_t most = !lw_sparse_reads_each(run) ? run->piece_channels
