@@ -18,7 +18,8 @@ COMMANDS = JOBS + ["plan", "synth", "synth ols", "synth conv2d", "synth sfft", "
 PAGES = JOBS + ["plan", "synth", "filters", "run", "info", "plot", "verify", ""]
 SCREENS, COLUMNS, PAGE, WORDS, MEAN = 100, 80, 300, 30, 17
 
-# Of src/README.md's words not to use those that have no other meaning in help; and those that give a file or an option a voice.
+# Words that src/README.md lists as not to be used, if they have no other meaning in help; and words that give a file or an option
+# a voice.
 SHUNNED = ["recording", "data stream", "weights?", "filter sets?", "triggers?", "candidates?", "aborted", "cancelled", "says?", "said",
            "told"]
 PREPOSITIONS = {"of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "into", "over", "under", "between", "before", "after",
@@ -32,7 +33,7 @@ def ask(lapwing, *words):
 
 
 def sentences(text):
-    """Descriptions are indented by two columns, what an option is for by 26; a blank line or a term ends a text."""
+    """Descriptions are indented by two columns, the texts of options by 26; a blank line or a term ends a text."""
     texts, running = [], False
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())
