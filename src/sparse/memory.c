@@ -120,7 +120,7 @@ int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct 
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
     run->group = group;
-    if (run->is_raw) {                  /* each I/O thread has its own reads: of one channel, if time is fast */
+    if (run->is_raw) {                  /* each I/O thread has its own reads: of one channel, if time varies fastest */
         const int64_t extent = lw_sparse_extent(run, run->setup.job.op.layout == LW_TIME_SLOW ? group : 1);
         run->n_buffers = lw_pool_threads(run->setup.pool);
         const int64_t share = lw_min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES);

@@ -59,8 +59,8 @@ static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_gr
     return split == LW_SPLIT_CHANNELS ? (grid->n_channels + n_ranks - 1) / n_ranks : grid->n_channels;
 }
 
-/* Make rounds whose slots hold about `slot_bytes`. If time is slow, a sample of all channels is contiguous in the file, and
- * slices are short with many channels. If time is fast, slices are long with few channels.
+/* Make rounds whose slots hold about `slot_bytes`. If channels vary fastest, a sample of all channels is contiguous in the
+ * file, and slices are short with many channels. If time varies fastest, slices are long with few channels.
  * @param group  channels of a slice; 0: as above */
 static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
                                        const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
@@ -78,7 +78,7 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
 }
 
-/* Rows of the result that one write cuts into pieces. This happens if time is slow and a slice has only part of the channels. */
+/* Rows of the result that one write cuts into pieces: if channels vary fastest, and a slice has only part of them. */
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
     const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;

@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Most values of a block, of all channels and filters, unless its channels and filters are already as few as possible. If time
- * is slow, blocks have more channels, which are contiguous in the file. */
+/* Most values of a block, of all channels and filters, unless its channels and filters are already as few as possible. If
+ * channels vary fastest, blocks have more channels, which are contiguous in the file. */
 enum { BLOCK_VALUES = 1 << 22, BLOCK_VALUES_SLOW = 1 << 24 };
 
 /* Most outputs of a channel and a filter that 32-bit counters can count. */
@@ -37,7 +37,7 @@ enum { LEAST_PIECES = 16 };
 /* Counts, as doubles, that ranks add up at a time: several channels and filters in single precision, one in double. */
 enum { SUMMED = 1 << 17 };
 
-/* Adjacent channels that are processed together if time is slow, so that whole cache lines are used. */
+/* Adjacent channels that are processed together if channels vary fastest, so that whole cache lines are used. */
 enum { SLOW_CHANNELS = LW_SPREAD_SERIES };
 
 /* Parts into which the rows and columns of a block are cut; 0: no pieces. */

@@ -103,7 +103,7 @@ static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t
 }
 
 /* Store the values of a block as [piece][image], or as [piece][channel][filter]. The block's product is
- * [filter][channel][piece] or, if time is slow, [filter][piece][channel]. */
+ * [filter][channel][piece] or, if channels vary fastest, [filter][piece][channel]. */
 static int take_block(void *context, const struct lw_slot *slot, int number, struct lw_error *err)
 {
     struct rms *const rms = context;

@@ -30,7 +30,7 @@ int64_t lw_sums_channel_blocks(const struct lw_sums_shape *shape, int64_t n_chan
 
 /** Compute the sums of a block of the array, stored contiguously in memory.
  * @param block   cut at units
- * @param gather  work space, [threads of the pool, or 1] x LW_SUMS_GATHER_BYTES; NULL if time is fast
+ * @param gather  work space, [threads of the pool, or 1] x LW_SUMS_GATHER_BYTES; NULL if time varies fastest
  * @param pool    NULL: the calling thread does all
  * @param sums    set, in the order above for this block alone */
 void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *block, const void *data, char *gather,

@@ -10,7 +10,7 @@
 struct lw_sums {
     const struct lw_setup *setup;
     const struct lw_plan *plan;
-    char *gather;                   /* work space of lw_sums_of_block; NULL if time is fast */
+    char *gather;                   /* work space of lw_sums_of_block; NULL if time varies fastest */
     uint64_t *values[LW_MAX_DEPTH]; /* [all products] sums of blocks that are being written; a ring */
     int newest;
     int64_t used; /* sums of the newest block so far */
