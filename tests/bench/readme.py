@@ -138,7 +138,7 @@ def main(arguments):
     for complaint in complaints:
         print(complaint)
     if complaints:
-        print("tests/bench/readme.py without --check writes what the records say")
+        print("tests/bench/readme.py without --check writes the sections from the records")
     return 1 if complaints else 0
 
 

@@ -108,7 +108,7 @@ verdict $? "bash has no options to compare with"
 
 # ---- the text beside an option is the first sentence of its help
 grep -qxF "            '--overwrite[Replace the output if it exists]'" functions/_lapwing
-verdict $? "the script does not say what --overwrite does"
+verdict $? "the script does not describe --overwrite"
 
 # ---- a sourced script does the same
 cat >>.zshrc <<'ZSH'

@@ -76,11 +76,11 @@ shared="ols --engine cuda,share-gpu $rest"
 # shellcheck disable=SC2086  # a list of words, here and below
 lap 0 plan $job --gpu-memory 1G
 grep -Eq '^device memory +[0-9.]+ MiB a rank, of 1.0 GiB \(--gpu-memory\)' out
-verdict $? "the plan does not say what --gpu-memory allows: $(grep '^device' out)"
+verdict $? "the plan does not name the limit of --gpu-memory: $(grep '^device' out)"
 # shellcheck disable=SC2086
 lap 2 plan $shared
 grep -Eq '^device memory +[0-9.]+ MiB a rank, of .* \(free on the GPU' out
-verdict $? "the plan does not say what is free on the device: $(grep '^device' out)"
+verdict $? "the plan does not name the device's free memory: $(grep '^device' out)"
 [ "$(grep -Ec '^rank [01] \(.*\): .*, GPU-[0-9a-f-]{36}, ' err)" -eq 2 ]
 verdict $? "the log does not name both ranks' devices: $(cat err)"
 

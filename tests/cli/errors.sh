@@ -140,7 +140,7 @@ for launcher in 'PMI_SIZE=3 PMI_RANK' 'SLURM_STEP_NUM_TASKS=3 SLURM_PROCID' 'OMP
     streams 71 "MPI joins only 1 of the 3 processes that were started \(${launcher%%=*}\)" "$launcher=0 run"
     streams 71 '' "$launcher=1 run"
     [ ! -s err ] && [ ! -e streams.h5 ]
-    verdict $? "the second of three says something, or makes a result: $launcher: $(cat err)"
+    verdict $? "the second of three ranks prints a message, or makes a result: $launcher: $(cat err)"
     streams 0 '' "$(echo "$launcher" | sed 's/=3/=1/')=0 run"
 done
 for tasks in 1 4; do        # tasks of a step in which mpirun is started
@@ -162,7 +162,7 @@ verdict $? "--nan zero does not warn: $(cat err)"
 for ranks in 0 3; do
     lap $ranks ols --input odd.h5:/nan_signal --filters $filters --start 3 --output legal.h5 --overwrite --quiet
     grep -qx 'lapwing: warning: 1 sample was not finite: sample 500' err
-    verdict $? "it is not said where a sample is not finite: $(cat err)"
+    verdict $? "the message does not name the place of the first sample that is not finite: $(cat err)"
 done
 warned 0 'the filters are .* long' ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
 lap 0 synth ols --output record.h5 --samples 5000 --channels 2

@@ -31,10 +31,10 @@ says '^filter 0: bandpass, [0-9]+ real taps, gain 1 at 11 Hz, energy 0\.0[67][0-
 says '^Next: lapwing ols --input FILE:/dataset --filters bank\.h5:/taps'
 ok 0 filters boxcar --widths 1,2,4 --output boxes.h5
 [ "$(grep -c '^filter [0-2]: boxcar [124] wide, 4 real taps' err)" -eq 3 ]
-verdict $? "three boxcars are not said: $(cat err)"
+verdict $? "the log does not describe three boxcars: $(cat err)"
 ok 0 filters boxcar --widths 1,2,4 --output boxes.h5 --overwrite --quiet
 [ ! -s err ]
-verdict $? "--quiet says: $(cat err)"
+verdict $? "--quiet prints: $(cat err)"
 ok 0 filters boxcar --widths "$(seq -s , 1 100)" --output boxes.h5 --overwrite
 says '^and 36 more'
 lap 0 filters bandpass --rate 500 --from 1 --to 20 --taps 513 --output short.h5
@@ -60,7 +60,7 @@ same_bank 'chirp --rate 500 --from 2 --to 20 --duration 0.5' 'chirp --rate .5kHz
 # ---- any number of ranks gives the same file
 ok 3 filters bandpass $band --transition 2 --output three.h5
 [ "$(grep -c '^filter 0' err)" -eq 1 ]
-verdict $? "three ranks say: $(cat err)"
+verdict $? "three ranks print: $(cat err)"
 same_bits bank.h5 three.h5 /taps
 everywhere 74 'bank\.h5.*exists.*--overwrite' filters bandpass $band --transition 2 --output bank.h5
 everywhere 74 'nosuch.*(No such file|does not exist)' filters bandpass $band --transition 2 --output nosuch/bank.h5
@@ -169,6 +169,6 @@ ok 0 ols --input survey.h5:/signal --filters boxes.h5:/taps --output out.h5 --ov
 # ---- lapwing info shows a bank's rate and its dataset
 ok 0 info bank.h5
 grep -q '^rate  *500 Hz' out && grep -q '^dataset  */taps$' out
-verdict $? "lapwing info says: $(cat out)"
+verdict $? "lapwing info prints: $(cat out)"
 
 finish

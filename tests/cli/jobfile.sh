@@ -177,18 +177,18 @@ ok 0 ols --input odd.h5:/channels --axis 1 --filters odd.h5:/filters --products 
 } >before.ini
 ok 2 run before.ini --output before.h5
 h5diff -q before.h5 within.h5 /peaks
-verdict $? "a job file of before makes other peaks"
+verdict $? "a job file of an earlier version makes other peaks"
 ok 0 info --job before.h5
 for line in 'threshold = 3,max-peaks=1000000' 'cluster = 5,filters' 'gaps = split' 'engine = auto,allow-mixed'; do
     grep -qx "$line" out
     verdict $? "the configuration lacks '$line': $(cat out)"
 done
 ! grep -Eq '^(cores|io-threads|output-format|cluster-filters|max-peaks|share-gpu) ' out
-verdict $? "the configuration has what is no option: $(cat out)"
+verdict $? "the configuration has an option of an earlier version: $(cat out)"
 ok 0 run before.ini --cluster 5 --output apart.h5
 ok 0 info --job apart.h5
 grep -qx 'cluster = 5' out
-verdict $? "what is typed does not replace all of the value: $(cat out)"
+verdict $? "an option on the command line does not replace the whole value: $(cat out)"
 printf '[sfft]\nvotes = 3\ncomb-loops = 1\nfetch = direct\nbinning = serial\ncutoff = sort\nalgorithm = sfft2\nsparsity = 3\noutput = x.h5\n' >before.ini
 refuse 0 2 '--input is missing' run before.ini
 
@@ -202,7 +202,7 @@ ok 2 run again.ini --output again.h5
 same_bits plain.h5 again.h5
 ok 0 info again.h5 --job
 sed 's/^output = again.h5/output = override.h5/' out | cmp -s - again.ini
-verdict $? "the job file of what a job file made is another: $(cat out)"
+verdict $? "the configuration of a result is another job file than the one that made it: $(cat out)"
 everywhere 65 'odd\.h5. is no result of a job of lapwing' info --job odd.h5
 ok 0 filters boxcar --widths 3 --output bank.h5
 refuse 0 65 'bank\.h5. is no result of a job' info --job bank.h5

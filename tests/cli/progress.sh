@@ -40,7 +40,7 @@ begins ', Slurm job 4711' 'run job\.ini' '7\.h5'
 unset SLURM_JOB_ID
 ok 0 run job.ini --overwrite --quiet
 [ ! -s err ]
-verdict $? "--quiet says: $(cat err)"
+verdict $? "--quiet prints a message: $(cat err)"
 
 ok 2 synth ols --output survey.h5 --samples 300k --overwrite --quiet
 [ ! -s err ] && [ ! -s out ]
@@ -49,7 +49,7 @@ verdict $? "--quiet prints: $(cat out err)"
 # ---- a message of every rank is printed once, with the number of ranks
 lap 3 sfft --input survey.h5:/signal --sparsity 1 --fallback partial --output partial.h5 --overwrite
 [ "$(grep -c 'are not sparse' err)" -eq 1 ]
-verdict $? "what is not sparse is said by every rank: $(cat err)"
+verdict $? "every rank prints the message on channels that are not sparse: $(cat err)"
 OMP_NUM_THREADS=4000 lap 3 ols --input survey.h5:/signal --filters survey.h5:/filters --output threads.h5 --overwrite
 [ "$(grep -c 'warning: OMP_NUM_THREADS = 4000, .*(3 of 3 ranks, first rank 0 on' err)" -eq 1 ] && [ "$(grep -c OMP_NUM_THREADS err)" -eq 1 ]
 verdict $? "a warning of three ranks: $(cat err)"

@@ -67,7 +67,7 @@ static void read_box(const struct lw_format *format, const struct lw_dataset_inf
     box.pitch = box.run;
     box.into = malloc((size_t)box.run * lw_type_bytes(info->type));
     const int rc = format->read(dataset, &box, &err);
-    REQUIRE(rc == LW_OK || may_fail(format, rc), "reading what was described: code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || may_fail(format, rc), "reading a described dataset: code %d: %s", rc, err.message);
     free(box.into);
 }
 
@@ -87,7 +87,7 @@ static void read_all(const struct lw_format *format, const struct lw_dataset_inf
     void *dataset;
     size_t n = 0;
     const int rc = lw_format_open(format, info, &dataset, &err);
-    REQUIRE(rc == LW_OK || may_fail(format, rc), "opening what was described: code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || may_fail(format, rc), "opening a described dataset: code %d: %s", rc, err.message);
     if (rc)
         return;
     read_box(format, info, dataset, 1);

@@ -68,7 +68,7 @@ for file in bin/lapwing share/man/man1/lapwing.1.gz share/man/man5/lapwing-forma
     verdict $? "it lacks /usr/$file"
 done
 [ "$(ls "$tree")" = usr ] && [ ! -e "$tree/usr/share/man/man1/lapwing.1" ] && [ ! -e "$tree/usr/share/doc/lapwing/LICENSE" ]
-verdict $? "it holds what does not belong there: $(cd "$tree" && find . -type f)"
+verdict $? "it holds files that do not belong there: $(cd "$tree" && find . -type f)"
 [ -z "$(dpkg-deb -c "$package" | grep -vE '^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root/root ')" ]
 verdict $? "owner or mode: $(dpkg-deb -c "$package" | grep -vE '^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root/root ')"
 dpkg-deb -e "$package" control && (cd "$tree" && md5sum --quiet -c ../control/md5sums) >sums 2>&1
@@ -90,7 +90,7 @@ ok 2 ols --input survey.h5:/signal --filters survey.h5:/filters --output expecte
 lapwing=$tree/usr/bin/lapwing
 ok 0 --version
 "$build/lapwing" --version | cmp -s - out
-verdict $? "the unpacked program says it is $(head -n 1 out)"
+verdict $? "the unpacked program prints the version $(head -n 1 out)"
 ok 2 ols --input survey.h5:/signal --filters survey.h5:/filters --output result.h5
 same_bits expected.h5 result.h5
 

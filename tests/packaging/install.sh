@@ -80,7 +80,7 @@ SH
     verdict $? "Lmod: $(diff expected loaded)"
     MODULEPATH=$share/lapwing/modulefiles "$lmod" bash whatis lapwing 2>whatis >/dev/null
     grep -qF "Version: $("$lapwing" --version | sed -n 's/^lapwing \([0-9.]*\) .*/\1/p')" whatis
-    verdict $? "the module file says: $(cat whatis)"
+    verdict $? "the module file prints: $(cat whatis)"
 else
     echo "not checked: the module file, for want of Lmod"
 fi

@@ -71,7 +71,7 @@ def check_signals(stage):
         code, said = stage.stop(name, ranks, number)
         what = f"{name} on {ranks} ranks, {number.name}"
         if code == 0:
-            print(f"{what}: five runs came to their end before the signal")
+            print(f"{what}: five runs ended before the signal")
             continue
         check(code == 75, f"{what}: ends with {code}: {said}")
         check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")

@@ -96,7 +96,7 @@ def save(figure, out, name, source):
 def end():
     """Print which records are missing."""
     for path, made_by in missing.items():
-        print(f"{path} is not there ({made_by} measures it): what needs it is not drawn")
+        print(f"{path} does not exist ({made_by} measures it): figures that need it are not drawn")
 
 
 def folders(usage):
