@@ -69,7 +69,7 @@ int lw_cpu_instruction_set_check(struct lw_error *err)
         strncat(keys, *keys ? ", " : "", sizeof keys - strlen(keys) - 1);
         strncat(keys, choices[i].key, sizeof keys - strlen(keys) - 1);
     }
-    return lw_fail(err, LW_ECONFIG, LW_ISA_VARIABLE " = %s is not one that this processor has: %s", getenv(LW_ISA_VARIABLE), keys);
+    return lw_fail(err, LW_ECONFIG, LW_ISA_VARIABLE " = %s is not one of this processor's sets: %s", getenv(LW_ISA_VARIABLE), keys);
 }
 
 static const struct choice *chosen(void)
