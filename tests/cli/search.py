@@ -10,8 +10,8 @@ the rms error of the filtered series (see post.py), since single outputs are com
 
 LW_SEARCH_PART names a single function to run, LW_SEARCH_OPTIONS further options of every run.
 
-Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split, with the least possible memory,
-and with thresholds so low that blocks are searched in parts."""
+Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split. So must it be with the least
+possible memory, and with thresholds so low that blocks are searched in parts."""
 
 import bisect
 import itertools

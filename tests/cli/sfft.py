@@ -274,8 +274,8 @@ def synth(work):
 
 
 def voting(work):
-    """--algorithm sfft2: numpy's lines, the same bits on any number of ranks and in all ways to compute it, its profile, and
-    signals that it refuses or leaves to the dense transform."""
+    """--algorithm sfft2: numpy's lines, and the same bits on any number of ranks and in all ways to compute it. Its profile is
+    checked, and signals that it refuses or leaves to the dense transform."""
     n, k = 98304, 12
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     with h5py.File(name, "w") as file:

@@ -21,6 +21,6 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor);
 /** Test the sparse transform against signals whose spectrum is known. */
 int suite_sfft(const struct lw_engine_type *type, int divisor);
 
-/** Test the published transform with flat windows and voting. The suite checks lines and their errors over many seeds, that all
- * ways to compute give the same bits, that engines find the same lines, and signals that are not sparse. */
+/** Test the published transform with flat windows and voting. The suite checks lines and their errors over many seeds, and
+ * signals that are not sparse. All ways to compute must give the same bits, and all engines the same lines. */
 int suite_published(const struct lw_engine_type *type, int divisor);

@@ -1,5 +1,5 @@
-"""A rank is killed, a host dies, or a host's link is cut, in the middle of a run. mpirun reports this once and ends in time with an
-exit code of its own, no rank is left on any host, and no file has the final name.
+"""A rank is killed, a host dies, or a host's link is cut, in the middle of a run. mpirun reports this once and ends in time with
+an exit code of its own. No rank is left on any host, and no file has the final name.
 
     hosts 4 PYTHON lost.py LAPWING MPIEXEC"""
 

@@ -27,7 +27,7 @@ static int64_t source(enum lw_boundary boundary, int64_t position, int64_t n, in
 }
 
 /* A window's outputs are the outputs of the whole convolution whose times lie in the window, and each tap meets the same sample.
- * The same holds for the outputs of an excerpt outside its window. */
+ * An excerpt may have further outputs before and after the window; the same holds for them. */
 static void try_window(const struct lw_convolution *whole, int64_t begin, int64_t end)
 {
     const struct lw_excerpt part = lw_convolution_excerpt(whole, begin, end);

@@ -1,6 +1,6 @@
 /* test_collect.c - tests that each rank of a sparse run gets the samples it needs, against the formula that made the file. The
- * tests cover every gap from "reads are free" to "bandwidth is free", few, many and no I/O threads, contiguous and chunked files,
- * all channels at a time or some, and all samples of a channel. A file that was cut off fails on all ranks. */
+ * gaps range from "reads are free" to "bandwidth is free", the I/O threads from none to many. Files are contiguous and chunked;
+ * runs read all channels at a time or some, or all samples of a channel. A file that was cut off fails on all ranks. */
 #include "../check.h"
 #include "base/memory.h"
 #include "cli/commands.h"

@@ -1,6 +1,6 @@
-/* test_sink.c - tests of sinks. Two products of one slot, a bank of filters and every third output of each channel, are the same
- * in the file for any cut into slices, also where the series is interpolated. The rows of a table are ordered by run, whichever
- * rank had them. */
+/* test_sink.c - tests of sinks. Any cut into slices gives the same file: for two products of one slot, for a bank of filters, for
+ * every third output of each channel, and for interpolated series. The rows of a table are ordered by run, whichever rank had
+ * them. */
 #include "../check.h"
 #include "io/read/reader.h"
 #include "io/write/writer.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ols_errors.py OUT.csv LAPWING [EMULATED_LAPWING] - the error of filters in both precisions, on the CPU engine and, with the
-program of tests/gpu/emulation, of the CUDA engine's kernels computed on the CPU.
+"""ols_errors.py OUT.csv LAPWING [EMULATED_LAPWING] - the error of filters in both precisions, on the CPU engine. With the program
+of tests/gpu/emulation it is also that of the CUDA engine's kernels, computed on the CPU.
 
 One channel of noise, complex or real, goes through one filter of noise, by `lapwing ols --mode valid` from file to file; samples
 and taps are exact in float32. error: relative L2 over 2048 random outputs, against sums by definition in extended precision (64

@@ -4,7 +4,7 @@
  *   bench_whole_gpu [CSV]
  *
  * The input is one channel, complex or real, all on the device. The cuFFT way transforms the signal with its halo, multiplies it
- * with the filters' spectra, reading each value of the signal's spectrum once for all filters, and transforms back in place. The
+ * with the filters' spectra and transforms back in place. It reads each value of the signal's spectrum once for all filters. The
  * outputs are left where they are, neither cropped nor moved. The length is the fastest of three: the least 2^a 3^b 5^c 7^d that
  * holds the signal, the least with a >= 10, and the power of two. Bytes: device memory beyond the signal and n outputs for each
  * filter. Errors: relative L2 at 4096 random outputs, against the sum by definition in double. Times are medians of calls between

@@ -2,8 +2,8 @@
 """whole_runs.py LAPWING FOLDER OUT.csv [small] - whole runs of the three jobs from file to file, on every engine of this machine.
 
 `lapwing synth` makes the inputs in FOLDER, which needs 20 GB (small: a sixteenth of the samples). Each row is the median of five
-runs of `lapwing JOB`, one process without mpirun, from its start to its end, the start of MPI and of the GPU's driver included;
-the engines take turns. Each run writes a new file; the inputs are in the page cache, or on a RAM disk."""
+runs of `lapwing JOB`, one process without mpirun. The time is that of the whole process, the start of MPI and of the GPU's driver
+included; the engines take turns. Each run writes a new file; the inputs are in the page cache, or on a RAM disk."""
 import csv
 import os
 import re

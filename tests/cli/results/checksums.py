@@ -1,5 +1,5 @@
-"""--checksum: the sums in a result are those of its bytes, and the same for any number of ranks, memory and way of writing, also
-for a run that was interrupted and resumed. `lapwing verify` finds the block in which one byte has changed.
+"""--checksum: the sums in a result are those of its bytes. They are the same for any number of ranks, memory and way of writing,
+and for a run that was interrupted and resumed. `lapwing verify` finds the block in which one byte has changed.
 
     checksums.py LAPWING MPIEXEC [FOLDER with real data]
 

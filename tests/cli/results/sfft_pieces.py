@@ -1,5 +1,5 @@
 """The job sfft with --window and --hop: the lines of each piece of a record, against numpy.fft of the piece and against runs on
-that piece alone, for all layouts and ways to read, on 1 to 4 ranks; resumed runs; and refused options.
+that piece alone. The test covers all layouts and ways to read, 1 to 4 ranks, resumed runs and refused options.
 
     sfft_pieces.py LAPWING MPIEXEC"""
 

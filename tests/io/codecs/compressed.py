@@ -1,5 +1,5 @@
-"""Inputs whose chunks were compressed by registered filters give the same result as the same samples uncompressed, read by
-threads and by collective calls, on one rank and on three; damaged chunks end the run with 65.
+"""Inputs whose chunks were compressed by registered filters give the same result as the same samples uncompressed. They are read
+by threads and by collective calls, on one rank and on three. Damaged chunks end the run with 65.
 
     compressed.py LAPWING MPIEXEC"""
 
